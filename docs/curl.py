@@ -12,8 +12,8 @@ from codegen.walk import Operation, resolve
 Document = dict[str, Any]
 
 _USELESS_WITHOUT = {
-    "accounts.get_profile": ("providerId",),
-    "accounts.receive_callback": ("code", "state"),
+    "social.get_profile": ("providerId",),
+    "social.receive_callback": ("code", "state"),
     "users.confirm_deletion": ("token",),
     "service.show_error": ("error",),
 }

@@ -141,7 +141,7 @@ class VerifiedIdentity:
 
 
 class Provider(Protocol):
-    """One configured provider. Every call may take up to `oauth.http_timeout`; do not call within a transaction.
+    """One configured provider. Every call may take up to `social.http_timeout`; do not call within a transaction.
 
     Each raises `errors.ProviderUnavailable` if the provider is down, slow, or its response is malformed.
     """

@@ -5,10 +5,9 @@ from dataclasses import replace
 from domain import errors, urls
 from domain.context import Context
 from domain.errors import Refusal
-from domain.passwordless import magic_links
-from domain.passwordless.errors import BannedMailboxUser, NewUserSignupDisabled
-from domain.passwordless.magic_links import LinkRequest
-from domain.passwordless.proof import MailboxSignIn
+from domain.magic_links import magic_links
+from domain.magic_links.magic_links import LinkRequest
+from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUserSignupDisabled
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
@@ -25,6 +24,7 @@ _ERRORS: dict[type[Refusal], str] = {NewUserSignupDisabled: "new_user_signup_dis
 """The values of `error` in a redirect that are not the code of the refusal."""
 
 
+# magic_links.request
 async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.Status:
     """Queue the request for a link; the response is the same for every address."""
     wanted = LinkRequest(
@@ -38,12 +38,14 @@ async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.
     return {"status": True}
 
 
+# magic_links.peek
 async def peek(ctx: Context, token: str) -> shapes.MagicLinkPreview:
     """Return whose account a link opens; it is not used up."""
     email, is_new = await magic_links.peek(ctx, token)
     return {"email": email, "newUser": is_new}
 
 
+# magic_links.verify
 async def verify(
     ctx: Context,
     token: str,
@@ -94,6 +96,7 @@ def _verified(
     return session_response(ctx, opened, shape)
 
 
+# magic_links.confirm
 async def confirm(
     ctx: Context, body: shapes.ConfirmMagicLinkRequest
 ) -> Reply[shapes.MagicLinkConfirmed] | Reply[shapes.SignInAnswer]:

@@ -13,6 +13,7 @@ import structlog
 from domain import tokens
 from domain.context import Client, Context
 from domain.errors import Unavailable
+from domain.jwt.policy import JwtPolicy
 from domain.mail import messages
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
@@ -21,7 +22,6 @@ from domain.ports import Reads
 from domain.rate_limits import events as rate_limit_events
 from domain.rate_limits.policy import RateLimitPolicy
 from domain.sessions.policy import SessionLimitThreshold
-from domain.signing_keys.policy import TokenPolicy
 from server import rate_limit
 from server.api import pages
 from server.api.interfaces import RequestHook
@@ -47,11 +47,11 @@ from server.database.schema import Mode, current_is_head, suffices
 from server.identity_providers import validation as provider_validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of
-from server.jobs import api_key_usage, cleanup, key_rotation, metrics, signing_keys
+from server.jobs import api_key_usage, cleanup, jwt, key_rotation, metrics
 from server.jobs.api_key_usage import ApiKeyUsage
+from server.jobs.jwt import SigningKeyStore
 from server.jobs.key_rotation import RotationResult
 from server.jobs.scheduler import run_periodically
-from server.jobs.signing_keys import SigningKeyStore
 from server.mail import backends
 from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
@@ -118,7 +118,7 @@ class Services:
         self.providers = providers_of(settings, clock, Instrumentation(self.metrics, span))
         self.audit_writer = AuditWriter(lambda: self.database)
         self.signing_keys = SigningKeyStore(
-            self.policy[TokenPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
+            self.policy[JwtPolicy], self.cipher, clock, self._run, lambda: self.database, self.metrics
         )
         self.key_usage = ApiKeyUsage(
             settings.api_keys.last_request_interval, lambda: self.database, self.metrics
@@ -208,7 +208,7 @@ class Services:
         yield "cleanup", self._cleanup(), cleanup.EVERY
         yield "rewriting", self._rewrite, key_rotation.EVERY
         if self.settings.jwt.enabled:
-            yield "signing_keys", self.signing_keys.maintain, signing_keys.EVERY
+            yield "signing_keys", self.signing_keys.maintain, jwt.EVERY
         if self.settings.api_keys.enabled:
             yield "api_key_usage", self.key_usage.write, api_key_usage.EVERY
         if self.settings.limits.store.get_secret_value() != rate_limit.DATABASE:

@@ -42,9 +42,9 @@ CHEAP = {
 passkeys, whose pages are elsewhere."""
 
 BY_MAIL = {
-    "GATEWRIGHT_MAGIC_LINK__ENABLED": "true",
-    "GATEWRIGHT_MAGIC_LINK__PAGE": f"{BASE_URL}/confirm?lang=en",
-    "GATEWRIGHT_EMAIL_OTP__ENABLED": "true",
+    "GATEWRIGHT_MAGIC_LINKS__ENABLED": "true",
+    "GATEWRIGHT_MAGIC_LINKS__PAGE": f"{BASE_URL}/confirm?lang=en",
+    "GATEWRIGHT_EMAIL_CODES__ENABLED": "true",
 }
 """Sign-in by mail, for a service that sends mail and is at the usual address."""
 

@@ -16,7 +16,7 @@ from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.sessions.sessions import OpenedSession
 from domain.trusted_devices import trusted_devices
-from domain.two_factor import email_codes, enrolment, events, lockout
+from domain.two_factor import enrolment, events, lockout, otp
 from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
@@ -129,7 +129,7 @@ async def complete(
 
 
 async def _use_up(ctx: Context, challenge: Challenge) -> bool:
-    await email_codes.discard(ctx)
+    await otp.discard(ctx)
     # defence: R19 use-challenge
     gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.digest))
     return (await ctx.db.execute(gone)).first() is not None

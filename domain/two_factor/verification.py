@@ -13,8 +13,7 @@ from domain import errors
 from domain.context import Challenge, Context, StaleRead
 from domain.rate_limits import limits
 from domain.sessions.sessions import OpenedSession
-from domain.two_factor import backup_codes, challenges, email_codes, enrolment, events, lockout
-from domain.two_factor import totp as two_factor_totp
+from domain.two_factor import backup_codes, challenges, enrolment, events, lockout, otp, totp
 from domain.two_factor.errors import (
     BackupCodesNotEnabled,
     InvalidBackupCode,
@@ -40,7 +39,7 @@ class Verified:
     opened: OpenedSession | None
 
 
-async def totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Check a code of an authenticator; with a session it confirms a pending enrolment.
 
     Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.load` and
@@ -105,7 +104,7 @@ async def _totp_under_session(ctx: Context, code: str) -> Verified:
 
 
 def _step_of(ctx: Context, secret: str, code: str) -> int | None:
-    return two_factor_totp.step_of(secret, code, ctx.now, ctx.policy[TwoFactorPolicy].totp_window)
+    return totp.step_of(secret, code, ctx.now, ctx.policy[TwoFactorPolicy].totp_window)
 
 
 async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool:
@@ -133,7 +132,7 @@ async def send_otp(ctx: Context) -> None:
         user = await _lock_caller(ctx)
         if not user.two_factor_enabled and not await _is_enrolling(ctx, user):
             raise TwoFactorNotEnabled
-    await email_codes.send(ctx, user)
+    await otp.send(ctx, user)
     events.otp_requested(ctx, user.id)  # defence: V44 otp-mail
 
 
@@ -147,7 +146,7 @@ async def _is_enrolling(ctx: Context, user: UserRow) -> bool:
     return row is not None and row.is_enrolling()
 
 
-async def otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Use up an email code; with a session it confirms a pending first enrolment.
 
     Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.load` and
@@ -177,20 +176,20 @@ async def _otp_under_session(ctx: Context, code: str) -> Verified:
 
 
 async def _refuse_expired(ctx: Context, user: UserRow) -> None:
-    if not await email_codes.is_live(ctx):
+    if not await otp.is_live(ctx):
         events.two_factor_failed(ctx, user.id, "otp", OtpHasExpired)
         raise OtpHasExpired
 
 
 async def _use_mailed(ctx: Context, user: UserRow, code: str) -> None:
-    if not await email_codes.take_try(ctx):
+    if not await otp.take_try(ctx):
         events.two_factor_refused(ctx, user.id, TooManyAttemptsRequestNewCode)
         raise TooManyAttemptsRequestNewCode
-    if not await email_codes.use(ctx, code):
+    if not await otp.use(ctx, code):
         await _refuse_wrong(ctx, user, "otp", InvalidCode)  # defence: V44 wrong-mail-code
 
 
-async def backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
+async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
     """Use up a backup code.
 
     Raises Limited, BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.load` and

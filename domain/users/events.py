@@ -1,6 +1,7 @@
 """Audit events about users."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
@@ -9,6 +10,7 @@ from models import Outcome
 USER_CREATED = Event("user.created")
 USER_UPDATED = Event("user.updated")
 USER_DELETED = Event("user.deleted")
+UNPROVEN_ACCESS_REMOVED = Event("user.unproven_access_removed")
 
 
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
@@ -38,3 +40,8 @@ def user_deleted(ctx: Context, user_id: str, *, by_operator: bool = False) -> No
     """The user was deleted; this record does not contain their email address."""
     row = record(ctx, USER_DELETED, user_id=user_id, by_operator=by_operator)
     row.address = row.user_agent = None
+
+
+def access_removed(ctx: Context, user_id: str, counts: dict[str, Any]) -> None:
+    """Everything that could sign in to an account with an unverified address was removed."""
+    record(ctx, UNPROVEN_ACCESS_REMOVED, user_id=user_id, actor_id=user_id, **counts)

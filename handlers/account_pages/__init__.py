@@ -15,30 +15,30 @@ from handlers.account_pages.overview import show_overview
 from handlers.account_pages.passkeys import add_passkey, remove_passkey, rename_passkey, show_passkeys
 from handlers.account_pages.password import change_password, send_password_link, show_password
 from handlers.account_pages.profile import show_profile, update_profile
-from handlers.account_pages.second_factor import (
-    confirm_second_factor,
-    disable_second_factor,
-    enable_second_factor,
+from handlers.account_pages.sessions import end_other_sessions, end_session, show_sessions
+from handlers.account_pages.two_factor import (
+    confirm_two_factor,
+    disable_two_factor,
+    enable_two_factor,
     forget_trusted_device,
     forget_trusted_devices,
     replace_backup_codes,
-    show_second_factor,
+    show_two_factor,
 )
-from handlers.account_pages.sessions import end_other_sessions, end_session, show_sessions
 
 __all__ = [
     "add_passkey",
     "change_email",
     "change_password",
     "confirm_deletion",
-    "confirm_second_factor",
+    "confirm_two_factor",
     "connect_provider",
     "create_api_key",
     "delete_account",
     "delete_api_key",
-    "disable_second_factor",
+    "disable_two_factor",
     "disconnect_provider",
-    "enable_second_factor",
+    "enable_two_factor",
     "end_other_sessions",
     "end_session",
     "export_data",
@@ -59,7 +59,7 @@ __all__ = [
     "show_passkeys",
     "show_password",
     "show_profile",
-    "show_second_factor",
     "show_sessions",
+    "show_two_factor",
     "update_profile",
 ]

@@ -40,6 +40,7 @@ _ERRORS = {
 _OTHER_ERROR = N_("The account could not be connected. Try again.")
 
 
+# account_pages.show_connections
 async def show_connections(
     ctx: Context,
     callback_url: str | None = None,
@@ -72,6 +73,7 @@ def _problem(localization: Localization, error: str | None) -> str | None:
     return localization.gettext(_ERRORS.get(error, _OTHER_ERROR)) if error else None
 
 
+# account_pages.connect_provider
 async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Redirect:
     """Begin to connect an account, and lead on to the provider."""
     view = views.of_form(ctx, body)
@@ -88,6 +90,7 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Red
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
+# account_pages.disconnect_provider
 async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Page | Redirect:
     """Disconnect an account, unless it is the last way in."""
     view = views.of_form(ctx, body)

@@ -4,15 +4,18 @@ from dataclasses import replace
 
 from domain import errors, identifiers
 from domain.context import Context
-from domain.passwordless import codes, email_codes, magic_links
-from domain.passwordless.magic_links import LinkRequest
-from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
+from domain.email_codes import codes, email_codes
+from domain.email_codes.policy import EmailCodePolicy
+from domain.magic_links import magic_links
+from domain.magic_links.magic_links import LinkRequest
+from domain.magic_links.policy import MagicLinkPolicy
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# pages.show_email_sign_in
 async def show_email_sign_in(
     ctx: Context,
     callback_url: str | None = None,
@@ -26,12 +29,13 @@ async def show_email_sign_in(
     return view.render("email_sign_in.html", email=email or "", **ways_in.offered(ctx))
 
 
+# pages.request_email_sign_in
 async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
     """Request a link or a code; the response is the same for every address."""
     view = views.of_form(ctx, body)
     _require_a_way(ctx)
     email = identifiers.email(body["email"].strip())
-    wants_link = body.get("method") == "link" or not ctx.policy[EmailOtpPolicy].enabled
+    wants_link = body.get("method") == "link" or not ctx.policy[EmailCodePolicy].enabled
     if wants_link and ctx.policy[MagicLinkPolicy].enabled:
         wanted = LinkRequest(
             name="",
@@ -48,10 +52,11 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
 
 def _require_a_way(ctx: Context) -> None:
     """Raise NotFound where neither links nor codes are sent."""
-    if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailOtpPolicy].enabled):
+    if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailCodePolicy].enabled):
         raise errors.NotFound
 
 
+# pages.show_email_code
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page:
@@ -60,6 +65,7 @@ async def show_email_code(
     return view.render("email_code.html", email=email or "")
 
 
+# pages.sign_in_with_email_code
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
     """Sign in with a code that was sent."""
     view = views.of_form(ctx, body)
@@ -68,6 +74,7 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     return ways_in.go_on(ctx, view, signed_in.opened)
 
 
+# pages.show_magic_link
 async def show_magic_link(
     ctx: Context,
     callback_url: str | None = None,
@@ -87,6 +94,7 @@ async def show_magic_link(
     )
 
 
+# pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use a mailed link up, and sign in."""
     view = views.of_form(ctx, body)

@@ -8,6 +8,7 @@ from handlers.pages import view as views
 from handlers.responses.reply import Page
 
 
+# pages.show_leaving
 async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str | None = None) -> Page:
     """Lead to the sealed target: by itself, and with a link."""
     url = leaving.target_of(ctx, target or "")

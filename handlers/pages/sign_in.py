@@ -25,6 +25,7 @@ _SHOWN_ERROR = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
 
 
+# pages.show_sign_in
 async def show_sign_in(
     ctx: Context,
     callback_url: str | None = None,
@@ -42,6 +43,7 @@ async def show_sign_in(
     )
 
 
+# pages.sign_in
 async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     """Sign in with an email address or a username, and a password."""
     view = views.of_form(ctx, body)
@@ -61,6 +63,7 @@ def _verification_target(view: views.View) -> str:
     return view.url("/verify-email")
 
 
+# pages.sign_in_with_provider
 async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
     """Begin a sign-in through a provider, and lead on to it."""
     view = views.of_form(ctx, body)
@@ -76,6 +79,7 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redi
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
+# pages.show_error
 async def show_error(
     ctx: Context,
     callback_url: str | None = None,

@@ -17,6 +17,7 @@ from handlers.responses.sessions import sign_out_response
 from models import CREDENTIAL
 
 
+# pages.show_sign_out
 async def show_sign_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
@@ -25,6 +26,7 @@ async def show_sign_out(
     return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
 
 
+# pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     """End the session; `prompt=login` leads to the sign-in page."""
     view = views.of_form(ctx, body)
@@ -33,6 +35,7 @@ async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     return view.lead(page, sign_out_response(ctx, None).headers)
 
 
+# pages.show_signed_out
 async def show_signed_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page:
@@ -42,6 +45,7 @@ async def show_signed_out(
     return view.render("signed_out.html", target=target)
 
 
+# pages.show_confirm
 async def show_confirm(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
@@ -60,6 +64,7 @@ async def show_confirm(
     return view.render("confirm.html", **shown)
 
 
+# pages.confirm
 async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Page | Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.of_form(ctx, body)

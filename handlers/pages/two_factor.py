@@ -12,6 +12,7 @@ from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import session_cookies
 
 
+# pages.show_two_factor
 async def show_two_factor(
     ctx: Context,
     callback_url: str | None = None,
@@ -44,6 +45,7 @@ async def show_two_factor(
     )
 
 
+# pages.send_two_factor_code
 async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
     view = views.of_form(ctx, body)
@@ -51,6 +53,7 @@ async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     return view.lead("/two-factor", method="otp", reason="sent")
 
 
+# pages.verify_two_factor
 async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redirect:
     """Check a code, and complete the sign-in."""
     view = views.of_form(ctx, body)
@@ -64,8 +67,12 @@ async def _verify(ctx: Context, body: shapes.SecondFactorForm) -> Verified:
     trust_device = body.get("trustDevice") == "true"
     match body.get("method"):
         case "backup":
-            return await verification.backup_code(ctx, body["code"].strip(), trust_device=trust_device)
+            return await verification.verify_backup_code(ctx, body["code"].strip(), trust_device=trust_device)
         case "otp":
-            return await verification.otp(ctx, "".join(body["code"].split()), trust_device=trust_device)
+            return await verification.verify_otp(
+                ctx, "".join(body["code"].split()), trust_device=trust_device
+            )
         case _:
-            return await verification.totp(ctx, "".join(body["code"].split()), trust_device=trust_device)
+            return await verification.verify_totp(
+                ctx, "".join(body["code"].split()), trust_device=trust_device
+            )

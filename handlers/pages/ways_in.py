@@ -7,10 +7,11 @@ from typing import Any
 from domain.accounts import accounts
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import Context
+from domain.email_codes.policy import EmailCodePolicy
 from domain.emails.policy import EmailVerificationPolicy
+from domain.magic_links.policy import MagicLinkPolicy
 from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
-from domain.passwordless.policy import EmailOtpPolicy, MagicLinkPolicy
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
@@ -57,7 +58,7 @@ def offered(ctx: Context) -> Mapping[str, Any]:
         "with_username": policy[UsernamePolicy].enabled,
         "with_passkey": policy[PasskeyPolicy].on_pages,
         "with_link": policy[MagicLinkPolicy].enabled,
-        "with_code": policy[EmailOtpPolicy].enabled,
+        "with_code": policy[EmailCodePolicy].enabled,
         "can_reset": policy[PasswordResetPolicy].sender != "none",
         "can_sign_up": with_password and policy[SignUpPolicy].enabled,
         "can_verify": policy[EmailVerificationPolicy].enabled,

@@ -9,7 +9,7 @@ from domain.social.policy import SocialPolicy
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
-from handlers import shapes
+from handlers import shapes, wire
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Reply
 
@@ -100,6 +100,21 @@ def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> R
             cookies.set_admin(policy, caller.token),
         )
     return Reply(body, headers)
+
+
+def signed_in_response(
+    ctx: Context, opened: OpenedSession | PendingSignIn, callback_url: str | None
+) -> Reply[shapes.SignInAnswer]:
+    """Respond to a sign-in: with the session, or with the sign-in that waits for a second factor."""
+    if isinstance(opened, PendingSignIn):
+        return two_factor_required(ctx, opened)
+    body: shapes.SignInAnswer = {
+        "redirect": callback_url is not None,
+        "token": opened.token,
+        "url": callback_url,
+        "user": wire.reduced_user(opened.user),
+    }
+    return session_response(ctx, opened, body)
 
 
 def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:

@@ -1,16 +1,17 @@
 """`gatewright api-keys`: the keys of programs."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from domain import tokens
+from domain.api_keys import operator
+from domain.api_keys.verification import VerifiedKey
+from handlers import wire
+from models.api_key import ApiKeyRow
 from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
 from server.config import durations
-
-if TYPE_CHECKING:
-    from domain.api_keys.verification import VerifiedKey
-    from models.api_key import ApiKeyRow
 
 app = typer.Typer(help="Administer API keys.", no_args_is_help=True)
 
@@ -52,8 +53,6 @@ def create(  # noqa: PLR0913 - one parameter per option
 
     Example: gatewright api-keys create --user ada@example.com --name ci --for 90d --permissions files=read
     """
-    from domain.api_keys import operator
-
     wanted = _fields(name, lasts, permissions, remaining, refill, rate)
     if prefix is not None:
         wanted["prefix"] = prefix
@@ -77,9 +76,6 @@ def list_keys(
 
     Example: gatewright api-keys list --unused 90d
     """
-    from domain.api_keys import operator
-    from handlers import wire
-
     period = None if unused is None else _duration(unused)
     found = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
     if as_json:
@@ -97,9 +93,6 @@ def show(key: KeyId, as_json: AsJson = False) -> None:
 
     Example: gatewright api-keys show pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
-    from domain.api_keys import operator
-    from handlers import wire
-
     shape = wire.api_key(run(lambda ctx: operator.get(ctx, key)))
     if as_json:
         print_json(shape)
@@ -121,8 +114,6 @@ def update(
 
     Example: gatewright api-keys update pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe --rate 100/1m
     """
-    from domain.api_keys import operator
-
     wanted = _fields(name, lasts, permissions, remaining, refill, rate)
     if not wanted:
         raise typer.BadParameter("name what to change; gatewright api-keys update --help lists the options")
@@ -154,8 +145,6 @@ def delete(key: KeyId, yes: Yes = False) -> None:
 
     Example: gatewright api-keys delete pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
-    from domain.api_keys import operator
-
     confirm(f"Delete the key {key}?", yes)
     run(lambda ctx: operator.delete(ctx, key))
     typer.echo(f"Deleted {key}.")
@@ -169,8 +158,6 @@ def find() -> None:
 
     Example: gatewright api-keys find < found.txt
     """
-    from domain.api_keys import operator
-
     text = _read_key()
     _print_found(run(lambda ctx: operator.find(ctx, text)))
 
@@ -183,8 +170,6 @@ def verify(permissions: Permissions = None) -> None:
 
     Example: gatewright api-keys verify --permissions files=read < key.txt
     """
-    from domain.api_keys import operator
-
     text, asked = _read_key(), _permissions(permissions or [])
     _print_found(run(lambda ctx: operator.verify(ctx, text, asked)))
 
@@ -197,21 +182,17 @@ def verifier(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of t
 
     Example: gatewright api-keys verifier files
     """
-    from domain import tokens
-
     token = tokens.token(40)
     typer.echo(f'Add to api_keys.verifiers: "{name}:{token}"', err=True)
     typer.echo(token)
 
 
 def _enable(key: str, *, enabled: bool) -> None:
-    from domain.api_keys import operator
-
     run(lambda ctx: operator.update(ctx, key, {"enabled": enabled}))
     typer.echo(f"{key} is {'enabled' if enabled else 'disabled'}.")
 
 
-def _print_found(found: "VerifiedKey") -> None:
+def _print_found(found: VerifiedKey) -> None:
     row = found.key
     print_table(
         ("", ""),
@@ -227,7 +208,7 @@ def _print_found(found: "VerifiedKey") -> None:
     )
 
 
-def _row(row: "ApiKeyRow") -> tuple[str, ...]:
+def _row(row: ApiKeyRow) -> tuple[str, ...]:
     moments = map(cell, (row.created_at, row.last_request, row.expires_at))
     state = "" if row.enabled else "disabled"
     return row.id, row.user_id, row.kind, row.name or "", row.start or "", *moments, state

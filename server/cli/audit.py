@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 import typer
 
+from domain.admin import audit as admin_audit
+from domain.context import Context
+from handlers import wire
+from models import Outcome
 from server.cli.support import cell, print_table, run
 from server.config import durations
-
-if TYPE_CHECKING:
-    from domain.context import Context
 
 _COLUMNS = ("Time", "Event", "Outcome", "Code", "User", "Method", "Address", "Details")
 _COLOURS = {"success": "green", "refused": "yellow", "failure": "red"}
@@ -74,10 +75,8 @@ def audit(
 
     Example: gatewright audit --user ada@example.com --event sign_in --since 24h
     """
-    from domain.admin import audit as admin_audit
-    from models import Outcome
 
-    async def job(ctx: "Context") -> list[Any]:
+    async def job(ctx: Context) -> list[Any]:
         first, last = (None if bound is None else bound.resolve(ctx.now) for bound in (since, until))
         wanted = admin_audit.Wanted(user, event, outcome and Outcome(outcome), first, last)
         return list(await admin_audit.find(ctx, wanted, limit=limit))
@@ -92,8 +91,6 @@ def audit(
 
 def shape(record: Any) -> dict[str, Any]:
     """Return a record as JSON, with the names of the columns."""
-    from handlers import wire
-
     return {**record._asdict(), "time": wire.instant(record.time)}
 
 

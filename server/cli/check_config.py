@@ -4,31 +4,30 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import structlog
 import typer
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
+from server.config import profiles
+from server.config.settings import Settings, describe_sources, misnamed_variables
+from server.config.sources import ConfigurationError
+from server.database.address import parse
+from server.observability import logs
+from server.observability.terminal import paint
+from server.services import load_settings
 
 NOTHING: Mapping[str, str] = {}
 
 
-def read(overrides: Mapping[str, str] = NOTHING) -> "Settings":
+def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
     """Return the settings of this process and configure its log; `overrides` take precedence over the environment.
 
     Raises ConfigurationError.
     """
-    import structlog
-
-    from server.config import profiles
-    from server.observability import logs
-    from server.services import load_settings
-
     environ = {**os.environ, **overrides}
     settings = load_settings(environ, Path.cwd())
     logs.configure(settings.log.level, settings.log.format, shows_requests=settings.log.requests)
-    for warning in profiles.warnings(environ):
+    for warning in profiles.warnings(environ, Path.cwd()):
         structlog.get_logger(__name__).warning("configuration", detail=warning)
     return settings
 
@@ -40,12 +39,6 @@ def check_config() -> None:
 
     Example: gatewright check-config
     """
-    from server.config.settings import describe_sources, misnamed_variables
-    from server.config.sources import ConfigurationError
-    from server.database.address import parse
-    from server.observability.terminal import paint
-    from server.services import load_settings
-
     settings = load_settings(os.environ, Path.cwd())
     if misnamed := misnamed_variables(os.environ):
         raise ConfigurationError("\n".join(misnamed))
@@ -61,7 +54,7 @@ def check_config() -> None:
     typer.echo(paint("The configuration is valid.", "green", sys.stdout))
 
 
-def mail_route(settings: "Settings") -> str:
+def mail_route(settings: Settings) -> str:
     """Return the sender of emails and its target."""
     smtp = settings.mail.smtp
     return {

@@ -9,6 +9,8 @@ import orjson
 import typer
 
 from server.cli.support import print_table
+from server.doctor.examination import examine
+from server.doctor.findings import Verdict
 
 _COLUMNS = ("Check", "Verdict", "Found", "Fix")
 _COLOURS = {"ok": "green", "warning": "yellow", "wrong": "red", "skipped": "dim"}
@@ -26,9 +28,6 @@ def doctor(
 
     Example: gatewright doctor --send-to ada@example.com
     """
-    from server.doctor.examination import examine
-    from server.doctor.findings import Verdict
-
     found = examine(os.environ, Path.cwd(), send_to)
     if as_json:
         typer.echo(orjson.dumps([asdict(finding) for finding in found]))

@@ -2,18 +2,20 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated, BinaryIO
 
 import orjson
 import typer
 
+from domain.context import Context
+from domain.data_export import export
+from domain.errors import Unavailable
+from handlers import wire
 from server.cli import check_config
 from server.cli.support import count, created, run
-
-if TYPE_CHECKING:
-    from domain.context import Context
-    from server.config.settings import Settings
-    from server.unit_of_work import UnitOfWork
+from server.config.settings import Settings
+from server.services import opened
+from server.unit_of_work import UnitOfWork
 
 app = typer.Typer(help="Export one user or all users as JSON.", no_args_is_help=True)
 
@@ -32,9 +34,6 @@ def user(
 
     Example: gatewright export user ada@example.com --output ada.json
     """
-    from domain.data_export import export
-    from handlers import wire
-
     held = run(lambda ctx: export.export_user(ctx, identifier))
     with created("--output", output) as file:
         (file or sys.stdout.buffer).write(wire.exported(held, orjson.OPT_INDENT_2))
@@ -56,25 +55,19 @@ def users(output: Output = None) -> None:
     typer.echo(f"Exported {count(number, 'user')}.", err=True)
 
 
-async def _write_users(settings: "Settings", file: BinaryIO) -> int:
-    from server.services import opened
-
+async def _write_users(settings: Settings, file: BinaryIO) -> int:
     async with opened(settings) as services:
         return await write_users(services.unit_of_work, file)
 
 
-async def write_users(unit_of_work: "UnitOfWork", file: BinaryIO) -> int:
+async def write_users(unit_of_work: UnitOfWork, file: BinaryIO) -> int:
     """Write all users from one snapshot, page by page, and return their number.
 
     The transaction only reads, so it blocks nothing. Raises Unavailable, also if it would have to begin again.
     """
-    from domain.data_export import export
-    from domain.errors import Unavailable
-    from handlers import wire
-
     begun = False
 
-    async def write(ctx: "Context") -> int:
+    async def write(ctx: Context) -> int:
         nonlocal begun
         if begun:
             raise Unavailable  # What is written cannot be taken back.

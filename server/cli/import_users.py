@@ -14,19 +14,32 @@ from contextlib import (
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from domain.api_keys.policy import ApiKeyPolicy
 from domain.data_import.eligibility import Field, Outcome
+from domain.passkeys.policy import PasskeyPolicy
+from domain.two_factor.policy import TwoFactorPolicy
 from server.cli import check_config
 from server.cli.support import count, created
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
-    from server.importers.report import Report
-    from server.importers.source import Source
-    from server.importers.tables import SourceDatabase
+from server.config.settings import Settings
+from server.config.sources import ConfigurationError, reason
+from server.database.sqlite.temporary_map import temporary_map
+from server.identity_providers.configuration import stored_issuers
+from server.importers import run, tables
+from server.importers.better_auth import better_auth
+from server.importers.fastapi_users import fastapi_users
+from server.importers.json_lines import JsonLines
+from server.importers.parse import Rules
+from server.importers.report import Report
+from server.importers.source import Source
+from server.importers.tables import SourceDatabase
+from server.observability import logs
+from server.services import opened
 
 app = typer.Typer(
     help="Import users of another program, with their passwords.\n\nExit status 3: some rows were refused.",
@@ -102,8 +115,6 @@ def _better_auth(
 
     Example: gatewright import better-auth --from sqlite:///old.db --secret-file secret.txt --dry-run
     """
-    from server.importers.better_auth import better_auth
-
     secrets = [_secret(path) for path in secret_file or ()]
     _run(
         _in_tables(from_, partial(better_auth, secrets=secrets)),
@@ -124,8 +135,6 @@ def _fastapi_users(
 
     Example: gatewright import fastapi-users --from postgresql://localhost/app --dry-run
     """
-    from server.importers.fastapi_users import fastapi_users
-
     _run(_in_tables(from_, fastapi_users), Options(dry_run, report, ids, without, without_provider))
 
 
@@ -145,10 +154,9 @@ def _json_lines(
 
     Example: gatewright import json-lines users.jsonl --report refused.jsonl
     """
-    from server.importers.json_lines import JsonLines
 
     @asynccontextmanager
-    async def open_source(_: "Settings") -> "AsyncIterator[Source]":
+    async def open_source(_: Settings) -> AsyncIterator[Source]:
         with _stream(file) as stream:
             yield JsonLines(stream)
 
@@ -156,21 +164,17 @@ def _json_lines(
 
 
 def _stream(file: Path) -> AbstractContextManager[BinaryIO]:
-    from server.config.sources import ConfigurationError, reason
-
     try:
         return nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb")
     except OSError as fault:
         raise ConfigurationError(f"{file}: {reason(fault)}") from None
 
 
-def _in_tables(url: str, take: "Callable[[SourceDatabase], Awaitable[Source]]") -> Open:
+def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) -> Open:
     """Return a function that opens the database of another program and its users."""
 
     @asynccontextmanager
-    async def open_source(settings: "Settings") -> "AsyncIterator[Source]":
-        from server.importers import tables
-
+    async def open_source(settings: Settings) -> AsyncIterator[Source]:
         async with tables.opened(url, settings.database_url.get_secret_value()) as database:
             yield await take(database)
 
@@ -178,8 +182,6 @@ def _in_tables(url: str, take: "Callable[[SourceDatabase], Awaitable[Source]]") 
 
 
 def _secret(path: Path) -> str:
-    from server.config.sources import ConfigurationError
-
     try:
         return path.read_text("utf-8").strip()
     except (OSError, ValueError) as fault:
@@ -187,9 +189,6 @@ def _secret(path: Path) -> str:
 
 
 def _run(open_source: Open, options: Options) -> None:
-    from server.importers.report import Report
-    from server.observability import logs
-
     settings = check_config.read()
     if settings.log.level in ("debug", "info"):
         logs.configure("warning", settings.log.format)  # A line for every user would hide the report.
@@ -202,16 +201,7 @@ def _run(open_source: Open, options: Options) -> None:
         raise typer.Exit(SOME_REFUSED)
 
 
-async def _import(settings: "Settings", open_source: Open, options: Options, report: "Report") -> None:
-    from domain.api_keys.policy import ApiKeyPolicy
-    from domain.passkeys.policy import PasskeyPolicy
-    from domain.two_factor.policy import TwoFactorPolicy
-    from server.database.sqlite.temporary_map import temporary_map
-    from server.identity_providers.configuration import stored_issuers
-    from server.importers import run
-    from server.importers.parse import Rules
-    from server.services import opened
-
+async def _import(settings: Settings, open_source: Open, options: Options, report: Report) -> None:
     async with open_source(settings) as source, opened(settings) as services:
         rules = Rules(
             now=services.clock(),
@@ -235,9 +225,6 @@ async def _import(settings: "Settings", open_source: Open, options: Options, rep
 @contextmanager
 def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on standard error if it is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
     columns = (TextColumn("Importing"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
@@ -245,7 +232,7 @@ def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
-def _summary(report: "Report", options: Options) -> Iterator[str]:
+def _summary(report: Report, options: Options) -> Iterator[str]:
     """Yield the lines that summarize a run."""
     done = "would be imported" if options.dry_run else "imported"
     counts = report.outcomes
@@ -262,7 +249,7 @@ def _summary(report: "Report", options: Options) -> Iterator[str]:
 def _reasons(title: str, reasons: Mapping[str, int]) -> Iterator[str]:
     if reasons:
         yield title
-    for reason, number in Counter(reasons).most_common(REASONS_SHOWN):
-        yield f"{number:>10}  {reason}"
+    for text, number in Counter(reasons).most_common(REASONS_SHOWN):
+        yield f"{number:>10}  {text}"
     if len(reasons) > REASONS_SHOWN:
         yield f"{'':>10}  and {count(len(reasons) - REASONS_SHOWN, 'other reason')}"

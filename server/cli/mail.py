@@ -2,14 +2,18 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from domain.localization import supported
 from server.cli import check_config
-
-if TYPE_CHECKING:
-    from server.mail.message import Mail
+from server.clock import system_clock
+from server.config.sources import ConfigurationError, reason
+from server.mail import preview as previews
+from server.mail.backends import deliver_test
+from server.mail.message import Mail
+from server.mail.templates import MESSAGES
 
 app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
 
@@ -27,8 +31,6 @@ def test(
 
     Example: gatewright mail test ada@example.com
     """
-    from server.mail.backends import deliver_test
-
     settings = check_config.read()
     asyncio.run(deliver_test(settings, email))
     typer.echo(f"Sent a test email to {email} (mail.sender: {check_config.mail_route(settings)}).")
@@ -40,8 +42,6 @@ def list_() -> None:
 
     Example: gatewright mail list
     """
-    from server.mail.templates import MESSAGES
-
     for name in MESSAGES:
         typer.echo(name)
 
@@ -66,12 +66,6 @@ def preview(
 
     Example: gatewright mail preview reset-password --locale de --output previews
     """
-    from domain.localization import supported
-    from server.clock import system_clock
-    from server.config.sources import ConfigurationError
-    from server.mail import preview as previews
-    from server.mail.templates import MESSAGES
-
     if every == (name is not None):
         raise ConfigurationError("give the name of one email, or --all; gatewright mail list lists them")
     settings = check_config.read()
@@ -84,9 +78,7 @@ def preview(
             _write(output, one, supported(locale) or settings.pages.locale)
 
 
-def _write(folder: Path, mail: "Mail", locale: str) -> None:
-    from server.config.sources import ConfigurationError, reason
-
+def _write(folder: Path, mail: Mail, locale: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in (("txt", _text(mail)), ("html", mail.html)):
@@ -97,5 +89,5 @@ def _write(folder: Path, mail: "Mail", locale: str) -> None:
         raise ConfigurationError(f"--output: {folder}: {reason(error)}") from None
 
 
-def _text(mail: "Mail") -> str:
+def _text(mail: Mail) -> str:
     return f"From: {mail.sender}\nTo: {mail.to}\nSubject: {mail.subject}\n\n{mail.text}"

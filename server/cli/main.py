@@ -1,16 +1,14 @@
 """The command `gatewright`.
 
-The modules of server/cli import what they run inside their functions: `--help` and completion load every command, and
-libraries such as SQLAlchemy take a second. The help of each command ends with an example.
+The module of a command is loaded when that command is used: `--help` and `--version` load none of the service. The help
+of each command ends with an example.
 """
 
 import gc
-import os
-import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -18,25 +16,35 @@ from typer.core import TyperCommand, TyperGroup
 
 Command = TyperCommand | TyperGroup
 
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a command is: a module of server/cli, and a function or a group of further commands in it."""
+
+    module: str
+    attribute: str
+    summary: str
+    """The first line of its help."""
+
+
 COMMANDS = {
-    "serve": ("serve", "serve"),
-    "migrate": ("migrate", "migrate"),
-    "openapi": ("openapi", "openapi"),
-    "check-config": ("check_config", "check_config"),
-    "doctor": ("doctor", "doctor"),
-    "settings": ("settings", "settings"),
-    "api-keys": ("api_keys", "app"),
-    "audit": ("audit", "audit"),
-    "export": ("export", "app"),
-    "import": ("import_users", "app"),
-    "mail": ("mail", "app"),
-    "pages": ("pages", "app"),
-    "passkeys": ("passkeys", "app"),
-    "providers": ("providers", "app"),
-    "signing-keys": ("signing_keys", "app"),
-    "users": ("users", "app"),
+    "serve": Location("serve", "serve", "Run the service until it is stopped."),
+    "migrate": Location("migrate", "migrate", "Bring the database schema up to date."),
+    "openapi": Location("openapi", "openapi", "Print the OpenAPI document as JSON."),
+    "check-config": Location("check_config", "check_config", "Check whether the service would start."),
+    "doctor": Location("doctor", "doctor", "Check the installation, and say how to fix it."),
+    "settings": Location("settings", "settings", "Show the settings in force, and where each comes from."),
+    "api-keys": Location("api_keys", "app", "Administer API keys."),
+    "audit": Location("audit", "audit", "Show audit records, newest first."),
+    "export": Location("export", "app", "Export one user or all users as JSON."),
+    "import": Location("import_users", "app", "Import users of another program, with their passwords."),
+    "mail": Location("mail", "app", "Send a test email; preview all."),
+    "pages": Location("pages", "app", "Export the templates of the pages."),
+    "passkeys": Location("passkeys", "app", "List and remove the passkeys of users."),
+    "providers": Location("providers", "app", "List and check identity providers."),
+    "signing-keys": Location("signing_keys", "app", "Administer the keys that sign tokens."),
+    "users": Location("users", "app", "Administer users."),
 }
-"""The location of each command: a module of server/cli, and a function or a group of further commands in it."""
 
 
 class LazyCommands(Mapping[str, Command]):
@@ -59,11 +67,11 @@ class LazyCommands(Mapping[str, Command]):
 
 def load_command(name: str) -> Any:
     """Return what a command runs: a function, or a group of further commands. Raises KeyError for an unknown name."""
-    module, attribute = COMMANDS[name]
+    location = COMMANDS[name]
     # Loading leaves no garbage, and looking for it meanwhile costs a tenth of a second of each start.
     gc.disable()
     try:
-        return getattr(import_module(f"{__package__}.{module}"), attribute)
+        return getattr(import_module(f"{__package__}.{location.module}"), location.attribute)
     finally:
         gc.enable()
 
@@ -75,18 +83,6 @@ def _load(name: str) -> Command:
     else:
         holder.command(name)(one)
     return cast(Command, typer.main.get_group(holder).commands[name])
-
-
-def _expected_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that an operator can fix: a command reports them in plain lines, without a traceback."""
-    from domain.errors import Refusal
-    from server.config.sources import ConfigurationError
-    from server.database.database import DatabaseAbsent
-    from server.database.schema import SchemaRefused
-    from server.importers.source import SourceRefused
-    from server.mail.message import DeliveryError
-
-    return ConfigurationError, DatabaseAbsent, SchemaRefused, SourceRefused, DeliveryError, Refusal
 
 
 class Commands(TyperGroup):
@@ -110,18 +106,15 @@ class Commands(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except Exception as error:
-            from server.config.settings import describe_sources
-            from server.observability.terminal import paint
-
-            if not isinstance(error, _expected_errors()):
+            # What an operator can fix is known to the packages of the service, which a command that fails has loaded.
+            if not import_module(f"{__package__}.failures").report(error):
                 raise
-            program = paint("gatewright:", "red", sys.stderr)
-            lines = (str(error) or type(error).__name__).splitlines()
-            if details := getattr(error, "details", None):
-                lines[-1] += f" ({', '.join(f'{name}: {value}' for name, value in details.items())})"
-            for line in (*lines, f"configuration: {describe_sources(os.environ, Path.cwd())}"):
-                typer.echo(f"{program} {line}", err=True)
             raise typer.Exit(1) from None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, location.summary) for name, location in COMMANDS.items()])
 
 
 def _is_text(argument: str) -> bool:

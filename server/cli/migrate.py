@@ -1,14 +1,14 @@
 """`gatewright migrate`: the schema of the database."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from server.cli import check_config
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
+from server.config.settings import Settings
+from server.database import migrations
+from server.database.database import open_database
 
 
 def migrate(
@@ -31,16 +31,11 @@ def migrate(
     typer.echo("The database schema is up to date.")
 
 
-async def prepare(
-    settings: "Settings", mode: Literal["auto", "check"], *, search_index: bool = False
-) -> None:
+async def prepare(settings: Settings, mode: Literal["auto", "check"], *, search_index: bool = False) -> None:
     """Wait for the database, and migrate or check its schema; create the indexes for searches if asked to.
 
     Raises DatabaseAbsent, SchemaRefused, and ValueError for a database URL that cannot be used.
     """
-    from server.database import migrations
-    from server.database.database import open_database
-
     database = await open_database(
         settings.database_url.get_secret_value(),
         pool_size=settings.database.pool_size,

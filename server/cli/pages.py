@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from handlers.pages.environment import TEMPLATES, built_in
 from server.cli.support import Yes, confirm, count
+from server.config.sources import ConfigurationError, reason
 
 app = typer.Typer(help="Export the templates of the pages.", no_args_is_help=True)
 
@@ -31,9 +33,6 @@ def export(
 
     Example: gatewright pages export templates --template sign_in.html
     """
-    from handlers.pages.environment import TEMPLATES, built_in
-    from server.config.sources import ConfigurationError, reason
-
     known = built_in()
     if unknown := sorted(set(template or ()) - set(known)):
         raise ConfigurationError(f"no template is called {', '.join(unknown)}; there are {', '.join(known)}")

@@ -1,13 +1,13 @@
 """`gatewright passkeys`: the passkeys of users."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from domain.passkeys import passkeys
+from handlers import wire
+from models.passkey import PasskeyRow
 from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
-
-if TYPE_CHECKING:
-    from models.passkey import PasskeyRow
 
 app = typer.Typer(help="List and remove the passkeys of users.", no_args_is_help=True)
 
@@ -22,9 +22,6 @@ def list_passkeys(user: User, as_json: AsJson = False) -> None:
 
     Example: gatewright passkeys list --user ada@example.com
     """
-    from domain.passkeys import passkeys
-    from handlers import wire
-
     found = run(lambda ctx: passkeys.list_of(ctx, user))
     if as_json:
         print_json([wire.passkey(row) for row in found])
@@ -47,8 +44,6 @@ def remove(
 
     Example: gatewright passkeys remove --user ada@example.com --all
     """
-    from domain.passkeys import passkeys
-
     if (passkey is None) != remove_all:
         raise typer.BadParameter("give either --passkey or --all")
     confirm(f"Remove {'all passkeys' if remove_all else 'the passkey'} of {user}?", yes)
@@ -56,7 +51,7 @@ def remove(
     typer.echo(f"Removed {count(number, 'passkey')} of {user}.")
 
 
-def _row(row: "PasskeyRow") -> tuple[str, ...]:
+def _row(row: PasskeyRow) -> tuple[str, ...]:
     return (
         row.id,
         row.name or "",

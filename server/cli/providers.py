@@ -2,16 +2,18 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from server.cli import check_config
 from server.cli.support import print_table
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
-    from server.identity_providers.configuration import Configuration
+from server.config.settings import Settings
+from server.config.sources import ConfigurationError
+from server.identity_providers import inspection
+from server.identity_providers.configuration import Configuration, configurations
+from server.identity_providers.http_client import calls_of
+from server.observability.terminal import paint
 
 app = typer.Typer(help="List and check identity providers.", no_args_is_help=True)
 
@@ -22,8 +24,6 @@ def list_() -> None:
 
     Example: gatewright providers list
     """
-    from server.identity_providers.configuration import configurations
-
     settings = check_config.read()
     configured = configurations(settings).values()
     rows = [(one.traits.id, _kind(one), redirect_uri(settings, one.traits.id)) for one in configured]
@@ -46,9 +46,6 @@ def check(
 
     Example: gatewright providers check google
     """
-    from server.identity_providers.configuration import configurations
-    from server.observability.terminal import paint
-
     settings = check_config.read()
     chosen = _chosen(configurations(settings), provider_id)
     problems = asyncio.run(_inspect(settings, chosen))
@@ -65,14 +62,12 @@ def check(
         raise typer.Exit(1)
 
 
-def redirect_uri(settings: "Settings", provider_id: str) -> str:
+def redirect_uri(settings: Settings, provider_id: str) -> str:
     """Return the URL that users come back to, which is registered with the provider."""
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 
 def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> "list[Configuration]":
-    from server.config.sources import ConfigurationError
-
     if provider_id is None:
         return list(configured.values())
     if provider_id not in configured:
@@ -80,21 +75,18 @@ def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> 
     return [configured[provider_id]]
 
 
-async def _inspect(settings: "Settings", chosen: "list[Configuration]") -> dict[str, list[str]]:
+async def _inspect(settings: Settings, chosen: "list[Configuration]") -> dict[str, list[str]]:
     """Return the problems of each provider by its id, querying all of them at once."""
-    from server.identity_providers import inspection
-    from server.identity_providers.http_client import calls_of
-
     async with calls_of(settings) as calls:
         found = await asyncio.gather(*(inspection.problems(calls, one) for one in chosen))
     return {one.traits.id: problems for one, problems in zip(chosen, found, strict=True)}
 
 
-def _kind(one: "Configuration") -> str:
+def _kind(one: Configuration) -> str:
     return "OpenID Connect" if one.traits.is_openid else "OAuth 2.0"
 
 
-def _verdict(one: "Configuration") -> str:
+def _verdict(one: Configuration) -> str:
     if one.traits.is_openid:
         return "the settings match what it publishes"
     return "it publishes nothing to compare with; the settings are complete"

@@ -3,14 +3,14 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from server.cli import check_config, migrate
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
+from server.config import profiles
+from server.config.settings import Settings
+from server.http import server
 
 
 def serve(
@@ -28,9 +28,6 @@ def serve(
 
     Example: gatewright serve --port 8001 --workers 4
     """
-    from server.config import profiles
-    from server.http import server
-
     chosen = {"GATEWRIGHT_SERVER__HOST": host, "GATEWRIGHT_SERVER__PORT": None if port is None else str(port)}
     settings = check_config.read({name: value for name, value in chosen.items() if value is not None})
     asyncio.run(migrate.prepare(settings, settings.database.migrate))
@@ -39,9 +36,7 @@ def serve(
     server.serve(settings, workers)
 
 
-def _greet(settings: "Settings", created: Path | None) -> None:
-    from server.config import profiles
-
+def _greet(settings: Settings, created: Path | None) -> None:
     base = settings.base_url + settings.base_path
     typer.echo(f"Gatewright, development profile: {base}")
     if settings.documents.enabled:

@@ -3,14 +3,19 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
 
-if TYPE_CHECKING:
-    from pydantic import SecretStr
-    from pydantic.fields import FieldInfo
+from server.cli.support import print_table
+from server.config import durations, profiles
+from server.config.settings import FILE, Settings, former_keys, load
+from server.config.sources import CONFIG, Environment, fields, read_file, renamed, values
+from server.database.address import parse
 
 HEAD = ("| Setting | Default | Meaning |", "|---|---|---|")
 BY_CORES = {"password.hash_workers": "CPU cores, at most 4"}
@@ -39,7 +44,6 @@ def settings(
     if markdown:
         typer.echo(table())
         return
-    from server.cli.support import print_table
 
     rows = [
         row
@@ -54,12 +58,9 @@ def settings(
 
 def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str, str, str]]:
     """Yield each setting with its value and its source: default, a file, a variable or the profile."""
-    from server.config import profiles
-    from server.config.settings import FILE, Settings, load
-    from server.config.sources import CONFIG, Environment, read_file, values
-
     file = directory / environ.get(CONFIG, FILE)
-    in_file, variables = read_file(file, required=False), Environment(Settings, environ).origins
+    in_file = renamed(read_file(file, required=False), former_keys())
+    variables = Environment(Settings, environ, former_keys()).origins
     written = load(environ, directory)
     defaults, before = dict(values(Settings())), dict(values(written))
     for path, value in values(profiles.complete(written, directory)):
@@ -78,10 +79,8 @@ def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str,
         yield ".".join(path), text, source
 
 
-def _database(url: "SecretStr") -> str:
+def _database(url: SecretStr) -> str:
     """Return the URL of a database without its password."""
-    from server.database.address import parse
-
     try:
         return parse(url.get_secret_value()).label
     except ValueError:
@@ -98,26 +97,17 @@ def _is_in(table: Any, path: tuple[str, ...]) -> bool:
 
 def table() -> str:
     """Return the settings in the order of the documentation; `docs/settings.py` makes a page of them."""
-    from server.config.settings import Settings
-    from server.config.sources import fields
-
     rows = [_row(".".join(path), field) for path, field in fields(Settings)]
     return "\n".join((*HEAD, *rows))
 
 
-def _row(name: str, field: "FieldInfo") -> str:
+def _row(name: str, field: FieldInfo) -> str:
     default = BY_CORES.get(name) or shown(field.get_default())
     return f"| `{name}` | {default} | {field.description} |"
 
 
 def shown(value: Any, *, is_secret: bool = False) -> str:
     """Return a value the way it would be set; `is_secret` masks it if its type is secret."""
-    from datetime import timedelta
-
-    from pydantic import SecretStr
-
-    from server.config import durations
-
     if isinstance(value, SecretStr):
         return _MASK if is_secret else value.get_secret_value() or "none"
     if isinstance(value, bool):

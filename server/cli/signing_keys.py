@@ -2,20 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from domain.context import Context
+from domain.errors import BadRequest, Unavailable
+from domain.jwt import rotation
+from domain.jwt.rotation import KeyPair
+from models.signing_key import SigningKeyRow
 from server.cli.support import cell, print_table, run, run_services
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from domain.context import Context
-    from domain.signing_keys.rotation import KeyPair
-    from models.signing_key import SigningKeyRow
-    from server.services import Services
+from server.services import Services
 
 app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
 
@@ -31,8 +30,6 @@ def list_keys() -> None:
 
     Example: gatewright signing-keys list
     """
-    from domain.signing_keys import rotation
-
     titles = ("Key", "Algorithm", "State", "Created", "Signs from", "Signs until", "Published until")
     rows = [
         (row.kid, row.algorithm, state.value, *map(cell, (row.created_at, *_times(row))))
@@ -83,21 +80,18 @@ def export_public() -> None:
     Example: gatewright signing-keys export-public > jwks.json
     """
 
-    async def job(services: "Services") -> bytes:
+    async def job(services: Services) -> bytes:
         await services.signing_keys.reload()
         return services.signing_keys.document.body
 
     typer.echo(run_services(job))
 
 
-def _times(row: "SigningKeyRow") -> "tuple[datetime | None, ...]":
+def _times(row: SigningKeyRow) -> "tuple[datetime | None, ...]":
     return row.signs_from, row.signs_until, row.published_until
 
 
-async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> None:
-    from domain.errors import BadRequest
-    from domain.signing_keys import rotation
-
+async def _rotate(services: Services, *, algorithm: str | None, now: bool) -> None:
     settings = services.settings.jwt
     if not settings.enabled:
         raise BadRequest("jwt.enabled is false: no keys are used")
@@ -106,16 +100,14 @@ async def _rotate(services: "Services", *, algorithm: str | None, now: bool) -> 
     wanted = settings.algorithms if algorithm is None else (algorithm,)
     holder = services.signing_keys.holder
 
-    def rule(pairs: "Mapping[str, KeyPair]") -> "Callable[[Context], Awaitable[None]]":
+    def rule(pairs: Mapping[str, KeyPair]) -> Callable[[Context], Awaitable[None]]:
         return partial(rotation.rotate, pairs=pairs.values(), holder=holder, at_once=now)
 
     await _change(services, wanted, rule)
 
 
-async def _revoke(services: "Services", *, kid: str) -> None:
-    from domain.signing_keys import rotation
-
-    async def find(ctx: "Context") -> "SigningKeyRow":
+async def _revoke(services: Services, *, kid: str) -> None:
+    async def find(ctx: Context) -> SigningKeyRow:
         return await rotation.find(ctx, kid)
 
     row = await services.unit_of_work.run(find)
@@ -127,10 +119,8 @@ async def _revoke(services: "Services", *, kid: str) -> None:
     )
 
 
-async def _change(services: "Services", algorithms: Iterable[str], rule: Rule) -> None:
+async def _change(services: Services, algorithms: Iterable[str], rule: Rule) -> None:
     """Change keys when no instance of the service does. Raises Unavailable."""
-    from domain.errors import Unavailable
-
     for _ in range(ATTEMPTS):
         if await services.signing_keys.change(algorithms, rule):
             return

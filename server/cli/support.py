@@ -6,16 +6,19 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, BinaryIO, TypeVar
+from typing import Annotated, BinaryIO, TypeVar
 
 import orjson
 import typer
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from domain.context import Context
 from server.cli import check_config
-
-if TYPE_CHECKING:
-    from domain.context import Context
-    from server.services import Services
+from server.config.sources import ConfigurationError, reason
+from server.services import Services, opened
 
 Identifier = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -32,15 +35,13 @@ _LEAST = 20
 _NO_COLOURS: Mapping[str, str] = {}
 
 
-def run(job: "Callable[[Context], Awaitable[Result]]") -> Result:
+def run(job: Callable[[Context], Awaitable[Result]]) -> Result:
     """Run one rule in a transaction of its own."""
     return run_services(lambda services: services.unit_of_work.run(job))
 
 
-def run_services(job: "Callable[[Services], Awaitable[Result]]") -> Result:
+def run_services(job: Callable[[Services], Awaitable[Result]]) -> Result:
     """Run a job with open services."""
-    from server.services import opened
-
     settings = check_config.read()
 
     async def run() -> Result:
@@ -76,11 +77,6 @@ def print_table(
     A terminal gets no empty columns, and one block per row if the rows are too wide for it. Only prose is wrapped.
     Markup in cells counts as text, and control characters are replaced.
     """
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     cells = [[_visible(text) for text in row] for row in rows]
     shown = [n for n in range(len(columns)) if not console.is_terminal or any(row[n] for row in cells)]
@@ -121,8 +117,6 @@ def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
 
     Raises ConfigurationError.
     """
-    from server.config.sources import ConfigurationError, reason
-
     if path is None:
         yield None
         return

@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+from domain.admin import impersonation, operator
+from handlers import wire
+from server.cli import check_config
 from server.cli.support import AsJson, Identifier, Yes, cell, confirm, count, print_json, print_table, run
 
 app = typer.Typer()
@@ -19,10 +22,7 @@ def promote(user: Identifier, role: Role = "admin") -> None:
 
     Example: gatewright users promote ada@example.com
     """
-    from domain.admin import users
-    from server.cli import check_config
-
-    changed = run(lambda ctx: users.promote(ctx, user, role))
+    changed = run(lambda ctx: operator.promote(ctx, user, role))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
     if not check_config.read().admin.enabled:
         typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
@@ -36,10 +36,8 @@ def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
 
     Example: gatewright users demote ada@example.com
     """
-    from domain.admin import users
-
     _confirm_last(user, yes)
-    changed = run(lambda ctx: users.demote(ctx, user, role))
+    changed = run(lambda ctx: operator.demote(ctx, user, role))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
 
 
@@ -53,10 +51,8 @@ def set_role(
 
     Example: gatewright users set-role ada@example.com admin
     """
-    from domain.admin import users
-
     _confirm_last(user, yes)
-    changed = run(lambda ctx: users.set_role(ctx, user, roles))
+    changed = run(lambda ctx: operator.set_role(ctx, user, roles))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
 
 
@@ -66,10 +62,7 @@ def admins(as_json: AsJson = False) -> None:
 
     Example: gatewright users admins
     """
-    from domain.admin import users
-    from handlers import wire
-
-    found = run(users.administrators)
+    found = run(operator.administrators)
     if as_json:
         print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in found])
         return
@@ -103,9 +96,6 @@ def impersonations(
 
     Example: gatewright users impersonations --end --yes
     """
-    from domain.admin import impersonation
-    from handlers import wire
-
     if end:
         confirm("End every session in the name of a user?", yes)
         typer.echo(f"{count(run(impersonation.end_all), 'session')} ended.")
@@ -136,7 +126,5 @@ def impersonations(
 
 def _confirm_last(user: str, yes: bool) -> None:
     """Ask before nobody is left who may set roles."""
-    from domain.admin import users
-
-    if run(lambda ctx: users.is_last_admin(ctx, user)):
+    if run(lambda ctx: operator.is_last_admin(ctx, user)):
         confirm(f"{user} is the last administrator. Change their roles?", yes)

@@ -2,10 +2,16 @@
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from domain.admin import operator
+from domain.admin.operator import Overview
+from domain.context import Context
+from domain.errors import BadRequest
+from handlers import wire
+from models.queries import SessionRow, UserRow
 from server.cli import user_roles
 from server.cli.support import (
     AsJson,
@@ -19,11 +25,7 @@ from server.cli.support import (
     run,
 )
 from server.config import durations
-
-if TYPE_CHECKING:
-    from domain.admin.users import Overview
-    from domain.context import Context
-    from models.queries import SessionRow, UserRow
+from server.database.compile import is_storable
 
 app = typer.Typer(help="Administer users.", no_args_is_help=True)
 app.add_typer(user_roles.app)
@@ -46,11 +48,8 @@ def list_users(
 
     Example: gatewright users list @example.com --limit 10
     """
-    from domain.admin import users
-    from handlers import wire
-
     found, total = run(
-        lambda ctx: users.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
+        lambda ctx: operator.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
     )
     if as_json:
         print_json([wire.user(user) for user in found])
@@ -67,10 +66,7 @@ def show(user: Identifier, as_json: AsJson = False) -> None:
 
     Example: gatewright users show ada@example.com
     """
-    from domain.admin import users
-    from handlers import wire
-
-    overview = run(lambda ctx: users.show(ctx, user))
+    overview = run(lambda ctx: operator.show(ctx, user))
     if as_json:
         print_json(_overview_shape(overview))
         return
@@ -102,9 +98,7 @@ def create(
 
     Example: gatewright users create ada@example.com --name Ada --verified
     """
-    from domain.admin import users
-
-    wanted = users.NewUser(
+    wanted = operator.NewUser(
         email=email,
         name=name or email.partition("@")[0],
         password=_read_password(),
@@ -112,7 +106,7 @@ def create(
         email_verified=verified,
         role=role,
     )
-    user = run(lambda ctx: users.create(ctx, wanted))
+    user = run(lambda ctx: operator.create(ctx, wanted))
     typer.echo(f"Created {user.email} with the id {user.id}.")
 
 
@@ -124,10 +118,8 @@ def set_password(user: Identifier) -> None:
 
     Example: gatewright users set-password ada@example.com
     """
-    from domain.admin import users
-
     new = _read_password()
-    ended = run(lambda ctx: users.set_password(ctx, user, new))
+    ended = run(lambda ctx: operator.set_password(ctx, user, new))
     typer.echo(f"{user} has a new password; {_ended(ended)}.")
 
 
@@ -137,9 +129,7 @@ def verify_email(user: Identifier) -> None:
 
     Example: gatewright users verify-email ada@example.com
     """
-    from domain.admin import users
-
-    changed = run(lambda ctx: users.verify_email(ctx, user))
+    changed = run(lambda ctx: operator.verify_email(ctx, user))
     state = "is verified now" if changed else "was verified already"
     typer.echo(f"The email address of {user} {state}.")
 
@@ -162,11 +152,10 @@ def ban(
 
     Example: gatewright users ban ada@example.com --for 7d --reason spam
     """
-    from domain.admin import users
 
-    async def job(ctx: "Context") -> int:
+    async def job(ctx: Context) -> int:
         until = None if duration is None else ctx.now + duration
-        return await users.ban(ctx, user, reason=reason, until=until)
+        return await operator.ban(ctx, user, reason=reason, until=until)
 
     ended = run(job)
     typer.echo(f"Banned {user}; {_ended(ended)}.")
@@ -178,9 +167,7 @@ def unban(user: Identifier) -> None:
 
     Example: gatewright users unban ada@example.com
     """
-    from domain.admin import users
-
-    was_banned = run(lambda ctx: users.unban(ctx, user))
+    was_banned = run(lambda ctx: operator.unban(ctx, user))
     typer.echo(f"{user} may sign in again." if was_banned else f"{user} was not banned.")
 
 
@@ -190,10 +177,8 @@ def revoke_sessions(user: Identifier, yes: Yes = False) -> None:
 
     Example: gatewright users revoke-sessions ada@example.com
     """
-    from domain.admin import users
-
     confirm(f"End every session of {user}?", yes)
-    ended = run(lambda ctx: users.revoke_sessions(ctx, user))
+    ended = run(lambda ctx: operator.revoke_sessions(ctx, user))
     typer.echo(f"{_ended(ended)}.")
 
 
@@ -206,10 +191,8 @@ def sign_out_everyone(yes: Yes = False) -> None:
 
     Example: gatewright users sign-out-everyone --yes
     """
-    from domain.admin import users
-
     confirm("End every session of every user?", yes)
-    typer.echo(f"{_ended(run(users.sign_out_everyone))}.")
+    typer.echo(f"{_ended(run(operator.sign_out_everyone))}.")
 
 
 @app.command()
@@ -220,10 +203,8 @@ def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
 
     Example: gatewright users two-factor-reset ada@example.com
     """
-    from domain.admin import users
-
     confirm(f"Remove the second factor of {user} and end every session?", yes)
-    found, ended = run(lambda ctx: users.reset_two_factor(ctx, user))
+    found, ended = run(lambda ctx: operator.reset_two_factor(ctx, user))
     if ended is None:
         typer.echo(f"{found.email} has no second factor.")
         return
@@ -236,10 +217,8 @@ def delete(user: Identifier, yes: Yes = False) -> None:
 
     Example: gatewright users delete ada@example.com
     """
-    from domain.admin import users
-
     confirm(f"Delete {user} for good?", yes)
-    deleted = run(lambda ctx: users.delete(ctx, user))
+    deleted = run(lambda ctx: operator.delete(ctx, user))
     typer.echo(f"Deleted {deleted.email}.")
 
 
@@ -252,9 +231,6 @@ def _read_password() -> str:
 
     Raises BadRequest unless it is text.
     """
-    from domain.errors import BadRequest
-    from server.database.compile import is_storable
-
     if sys.stdin.isatty():
         answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:
@@ -264,7 +240,7 @@ def _read_password() -> str:
     return answer
 
 
-def _row(user: "UserRow") -> tuple[str, ...]:
+def _row(user: UserRow) -> tuple[str, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
     return (
         user.id,
@@ -277,7 +253,7 @@ def _row(user: "UserRow") -> tuple[str, ...]:
     )
 
 
-def _session(session: "SessionRow") -> tuple[str, ...]:
+def _session(session: SessionRow) -> tuple[str, ...]:
     return (
         session.id,
         cell(session.updated_at),
@@ -287,10 +263,8 @@ def _session(session: "SessionRow") -> tuple[str, ...]:
     )
 
 
-def _overview_shape(overview: "Overview") -> dict[str, Any]:
+def _overview_shape(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON; sessions have no token, which is not stored."""
-    from handlers import wire
-
     sessions = []
     for row in overview.sessions:
         shape = dict(wire.session(row, ""))

@@ -62,9 +62,13 @@ def create_settings_file(environ: Mapping[str, str], directory: Path) -> Path | 
     return path
 
 
-def warnings(environ: Mapping[str, str]) -> list[str]:
-    """Return a line for each unknown variable: odd, but no reason not to start."""
-    return [f"{name}: {fault}" for name, fault in settings.unknown_variables(environ).items()]
+def warnings(environ: Mapping[str, str], directory: Path) -> list[str]:
+    """Return a line for each unknown variable and deprecated key: odd, but no reason not to start.
+
+    Raises ConfigurationError.
+    """
+    unknown = [f"{name}: {fault}" for name, fault in settings.unknown_variables(environ).items()]
+    return [*unknown, *settings.deprecated_keys(environ, directory)]
 
 
 def verifier_file(chosen: Settings, directory: Path) -> Path | None:

@@ -9,34 +9,40 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from domain.trusted_origins import TrustedOrigins
 from server.config.durations import OutOfRange
+from server.config.groups.accounts import AccountLinking
 from server.config.groups.admin import Admin
 from server.config.groups.api_keys import ApiKeys
 from server.config.groups.authentication import EmailPassword, SignUp
 from server.config.groups.database import Database
+from server.config.groups.email_codes import EmailCodes
 from server.config.groups.emails import ChangeEmail, EmailVerification
 from server.config.groups.group import Group
 from server.config.groups.jwt import Jwt
 from server.config.groups.limits import Limits
+from server.config.groups.magic_links import MagicLinks
 from server.config.groups.mail import Mail
-from server.config.groups.oauth import AccountLinking, OAuth, Provider
 from server.config.groups.observability import Audit, Log, Metrics, Tracing
 from server.config.groups.pages import Pages
 from server.config.groups.passkeys import Passkey
 from server.config.groups.password import Password, PasswordReset
-from server.config.groups.passwordless import EmailOtp, MagicLink
 from server.config.groups.server import Documents, Server
 from server.config.groups.session import SessionSettings
+from server.config.groups.social import Provider, Social
 from server.config.groups.two_factor import TwoFactor
 from server.config.groups.users import DeleteUser, Username
 from server.config.sources import (
     CONFIG,
+    FILE_SUFFIX,
     PREFIX,
     ConfigurationError,
     Environment,
     fields,
+    in_table,
     merged,
     read_file,
+    renamed,
     suggestion,
+    variable,
 )
 from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, range_of
 
@@ -127,12 +133,12 @@ class Settings(BaseModel):
     delete_user: DeleteUser = DeleteUser()
     two_factor: TwoFactor = TwoFactor()
     account_linking: AccountLinking = AccountLinking()
-    oauth: OAuth = OAuth()
+    social: Social = Social()
     jwt: Jwt = Jwt()
     admin: Admin = Admin()
     api_keys: ApiKeys = ApiKeys()
-    magic_link: MagicLink = MagicLink()
-    email_otp: EmailOtp = EmailOtp()
+    magic_links: MagicLinks = MagicLinks()
+    email_codes: EmailCodes = EmailCodes()
     pages: Pages = Pages()
     passkey: Passkey = Passkey()
     providers: dict[ProviderId, Provider] = Field(default={}, description="The providers, by id.")
@@ -167,8 +173,8 @@ def load(environ: Mapping[str, str], directory: Path) -> Settings:
     """
     named = environ.get(CONFIG)
     path = directory / (named or FILE)
-    environment = Environment(Settings, environ)
-    values = merged(read_file(path, required=bool(named)), environment.values)
+    environment = Environment(Settings, environ, former_keys())
+    values = merged(renamed(read_file(path, required=bool(named)), former_keys()), environment.values)
     try:
         return Settings.model_validate(values)
     except ValidationError as faults:
@@ -176,9 +182,34 @@ def load(environ: Mapping[str, str], directory: Path) -> Settings:
     raise ConfigurationError("\n".join(dict.fromkeys(lines)))
 
 
+def former_keys() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the deprecated keys that still work, each with the key that replaced it."""
+    return {
+        tuple(key.split(".")): (name, key.rpartition(".")[2])
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Group)
+        for key in field.annotation.former_keys
+    }
+
+
+def deprecated_keys(environ: Mapping[str, str], directory: Path) -> list[str]:
+    """Return a line for each deprecated key in the file or the environment, with the key to use now.
+
+    Raises ConfigurationError.
+    """
+    named = environ.get(CONFIG)
+    written = read_file(directory / (named or FILE), required=bool(named))
+    return [
+        f"{'.'.join(former)}: deprecated, use {'.'.join(key)} or {variable(key)}"
+        for former, key in former_keys().items()
+        if former[1] in in_table(written, former[0])
+        or {variable(former), variable(former) + FILE_SUFFIX} & environ.keys()
+    ]
+
+
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the GATEWRIGHT_* variables that name no setting, each with what is wrong and the nearest name."""
-    return Environment(Settings, environ).unknown
+    return Environment(Settings, environ, former_keys()).unknown
 
 
 def misnamed_variables(environ: Mapping[str, str]) -> list[str]:

@@ -15,7 +15,8 @@ from pydantic.fields import FieldInfo
 PREFIX = "GATEWRIGHT_"
 CONFIG = "GATEWRIGHT_CONFIG"
 """The variable that names the TOML file; it is no setting itself."""
-_FILE = "_FILE"
+FILE_SUFFIX = "_FILE"
+"""The end of a variable that names a file with the value of the setting."""
 _WORDS = {
     "true": True,
     "1": True,
@@ -109,11 +110,38 @@ def merged(lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any
     return {**lower, **higher, **both}
 
 
+FormerKeys = Mapping[tuple[str, ...], tuple[str, ...]]
+"""Deprecated keys, each with the key that replaced it."""
+
+
+def in_table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the table of that name; an empty one if there is none."""
+    table = values.get(name)
+    return table if isinstance(table, dict) else {}
+
+
+def renamed(values: Mapping[str, Any], former: FormerKeys) -> dict[str, Any]:
+    """Return the values of a settings file with deprecated keys replaced. Raises ConfigurationError if both are set."""
+    tables = {name: dict(value) if isinstance(value, dict) else value for name, value in values.items()}
+    for (group, name), (new_group, new_name) in former.items():
+        if name not in in_table(tables, group):
+            continue
+        if new_name in in_table(tables, new_group):
+            raise ConfigurationError(f"{new_group}.{new_name}: both it and {group}.{name} are set")
+        value = tables[group].pop(name)
+        tables[new_group] = {**in_table(tables, new_group), new_name: value}
+        if not tables[group]:
+            del tables[group]
+    return tables
+
+
 class Environment:
     """The GATEWRIGHT_* variables; texts become what the setting they name is."""
 
-    def __init__(self, settings: type[BaseModel], environ: Mapping[str, str]) -> None:
+    def __init__(self, settings: type[BaseModel], environ: Mapping[str, str], former: FormerKeys) -> None:
+        """Read the variables; `former` has the deprecated keys, whose variables still work."""
         known = {variable(path): (path, field) for path, field in fields(settings)}
+        known |= {variable(old): known[variable(key)] for old, key in former.items()}
         known |= _named_tables(settings, environ)
         self.values: dict[str, Any] = {}
         self.origins: dict[tuple[str, ...], str] = {}
@@ -124,8 +152,8 @@ class Environment:
             self._take(name, environ[name], known)
 
     def _take(self, name: str, text: str, known: Mapping[str, tuple[tuple[str, ...], FieldInfo]]) -> None:
-        if name not in known and name.removesuffix(_FILE) in known:
-            path, field = known[name.removesuffix(_FILE)]
+        if name not in known and name.removesuffix(FILE_SUFFIX) in known:
+            path, field = known[name.removesuffix(FILE_SUFFIX)]
             text = _contents(name, text)
         elif name in known:
             path, field = known[name]

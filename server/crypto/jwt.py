@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from domain.signing_keys.rotation import KeyPair
+from domain.jwt.rotation import KeyPair
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

@@ -26,7 +26,7 @@ def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = N
         return [*_misconfigured(fault), skipped("everything else", "fix the configuration first")]
     logs.configure("error", settings.log.format)
     return [
-        *_configured(settings, environ),
+        *_configured(settings, environ, directory),
         *configuration.secrets(settings),
         *configuration.addresses(settings),
         *configuration.files(settings, environ, directory),
@@ -39,9 +39,9 @@ def _misconfigured(fault: ConfigurationError) -> list[Finding]:
     return [wrong("configuration", what, how or "see gatewright settings") for what, _, how in parted]
 
 
-def _configured(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
-    warnings = profiles.warnings(environ)
-    fix = "correct the name, or remove the variable"
+def _configured(settings: Settings, environ: Mapping[str, str], directory: Path) -> list[Finding]:
+    warnings = profiles.warnings(environ, directory)
+    fix = "correct the name, or remove it"
     return [odd("configuration", line, fix) for line in warnings] or [
         ok("configuration", f"valid, profile {settings.profile}")
     ]

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import SecretStr
 
 from domain.identity_provider import ProviderTraits
-from server.config.groups.oauth import Provider
+from server.config.groups.social import Provider
 from server.config.settings import Settings
 from server.identity_providers.presets import OAUTH_NAMES, OPENID_NAMES, PRESETS, Endpoints, Names, Preset
 

@@ -120,8 +120,8 @@ def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
     """Return how providers are asked by these settings."""
     return Calls(
         client,
-        timeout=settings.oauth.http_timeout.total_seconds(),
-        max_response=settings.oauth.max_response,
+        timeout=settings.social.http_timeout.total_seconds(),
+        max_response=settings.social.max_response,
         loopback_http=settings.profile == "development",
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from server.config.groups.oauth import Provider
+from server.config.groups.social import Provider
 from server.config.settings import Settings
 from server.config.value_types import is_http
 from server.identity_providers.configuration import (

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from domain import identifiers, localization, tokens
-from domain.admin import users
+from domain.admin import operator
 from domain.api_keys.policy import DEFAULT
 from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor
 from domain.errors import Refusal
@@ -91,7 +91,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         display_username=display_username,
         role=values.line(fields, "role") or None,
         banned=values.flag(fields, "banned"),
-        ban_reason=values.text(fields, "banReason", users.LONGEST_REASON),
+        ban_reason=values.text(fields, "banReason", operator.LONGEST_REASON),
         ban_expires=values.instant(fields, "banExpires"),
         locale=localization.supported(values.text(fields, "locale", LONGEST_SUBJECT)),
         created_at=values.past(fields, "createdAt", rules.now),

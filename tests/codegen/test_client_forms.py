@@ -125,7 +125,7 @@ def test_errors_are_one_for_the_first_would_stand_for_all() -> None:
 
 
 def test_an_operation_that_only_redirects_gives_no_error_for_an_answer() -> None:
-    responses = OPERATIONS["accounts.receive_callback"]["responses"]
+    responses = OPERATIONS["social.receive_callback"]["responses"]
 
     assert "default" not in responses
     assert responses.keys() == {"302", "408", "414", "429", "431", "500", "503"}

@@ -13,9 +13,9 @@ import pytest
 from codegen.bundle import bundle
 from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.service import VERIFIER
 
 HERE = Path(__file__).parent
@@ -40,7 +40,7 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     """A service that knows a provider of the present time."""
     provider_process.reset()
     verifiers = {"api_keys.verifiers": f"tests:{VERIFIER}"}
-    mails = {"magic_link.enabled": "true", "magic_link.confirm": "false", "email_otp.enabled": "true"}
+    mails = {"magic_links.enabled": "true", "magic_links.confirm": "false", "email_codes.enabled": "true"}
     settings = {**social_settings(provider_process), **verifiers, **mails, "limits.enabled": "false"}
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())

@@ -112,12 +112,12 @@ def _own_profile(case: Case, visitor: Visitor, turn: int) -> None:
 
 
 _FILLINGS: dict[str, Callable[[Case, Visitor, int], None]] = {
-    "authentication_sign_in_social": _choose,
-    "accounts_link_social": _choose,
-    "accounts_receive_callback": _come_back,
-    "accounts_relay_callback": _post_back,
+    "social_sign_in": _choose,
+    "social_link": _choose,
+    "social_receive_callback": _come_back,
+    "social_relay_callback": _post_back,
     "accounts_unlink": _own_account,
-    "accounts_refresh_token": _own_account,
-    "accounts_get_access_token": _own_account,
-    "accounts_get_profile": _own_profile,
+    "social_refresh_token": _own_account,
+    "social_get_access_token": _own_account,
+    "social_get_profile": _own_profile,
 }

@@ -85,7 +85,7 @@ def test_its_settings_are_known_hold_no_secret_and_let_it_start(
     assert settings.profile == "production"
     assert settings.mail.sender == "smtp"
     assert settings.base_url == "https://auth.example.com"
-    assert profiles.warnings(chosen) == []
+    assert profiles.warnings(chosen, tmp_path) == []
     assert [name for name in secrets if not name.endswith("_FILE")] == []
 
 

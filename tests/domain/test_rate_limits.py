@@ -167,7 +167,9 @@ class TestKnownNetworks:
 
 
 class TestTransactions:
-    @pytest.mark.parametrize("enter", [verification.totp, verification.otp, verification.backup_code])
+    @pytest.mark.parametrize(
+        "enter", [verification.verify_totp, verification.verify_otp, verification.verify_backup_code]
+    )
     async def test_are_not_begun_by_who_enters_a_code_while_the_counts_are_away(
         self, memory: Memory, enter: Any
     ) -> None:

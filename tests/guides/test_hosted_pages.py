@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import commands, guide, placed, typed, write_files
-from tests.e2e.browser import browsing, started
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing, started
 from tests.live import ROOT, serving
 from tests.service import PASSWORD
 

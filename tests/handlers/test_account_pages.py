@@ -293,6 +293,7 @@ class TestEveryForm:
             assert await state(service) == before
 
 
+@pytest.mark.operation("account_pages.show_overview")
 class TestOverview:
     async def test_shows_who_is_signed_in_and_what_happened_and_signs_out(
         self, service: Service, browser: Browser
@@ -309,6 +310,7 @@ class TestOverview:
         assert not await works(service, session)
 
 
+@pytest.mark.operation("account_pages.show_profile", "account_pages.update_profile")
 class TestProfile:
     async def test_changes_the_profile(self, service: Service, ada: Browser) -> None:
         await ada.open(PROFILE)
@@ -447,6 +449,9 @@ class TestProfile:
         assert await recorded(service, "user.updated") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_email", "account_pages.send_verification_email", "account_pages.show_email"
+)
 class TestEmail:
     async def test_sends_the_verification_again(self, service: Service, ada: Browser) -> None:
         await service.inbox()
@@ -533,6 +538,9 @@ class TestEmail:
         assert await recorded(service, "email.changed") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_password", "account_pages.send_password_link", "account_pages.show_password"
+)
 class TestPassword:
     async def test_changes_it_and_signs_out_everywhere_else(self, service: Service, ada: Browser) -> None:
         elsewhere = (await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})).json()
@@ -599,6 +607,7 @@ class TestPassword:
         assert await opens(service, NEW_PASSWORD)
 
 
+@pytest.mark.operation("account_pages.show_history")
 class TestHistory:
     def test_has_words_for_every_event_or_leaves_it_out(self) -> None:
         every_refusal()  # imports every module of the domain
@@ -685,7 +694,9 @@ class TestHistory:
         assert (await stored_user(service, "root@example.com")).id not in exported
 
 
+@pytest.mark.operation("account_pages.delete_account", "account_pages.show_data")
 class TestData:
+    @pytest.mark.operation("account_pages.export_data")
     async def test_names_everything_that_goes_and_is_downloaded(self, service: Service, ada: Browser) -> None:
         page = await ada.open(DATA)
 
@@ -764,6 +775,7 @@ class TestData:
         assert await recorded(service, "user.deleted") == 1
 
 
+@pytest.mark.operation("account_pages.confirm_deletion", "account_pages.show_deletion")
 class TestDeletionByMail:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:

@@ -35,10 +35,10 @@ from tests.handlers.steps import (
     works,
 )
 from tests.handlers.test_social import audited, id_token, locked, restarted
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.labs.provider.steps import (
     OOPS,
     WELCOME,
     as_user,
@@ -140,6 +140,7 @@ async def hold_lease(service: Service, *, seconds: int) -> list[Any]:
     return await service.rows("SELECT refresh_lease_until FROM account")
 
 
+@pytest.mark.operation("social.link")
 class TestLink:
     async def test_leads_to_the_provider_and_links_on_the_way_back(
         self, social: Service, ada: Headers
@@ -364,6 +365,7 @@ class TestLink:
         assert await works(social, bearer(eve))
 
 
+@pytest.mark.operation("accounts.list_linked")
 class TestList:
     async def test_shows_every_way_to_sign_in(
         self, social: Service, provider: ProviderProcess, ada: Headers
@@ -399,6 +401,7 @@ class TestList:
         }
 
 
+@pytest.mark.operation("accounts.unlink")
 class TestUnlink:
     @pytest.mark.parametrize("by", ["provider", "row", "subject", "both"])
     async def test_takes_one_way_away(self, social: Service, ada: Headers, by: str) -> None:
@@ -618,7 +621,7 @@ class TestTokens:
     async def test_show_no_refresh_token_where_it_shall_stay(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
-        hidden = {"oauth.expose_refresh_token": "false"}
+        hidden = {"social.expose_refresh_token": "false"}
         service = await make_service({**social_settings(provider), **hidden})
         as_user(provider, ADA, "1001")
         ada = await enter(service)
@@ -648,6 +651,7 @@ class TestTokens:
         assert len(provider.log("token")) == 1
 
 
+@pytest.mark.operation("social.get_access_token")
 class TestGetAccessToken:
     @pytest.mark.parametrize(
         ("skew", "seconds", "renews"),
@@ -655,8 +659,8 @@ class TestGetAccessToken:
             ({}, 3594, False),
             ({}, 3595, True),
             ({}, 3601, True),
-            ({"oauth.refresh_skew": "5m"}, 3299, False),
-            ({"oauth.refresh_skew": "5m"}, 3300, True),
+            ({"social.refresh_skew": "5m"}, 3299, False),
+            ({"social.refresh_skew": "5m"}, 3300, True),
         ],
     )
     async def test_renews_what_is_about_to_end(
@@ -743,6 +747,7 @@ class TestGetAccessToken:
         assert await audited(social, "provider_token.failed") == [("failure", failed)] * 2
 
 
+@pytest.mark.operation("social.refresh_token")
 class TestRefreshToken:
     async def test_always_asks_the_provider(
         self, social: Service, provider: ProviderProcess, linked: Headers
@@ -887,7 +892,7 @@ class TestRefreshToken:
     async def test_is_over_before_the_lease_is(
         self, make_service: MakeService, provider: ProviderProcess
     ) -> None:
-        service = await make_service({**social_settings(provider), "oauth.http_timeout": "60s"})
+        service = await make_service({**social_settings(provider), "social.http_timeout": "60s"})
         as_user(provider, ADA, "1001")
         session = await enter(service)
         provider.control(misbehave={"token": {"hang": 30, "status": 500}})
@@ -903,7 +908,7 @@ class TestRefreshToken:
         self, social: Service, provider: ProviderProcess, linked: Headers
     ) -> None:
         before = await tokens(social, linked)
-        async with restarted(social, {**social_settings(provider), "oauth.http_timeout": "60s"}) as fresh:
+        async with restarted(social, {**social_settings(provider), "social.http_timeout": "60s"}) as fresh:
             provider.control(misbehave={"jwks": {"hang": 30}})
 
             after = await tokens(fresh, linked, "/refresh-token")
@@ -1026,6 +1031,7 @@ async def renew(service: Service, seen: Any, refresh_token: str) -> Any:
     )
 
 
+@pytest.mark.operation("social.get_profile")
 class TestAccountInfo:
     async def test_shows_what_the_provider_says_now(
         self, social: Service, provider: ProviderProcess, linked: Headers

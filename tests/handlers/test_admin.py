@@ -168,6 +168,7 @@ class TestPermission:
         records = [(row.user_id, row.actor_id, row.code) for row in await of_event(service, "admin.refused")]
         assert sorted(records) == sorted((user.id, user.id, told) for _, told in refused)
 
+    @pytest.mark.operation("admin.has_permission")
     @pytest.mark.threat("ADM18")
     async def test_has_permission_is_about_the_caller(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person("support,editor")
@@ -219,6 +220,7 @@ class TestPermission:
         assert (await call(service, admin, "ban-user", userId=user.email))[1] == "USER_NOT_FOUND"
 
 
+@pytest.mark.operation("admin.set_role")
 class TestRank:
     @pytest.mark.threat("ADM4")
     async def test_a_session_of_an_administrator_is_not_ended_by_lower_ranks(
@@ -336,6 +338,7 @@ class TestChanges:
         assert answer[1]["user"]["role"] == ",".join(names)
         assert len(names) == 16
 
+    @pytest.mark.operation("admin.create_user")
     async def test_create_user(self, service: Service, admin: Person) -> None:
         data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",
                 "banExpires": "2027-01-01T00:00:00Z", "locale": "de-AT"}  # fmt: skip
@@ -388,6 +391,7 @@ class TestChanges:
         await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
         assert await steps.opens(service, PASSWORD, "grace@example.com")
 
+    @pytest.mark.operation("admin.update_user")
     async def test_update_user_changes_all_or_nothing(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
         await person("user", "taken@example.com")
@@ -432,6 +436,7 @@ class TestChanges:
         assert (await service.get("/admin/list-users", headers=user.headers)).status_code == 403
         assert len(await of_event(service, "user.role_changed")) == 2
 
+    @pytest.mark.operation("admin.set_user_password")
     async def test_set_user_password_ends_sessions(
         self, service: Service, admin: Person, user: Person
     ) -> None:
@@ -450,6 +455,7 @@ class TestChanges:
             refused = await call(service, admin, "set-user-password", userId=user.id, newPassword=short)
             assert refused == (400, refusal)
 
+    @pytest.mark.operation("admin.ban_user", "admin.unban_user")
     @pytest.mark.threat("ADM12")
     async def test_a_ban_shuts_a_user_out_at_once(
         self, service: Service, admin: Person, user: Person
@@ -468,6 +474,7 @@ class TestChanges:
         assert (lifted["banned"], lifted["banReason"], lifted["banExpires"]) == (False, None, None)
         assert len(await of_event(service, "user.banned")) == 2
 
+    @pytest.mark.operation("admin.reset_two_factor")
     async def test_reset_two_factor(self, service: Service, admin: Person, user: Person) -> None:
         enabled = {"password": PASSWORD, "method": "otp"}
         await steps.set_user(service, user.email, email_verified=True)
@@ -479,6 +486,7 @@ class TestChanges:
         assert not await works(service, user)
         assert (await call(service, admin, "reset-two-factor", userId=user.id))[0] == 200
 
+    @pytest.mark.operation("admin.remove_user")
     async def test_remove_user(self, service: Service, admin: Person, user: Person) -> None:
         assert await call(service, admin, "remove-user", userId=user.id) == (200, {"success": True})
 
@@ -487,6 +495,7 @@ class TestChanges:
         assert [row.actor_id for row in await of_event(service, "user.deleted")] == [admin.id]
 
 
+@pytest.mark.operation("admin.list_user_sessions", "admin.revoke_user_session", "admin.revoke_user_sessions")
 class TestSessions:
     @pytest.mark.threat("ADM10")
     async def test_sessions_of_others_are_listed_without_tokens(
@@ -522,6 +531,7 @@ class TestSessions:
         assert not await works(service, user)
 
 
+@pytest.mark.operation("admin.list_users")
 class TestListing:
     @pytest.fixture
     async def admin(self, service: Service, person: Make) -> Person:
@@ -636,6 +646,7 @@ class TestListing:
         page = (await service.get("/admin/list-users", headers=admin.headers, params={"limit": 1})).json()
         assert (page["total"], page["totalCapped"]) == (1000, True)
 
+    @pytest.mark.operation("admin.get_user")
     async def test_get_user(self, service: Service, admin: Person) -> None:
         answer = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.id})
         assert (answer.json()["email"], len(answer.json())) == (admin.email, 15)

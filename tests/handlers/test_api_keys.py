@@ -107,6 +107,7 @@ async def wait_of(service: Service, key: str) -> int | None:
     return wait
 
 
+@pytest.mark.operation("api_keys.create")
 class TestCreate:
     async def test_a_key_without_any_field(self, service: Service, ada: Headers, call: Call) -> None:
         made = await call(ada, "create")
@@ -319,6 +320,7 @@ class TestManagers:
         assert await call(keeper, "create", permissions={"1x": ["read"]}) == "VALIDATION_ERROR"
 
 
+@pytest.mark.operation("api_keys.delete", "api_keys.get", "api_keys.list_own", "api_keys.update")
 class TestOwnKeys:
     @pytest.mark.threat("KEY2")
     async def test_keys_of_others_do_not_exist(
@@ -440,6 +442,7 @@ class TestKinds:
         assert await call(ada, "delete", keyId=made["id"]) == {"success": True}
 
 
+@pytest.mark.operation("api_keys.verify")
 class TestVerify:
     async def test_a_valid_key(self, service: Service, ada: Headers, call: Call, verify: Call) -> None:
         made = await call(ada, "create")

@@ -60,6 +60,7 @@ async def join_verified(service: Service, email: str = ADA) -> Headers:
     return headers
 
 
+@pytest.mark.operation("emails.send_verification")
 class TestSendVerification:
     async def test_mails_the_caller(self, service: Service) -> None:
         ada = await join(service)
@@ -143,6 +144,7 @@ class TestSendVerification:
         assert all(mail["link"].startswith(f"{BASE_URL}/account/verify-email?token=") for mail in mails)
 
 
+@pytest.mark.operation("emails.verify")
 class TestVerify:
     async def test_verifies_the_address_and_no_other_method_does(self, service: Service) -> None:
         ada = await join(service)
@@ -396,6 +398,7 @@ class TestChangeLink:
         assert code(await second_factor.enter(service, "otp", newer, pending)) == "200"
 
 
+@pytest.mark.operation("emails.change")
 class TestChange:
     @pytest.mark.both_databases
     @pytest.mark.threat("V82")

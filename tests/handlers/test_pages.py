@@ -15,6 +15,9 @@ from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.pages import APP, SETTINGS, Browser, Page, send, signed_in, stored_user
 from tests.handlers.steps import ADA, EVE, count, join, set_user, sign_in, token_in, works
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user
 from tests.security.second_factor import Owner, enrol_again
 from tests.service import BASE_URL, PASSWORD, Service
 
@@ -39,6 +42,7 @@ def at(page: str, **query: str) -> str:
     return f"/account{page}?{asked}" if asked else f"/account{page}"
 
 
+@pytest.mark.operation("pages.show_sign_in", "pages.sign_in")
 class TestSignIn:
     async def test_signs_in_and_leads_back_to_the_application(
         self, service: Service, browser: Browser
@@ -97,6 +101,7 @@ class TestSignIn:
         assert page.inputs["password"]["aria-describedby"] == "password-error"
         assert page.inputs["password"]["aria-invalid"] == "true"
 
+    @pytest.mark.operation("pages.send_verification_email")
     async def test_offers_a_new_link_to_who_is_not_verified(self, make_service: MakeService) -> None:
         service = await make_service(UNVERIFIED)
         browser = Browser(service)
@@ -144,6 +149,7 @@ class TestSignIn:
         assert "Max-Age" not in answer.headers["set-cookie"]
 
 
+@pytest.mark.operation("pages.send_two_factor_code", "pages.show_two_factor", "pages.verify_two_factor")
 class TestSecondFactor:
     async def test_asks_for_a_code_and_leads_back(self, service: Service, browser: Browser) -> None:
         owner = await enrolled(service)
@@ -213,6 +219,7 @@ class TestSecondFactor:
         assert re.search(r"too many wrong codes\. Try again in \d+ minutes\.", browser.page.text)
 
 
+@pytest.mark.operation("pages.show_error")
 class TestProviderError:
     async def test_says_what_happened_and_leads_on(self, browser: Browser) -> None:
         sentences = {
@@ -229,6 +236,33 @@ class TestProviderError:
         assert page.query == {"callbackURL": WELCOME}
 
 
+@pytest.mark.operation("pages.sign_in_with_provider")
+class TestProviders:
+    async def test_lead_through_the_provider_to_the_application(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**SETTINGS, **social_settings(provider)})
+        browser = Browser(service)
+        as_user(provider, ADA, "1001")
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        page = await browser.submit("/account/sign-in/provider", provider="test")
+        assert page.status == 200
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
+            back = await stranger.get(page.refresh)
+        page = await browser.open(back.headers["location"])
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_that_do_not_exist_are_refused(self, browser: Browser) -> None:
+        answer = await send(browser.service, "/account/sign-in/provider", provider="nobody")
+
+        assert answer.status_code == 422
+        assert await signed_in(browser.service) is None
+
+
+@pytest.mark.operation("pages.show_sign_up", "pages.sign_up")
 class TestSignUp:
     async def test_signs_up_and_in(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-up", callbackURL=WELCOME))
@@ -270,6 +304,13 @@ class TestSignUp:
         assert "Create an account" not in (await service.get(SIGN_IN)).text
 
 
+@pytest.mark.operation(
+    "pages.request_password_reset",
+    "pages.reset_password",
+    "pages.show_forgot_password",
+    "pages.show_mail_sent",
+    "pages.show_reset_password",
+)
 class TestForgottenPassword:
     async def test_is_reset_by_the_link_in_the_mail(self, service: Service, browser: Browser) -> None:
         phone = await join(service)
@@ -314,6 +355,7 @@ class TestForgottenPassword:
         assert "no longer valid" in page.text
 
 
+@pytest.mark.operation("pages.show_verify_email", "pages.verify_email")
 class TestVerification:
     @pytest.mark.threat("H9")
     async def test_is_not_used_up_by_looking(self, service: Service, browser: Browser) -> None:
@@ -338,6 +380,14 @@ class TestVerification:
         assert page.form("/account/verify-email/send")
 
 
+@pytest.mark.operation(
+    "pages.confirm_magic_link",
+    "pages.request_email_sign_in",
+    "pages.show_email_code",
+    "pages.show_email_sign_in",
+    "pages.show_magic_link",
+    "pages.sign_in_with_email_code",
+)
 class TestSignInByMail:
     async def test_signs_in_with_a_code(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-in", callbackURL=WELCOME))
@@ -397,6 +447,7 @@ class TestSignInByMail:
         assert await signed_in(service) is None
 
 
+@pytest.mark.operation("pages.show_sign_out", "pages.show_signed_out", "pages.sign_out")
 class TestSignOut:
     async def test_signs_out_and_leads_back(self, service: Service, browser: Browser) -> None:
         token = await join(service)
@@ -428,6 +479,7 @@ class TestOverview:
         assert page.title == f"Your account · {service.services.policy.app_name}"
 
 
+@pytest.mark.operation("pages.confirm", "pages.show_confirm")
 class TestConfirm:
     async def test_replaces_the_session_by_a_new_one(self, service: Service, browser: Browser) -> None:
         await join(service)
@@ -459,6 +511,7 @@ class TestConfirm:
         assert ADA in page.text
 
 
+@pytest.mark.operation("pages.show_leaving")
 class TestLeaving:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:
@@ -751,6 +804,7 @@ class TestEveryPage:
             answer: httpx.Response = await service.get(path)
             assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
+    @pytest.mark.operation("pages.find_change_password")
     async def test_password_managers_find_the_password_page(self, service: Service) -> None:
         answer = await service.get("/.well-known/change-password")
 

@@ -57,6 +57,7 @@ async def change(service: Service, headers: Headers, **more: Any) -> Any:
     return await service.post("/change-password", body, headers=headers)
 
 
+@pytest.mark.operation("passwords.forget", "passwords.request_reset")
 class TestRequestReset:
     @pytest.mark.threat("V70")
     @pytest.mark.parametrize("path", ["/request-password-reset", "/forget-password"])
@@ -143,6 +144,7 @@ class TestRequestReset:
         assert {mail["to"] for mail in await service.inbox(template="reset-password")} == {ADA}
 
 
+@pytest.mark.operation("passwords.check_reset_token")
 class TestCheckResetToken:
     async def test_gives_the_token_back_and_uses_nothing_up(self, service: Service) -> None:
         await join(service)
@@ -220,6 +222,7 @@ class TestCheckResetToken:
         assert answer.headers["location"] == f"{BASE_URL}/new?token={token_in(link)}"
 
 
+@pytest.mark.operation("passwords.reset")
 class TestReset:
     async def test_replaces_the_password_and_leaves_the_verification_of_the_address(
         self, service: Service
@@ -403,6 +406,7 @@ class TestReset:
         assert await count(service, Session) == 0
 
 
+@pytest.mark.operation("passwords.change")
 class TestChange:
     async def test_replaces_the_password_and_keeps_every_session(self, service: Service) -> None:
         ada = await join(service)
@@ -628,6 +632,7 @@ class TestChange:
         assert (code(wrong), right.status_code) == ("400 INVALID_PASSWORD", 200)
 
 
+@pytest.mark.operation("passwords.verify")
 class TestVerify:
     async def test_confirms_the_right_one(self, service: Service) -> None:
         ada = await join(service)

@@ -20,6 +20,7 @@ from tests.handlers.steps import EVE, UNKNOWN, bearer, count, join, sign_in, tok
 from tests.service import START, Service
 
 
+@pytest.mark.operation("sessions.get_current")
 class TestGetCurrent:
     async def test_gives_session_and_user(self, client: httpx.AsyncClient, sign_up: SignIn) -> None:
         ada = await sign_up("Ada@Example.com", username="Ada_L", displayUsername="Ada L.")
@@ -141,6 +142,7 @@ class TestGetCurrent:
         assert await works(service, {"Cookie": f'junk="; {name}={token}; {name}={token}'})
 
 
+@pytest.mark.operation("sessions.list_active")
 class TestListActive:
     @pytest.mark.threat("V22")
     async def test_lists_newest_first_with_tokens(
@@ -341,6 +343,7 @@ async def signed_in(service: Service) -> Headers:
     return bearer((await sign_in_once(service)).json()["token"])
 
 
+@pytest.mark.operation("sessions.revoke")
 class TestRevoke:
     async def test_ends_another_session_or_the_current_one_whose_cookie_it_clears(
         self, service: Service, sign_in: SignIn
@@ -371,6 +374,7 @@ class TestRevoke:
         assert await works(service, ada)
 
 
+@pytest.mark.operation("sessions.revoke_all")
 class TestRevokeAll:
     async def test_ends_and_counts_the_live_ones(
         self, service: Service, sign_up: SignIn, sign_in: SignIn
@@ -386,6 +390,7 @@ class TestRevokeAll:
         assert [await works(service, h) for h in (phone, laptop)] == [False, False]
 
 
+@pytest.mark.operation("sessions.revoke_others")
 class TestRevokeOthers:
     async def test_keeps_the_current_session(self, service: Service, sign_in: SignIn) -> None:
         phone, laptop = await sign_in(), await sign_in()

@@ -1,6 +1,6 @@
 """Signing in through a provider: the way there, the way back, and ID tokens, through the public door.
 
-The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/faults.
+The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/labs/faults.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from tests.handlers.steps import (
     user_of,
     works,
 )
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     STATE_COOKIE,
     WELCOME,
@@ -108,6 +108,7 @@ async def locked(service: Service, table: str) -> AsyncIterator[None]:
         yield
 
 
+@pytest.mark.operation("social.sign_in")
 class TestWayThere:
     async def test_names_the_providers_page_and_binds_the_flow_to_the_browser(
         self, social: Service, provider: ProviderProcess
@@ -140,7 +141,7 @@ class TestWayThere:
     async def test_is_open_as_long_as_the_operator_says(
         self, make_service: MakeService, provider: ProviderProcess, ada: None
     ) -> None:
-        service = await make_service({**social_settings(provider), "oauth.state_expires_in": "2m"})
+        service = await make_service({**social_settings(provider), "social.state_expires_in": "2m"})
         asked = await ask(service)
         flows = [begun(asked), await begin(service)]
         backs = [await visit(flow) for flow in flows]
@@ -217,6 +218,7 @@ class TestWayThere:
         assert line.endswith("; Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure")
 
 
+@pytest.mark.operation("social.receive_callback", "social.relay_callback")
 class TestWayBack:
     async def test_makes_a_user_and_signs_them_in(self, social: Service, provider: ProviderProcess) -> None:
         picture = "https://pictures.example.com/ada.png"
@@ -268,7 +270,7 @@ class TestWayBack:
     async def test_leads_elsewhere_by_default_where_the_operator_says(
         self, make_service: MakeService, social: Service, provider: ProviderProcess, ada: None
     ) -> None:
-        named = {"default_redirect_url": f"{BASE_URL}/home", "oauth.error_url": f"{BASE_URL}/sorry?a=b"}
+        named = {"default_redirect_url": f"{BASE_URL}/home", "social.error_url": f"{BASE_URL}/sorry?a=b"}
         service = await make_service({**social_settings(provider), **named})
 
         home = await sign_in(service, callbackURL="")

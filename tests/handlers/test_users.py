@@ -57,6 +57,7 @@ async def is_there(service: Service, email: str = ADA) -> bool:
     return bool(await service.rows('SELECT id FROM "user" WHERE email = :email', email=email))
 
 
+@pytest.mark.operation("users.update")
 class TestUpdate:
     async def test_changes_what_is_sent(self, service: Service) -> None:
         ada = await join(service)
@@ -195,6 +196,7 @@ class TestUpdate:
         assert (user["name"], user["username"], user["displayUsername"]) == ("B", None, None)
 
 
+@pytest.mark.operation("users.delete")
 class TestDelete:
     @pytest.mark.threat("V36")
     async def test_deletes_the_caller_with_all_that_is_theirs(self, service: Service) -> None:
@@ -355,6 +357,7 @@ class TestDeleteByMail:
 LAST_ADMIN = (400, "LAST_ADMIN", "The last administrator cannot be removed")
 
 
+@pytest.mark.operation("users.delete", "users.confirm_deletion")
 class TestLastAdministrator:
     @pytest.mark.threat("ADM13")
     @pytest.mark.parametrize("proof", [{}, {"password": PASSWORD}])
@@ -400,6 +403,7 @@ class TestLastAdministrator:
             await execute(service, "UPDATE \"user\" SET role = 'user'")
 
 
+@pytest.mark.operation("users.confirm_deletion")
 class TestConfirmDeletion:
     async def test_deletes_the_caller(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
@@ -492,6 +496,7 @@ class TestConfirmDeletion:
         assert await is_there(service)
 
 
+@pytest.mark.operation("users.check_username")
 class TestCheckUsername:
     @pytest.mark.threat("V77")
     @pytest.mark.parametrize(

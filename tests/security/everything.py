@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import httpx
 
 from tests.authenticator import Authenticator
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user
 from tests.live import PATIENCE
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user
 from tests.security.second_factor import PENDING, SESSION, TRUST, secret_in, set_cookies
 from tests.security.witness import Answer, Witness, code_of
 from tests.service import NO_TLS
@@ -34,10 +34,10 @@ SETTINGS = {
     "password.argon2_memory_kib": "19456",
     "password.argon2_time": "2",
     "two_factor.backup_code_count": "3",
-    "magic_link.enabled": "true",
-    "magic_link.page": "http://127.0.0.1/confirm",
+    "magic_links.enabled": "true",
+    "magic_links.page": "http://127.0.0.1/confirm",
     "trusted_origins": "http://127.0.0.1",
-    "email_otp.enabled": "true",
+    "email_codes.enabled": "true",
     "api_keys.verifiers": "files:the-token-of-a-service-that-verifies-keys",
 }
 VERIFIER = SETTINGS["api_keys.verifiers"].partition(":")[2]
@@ -172,7 +172,7 @@ def _link(ada: Traveller) -> Iterator[None]:
     """Link an identity, and do with its tokens all that can be done."""
     call, session = ada.witness.call, ada.session
     as_user(ada.provider, EVE, "1003")
-    begun = call("accounts.link_social", {"provider": PROVIDER, "callbackURL": "/welcome"}, session=session)
+    begun = call("social.link", {"provider": PROVIDER, "callbackURL": "/welcome"}, session=session)
     yield
     _come_back(ada, begun)
     yield
@@ -180,9 +180,9 @@ def _link(ada: Traveller) -> Iterator[None]:
     for operation in ("get_access_token", "refresh_token", "get_access_token"):
         call(f"accounts.{operation}", {"providerId": PROVIDER}, session=session)
         yield
-    call("accounts.get_profile", session=session, query={"providerId": PROVIDER})
+    call("social.get_profile", session=session, query={"providerId": PROVIDER})
     direct = {"provider": PROVIDER, "idToken": {"token": ada.provider.mint()}}
-    call("accounts.link_social", direct, session=session)
+    call("social.link", direct, session=session)
     yield
 
 
@@ -195,16 +195,16 @@ def _come_through(ada: Traveller) -> Iterator[None]:
     yield
     _come_back(ada, begun)
     session = set_cookies(answer.response)[SESSION]
-    call("accounts.get_access_token", {"providerId": PROVIDER}, session=session)
+    call("social.get_access_token", {"providerId": PROVIDER}, session=session)
     yield
     session = set_cookies(_come_back(ada, _set_out(ada), by_form=True).response)[SESSION]
-    call("accounts.get_access_token", {"providerId": PROVIDER}, session=session)
+    call("social.get_access_token", {"providerId": PROVIDER}, session=session)
     for token in (ada.provider.mint(), ada.provider.mint(claims={"aud": "another"}), "e" * 40):
-        call("authentication.sign_in_social", {"provider": PROVIDER, "idToken": {"token": token}})
+        call("social.sign_in", {"provider": PROVIDER, "idToken": {"token": token}})
         yield
     unknown = {"code": "a code of the provider", "state": UNKNOWN}
-    call("accounts.receive_callback", query=unknown, provider=PROVIDER)
-    call("accounts.relay_callback", unknown, provider=PROVIDER)
+    call("social.receive_callback", query=unknown, provider=PROVIDER)
+    call("social.relay_callback", unknown, provider=PROVIDER)
 
 
 def _meet_trouble(ada: Traveller) -> Iterator[None]:
@@ -218,12 +218,12 @@ def _meet_trouble(ada: Traveller) -> Iterator[None]:
         begun = _set_out(ada)
         ada.provider.control(misbehave={"token": behaviour})
         _come_back(ada, begun)
-        call("accounts.refresh_token", {"providerId": PROVIDER}, session=session)
+        call("social.refresh_token", {"providerId": PROVIDER}, session=session)
         ada.provider.control(misbehave={"token": {}})
         yield
     ada.provider.control(misbehave={"userinfo": {"status": 401}})
     _come_back(ada, _set_out(ada))
-    call("accounts.get_profile", session=session, query={"providerId": PROVIDER})
+    call("social.get_profile", session=session, query={"providerId": PROVIDER})
     yield
     ada.provider.control(misbehave={"userinfo": {}})
     call("accounts.unlink", {"providerId": PROVIDER}, session=session)
@@ -232,7 +232,7 @@ def _meet_trouble(ada: Traveller) -> Iterator[None]:
 
 def _set_out(ada: Traveller) -> Answer:
     wanted = {"provider": PROVIDER, "callbackURL": "/welcome"}
-    return ada.witness.call("authentication.sign_in_social", wanted)
+    return ada.witness.call("social.sign_in", wanted)
 
 
 def _come_back(ada: Traveller, begun: Answer, *, by_form: bool = False) -> Answer:
@@ -242,10 +242,10 @@ def _come_back(ada: Traveller, begun: Answer, *, by_form: bool = False) -> Answe
     sent = dict(httpx.URL(visited.headers["location"]).params)
     ada.witness.secrets.setdefault(sent["code"], "code of the provider")
     if by_form:
-        relayed = ada.witness.call("accounts.relay_callback", sent, provider=PROVIDER)
+        relayed = ada.witness.call("social.relay_callback", sent, provider=PROVIDER)
         sent = dict(httpx.URL(relayed.response.headers["location"]).params)
     cookies = set_cookies(begun.response)
-    answer = ada.witness.call("accounts.receive_callback", query=sent, cookies=cookies, provider=PROVIDER)
+    answer = ada.witness.call("social.receive_callback", query=sent, cookies=cookies, provider=PROVIDER)
     ada.witness.overhear(url, ada.provider)
     return answer
 
@@ -261,8 +261,8 @@ def _service(ada: Traveller) -> Iterator[None]:
 
 
 def _tokens(ada: Traveller) -> Iterator[None]:
-    ada.witness.call("tokens.issue", session=ada.session)
-    ada.witness.call("tokens.issue", session=ada.session, query={"audience": "https://evil.test"})
+    ada.witness.call("jwt.issue", session=ada.session)
+    ada.witness.call("jwt.issue", session=ada.session, query={"audience": "https://evil.test"})
     for operation in ("keys", "well_known_keys"):
         ada.witness.call(f"tokens.{operation}")
     yield

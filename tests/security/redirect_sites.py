@@ -21,7 +21,7 @@ APP = "https://app.test"
 """The one trusted origin beside the service's own, unless a test says otherwise."""
 
 SETTINGS = {"trusted_origins": APP, "delete_user.confirm_by_mail": "true", "limits.enabled": "false"}
-SETTINGS |= {"magic_link.confirm": "false"}
+SETTINGS |= {"magic_links.confirm": "false"}
 """With mailed links wherever there can be one, and without the limits that thousands of requests would meet."""
 
 REFUSALS = {

@@ -13,11 +13,11 @@ from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, AT, EVE, NEW_PASSWORD, UNKNOWN, bearer, code, works
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import Flow as ProviderFlow
+from tests.labs.provider.steps import as_user, begin, begin_link, deliver, error_of, go_through, opened, visit
 from tests.live import LiveService, serving
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import Flow as ProviderFlow
-from tests.provider.steps import as_user, begin, begin_link, deliver, error_of, go_through, opened, visit
 from tests.security import belongings
 from tests.security.belongings import Belongings, gather, kept
 from tests.security.redirect_sites import example_of

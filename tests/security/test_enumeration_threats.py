@@ -22,9 +22,9 @@ from server.jobs.cleanup import sweep
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user, sign_in_directly
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user, sign_in_directly
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.mailing import by_smtp
 from tests.service import PASSWORD, Service
@@ -39,7 +39,7 @@ NO_SESSION = {"sign_up.auto_sign_in": "false"}
 MANY_MAILS = {
     f"limits.{mails}_{time}": "1000" for mails in ("mail", "sign_in_mail") for time in ("burst", "daily")
 }
-NO_NEW_USERS = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+NO_NEW_USERS = {"magic_links.sign_up": "false", "email_codes.sign_up": "false"}
 """Where links and codes create users, strangers get mails, too."""
 
 

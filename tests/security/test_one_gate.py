@@ -13,9 +13,9 @@ from tests.contract.reading import JSON_OPERATIONS, bodies, responses
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, bearer
 from tests.handlers.test_inputs import protected
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
 from tests.security.second_factor import (
     PENDING,
     SESSION,
@@ -44,7 +44,7 @@ CREATORS = {
 DEVICE = Authenticator(flags=UP)
 """Ada's authenticator, which does not verify who uses it."""
 
-REDIRECTING = {"accounts.receive_callback", "accounts.relay_callback"}
+REDIRECTING = {"social.receive_callback", "social.relay_callback"}
 """The ways back from a provider, which hand a session over in a cookie of a redirect."""
 
 
@@ -105,13 +105,13 @@ async def enter_code(service: Service, provider: ProviderProcess) -> httpx.Respo
 
 
 ATTEMPTS: dict[str, Attempt] = {
-    "authentication.sign_in_social": bring_id_token,
+    "social.sign_in": bring_id_token,
     "magic_links.verify": lambda service, provider: follow_link(service, "GET"),
     "magic_links.confirm": lambda service, provider: follow_link(service, "POST"),
     "email_codes.sign_in": enter_code,
     "passkeys.sign_in": use_passkey,
-    "accounts.receive_callback": come_back,
-    "accounts.relay_callback": relay_back,
+    "social.receive_callback": come_back,
+    "social.relay_callback": relay_back,
 }
 """Ways in without the password."""
 

@@ -54,7 +54,7 @@ from tests.security.conftest import UNLIMITED
 from tests.security.second_factor import PENDING, cookie, enrol, is_pending, session_count, set_cookies
 from tests.service import BASE_URL, Service
 
-NO_MAIL = {"magic_link.enabled": "false", "email_otp.enabled": "false", "password_reset.sender": "none"}
+NO_MAIL = {"magic_links.enabled": "false", "email_codes.enabled": "false", "password_reset.sender": "none"}
 """Without the ways to sign in that need no more than an email address."""
 NOT_VERIFIED = "400 FAILED_TO_VERIFY_REGISTRATION"
 FAILED = "401 AUTHENTICATION_FAILED"

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.handlers.mailed import checked, code_for, link_to, open_link, use_code, wrong
 from tests.handlers.steps import bearer, execute, join, set_user, works
-from tests.handlers.test_passwordless import checked, code_for, link_to, open_link, use_code, wrong
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import told
 from tests.security.test_two_factor_races import PATIENT
@@ -23,7 +23,7 @@ SETTINGS = {
     "limits.account_failures": "0",
     "limits.sign_in_mail_burst": "0",
     "limits.sign_in_mail_daily": "0",
-    "magic_link.sign_up": "false",
+    "magic_links.sign_up": "false",
 }
 CROWDS = [20, pytest.param(50, marks=pytest.mark.long)]
 KNOWN = pytest.mark.parametrize("is_known", [True, False])

@@ -1,4 +1,4 @@
-"""Rows M1 to M22: attacks on sign-in by mail. What it does for its users is in tests/handlers/test_passwordless.py."""
+"""Rows M1 to M22: attacks on sign-in by mail."""
 
 import asyncio
 import io
@@ -15,6 +15,7 @@ from models import Purpose
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
+from tests.handlers.mailed import TEMPLATES, code_for, link_to, open_link, use_code, wrong
 from tests.handlers.pages import SAME_ORIGIN, Browser
 from tests.handlers.steps import (
     ADA,
@@ -32,7 +33,6 @@ from tests.handlers.steps import (
     sign_in,
     works,
 )
-from tests.handlers.test_passwordless import TEMPLATES, code_for, link_to, open_link, use_code, wrong
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import PROXIED, coming_from
 from tests.security.redirect_sites import APP
@@ -41,7 +41,7 @@ from tests.security.test_redirect_threats import L1
 from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 EVIL = "https://evil.test"
-HOSTED = {"magic_link.page": "", "session.cookie_secure": "false", **UNLIMITED}
+HOSTED = {"magic_links.page": "", "session.cookie_secure": "false", **UNLIMITED}
 SEND = "/email-otp/send-verification-otp"
 OF_OUTBOX = re.compile("^(DELETE FROM|UPDATE) outbox.*", re.DOTALL)
 RECORDED = "INSERT INTO audit"
@@ -292,7 +292,7 @@ class TestCodes:
     async def test_wrong_exhausted_and_expired_look_alike_for_everybody(
         self, make_service: MakeService, kind: str
     ) -> None:
-        service = await make_service({**HOSTED, **MANY, "email_otp.sign_up": "false"})
+        service = await make_service({**HOSTED, **MANY, "email_codes.sign_up": "false"})
         await everybody(service)
         path, body = CONSUMERS[kind]
 
@@ -317,7 +317,7 @@ class TestCodes:
         self, make_service: MakeService, asked: str
     ) -> None:
         """But for one statement: a mail that was sent is noted, one that is for nobody is deleted."""
-        no_new_users = {"magic_link.sign_up": "false", "email_otp.sign_up": "false"}
+        no_new_users = {"magic_links.sign_up": "false", "email_codes.sign_up": "false"}
         service = await make_service({**UNLIMITED, **MANY, **no_new_users})
         await everybody(service)
         # Who guesses does not live with the guessed.

@@ -13,7 +13,7 @@ import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from domain import tokens
-from domain.admin import users
+from domain.admin import operator
 from models import Account, OneTimeToken, Purpose, Session, User
 from server.database.database import open_database
 from server.jobs import cleanup
@@ -21,10 +21,10 @@ from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS, responses
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, count, join, opens, verify, works
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     as_user,
     begin,
@@ -457,7 +457,7 @@ class TestClaims:
         token = provider.mint(claims={"nonce": "abc"})
         await sign_in_directly(social, token)
 
-        await social.services.unit_of_work.run(users.sign_out_everyone)
+        await social.services.unit_of_work.run(operator.sign_out_everyone)
 
         assert code(await sign_in_directly(social, token)) == "401 INVALID_TOKEN"
 
@@ -472,7 +472,7 @@ class TestClaims:
         ada = await enter(social)
         provider.control(id_token=nonce)
         token = (await social.post(path, {"providerId": "test"}, headers=ada)).json()["idToken"]
-        await social.services.unit_of_work.run(users.sign_out_everyone)
+        await social.services.unit_of_work.run(operator.sign_out_everyone)
 
         answer = await sign_in_directly(social, token)
 

@@ -215,7 +215,7 @@ class TestSpellings:
         assert {site.name for site in SITES} == set(REFUSALS)
         assert {site.operation_id for site in BY_BODY} >= {
             "authentication.sign_up_email", "authentication.sign_in_email", "authentication.sign_in_username",
-            "authentication.sign_in_social", "accounts.link_social", "passwords.request_reset",
+            "social.sign_in", "social.link", "passwords.request_reset",
             "passwords.forget", "emails.send_verification", "emails.change", "users.delete",
         }  # fmt: skip
         assert {site.operation_id for site in BY_LINK} >= {

@@ -21,11 +21,11 @@ from sqlalchemy import make_url
 
 from models import metadata
 from tests.contract.reading import JSON_OPERATIONS
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.state import CLIENT_SECRET
 from tests.live import serving
 from tests.postgres import Cluster, _wait_for
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_SECRET
 from tests.security import everything
 from tests.security.witness import Answer, Witness, objects
 from tests.service import NO_TLS
@@ -199,7 +199,7 @@ class TestJourney:
         landings = [
             httpx.URL(answer.response.headers["location"])
             for answer in case.witness.answers
-            if answer.operation_id == "accounts.receive_callback"
+            if answer.operation_id == "social.receive_callback"
         ]
 
         assert [url.params.get("error") for url in landings] == [
@@ -293,9 +293,9 @@ class TestAnswers:
     )
     NOWHERE: ClassVar = frozenset({"verifier", "client secret"})
     ONLY_IN: ClassVar[dict[str, set[str]]] = {
-        "refreshToken": {"accounts.get_access_token", "accounts.refresh_token"},
-        "accessToken": {"accounts.get_access_token", "accounts.refresh_token"},
-        "idToken": {"accounts.get_access_token", "accounts.refresh_token"},
+        "refreshToken": {"social.get_access_token", "social.refresh_token"},
+        "accessToken": {"social.get_access_token", "social.refresh_token"},
+        "idToken": {"social.get_access_token", "social.refresh_token"},
         "totpURI": {"two_factor.enable", "two_factor.get_totp_uri"},
         "backupCodes": {"two_factor.enable", "two_factor.generate_backup_codes"},
     }  # fmt: skip

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import pytest
 
+from tests import marks
 from tests.security import table, threats
 from tests.security.mutants import lists
 from tests.security.threats import Group, Row
@@ -47,7 +48,7 @@ class TestPlaces:
             "def test_none(self): ...\n"
         )
 
-        places = threats.places(folder)
+        places = marks.places("threat", folder)
 
         both = "tests/test_a.py::TestOther::test_it"
         assert places == {"V4": ["tests/test_a.py::TestLinks", both], "R1": [both]}

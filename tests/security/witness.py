@@ -13,8 +13,8 @@ import pyotp
 
 from codegen.walk import Operation
 from tests.contract.reading import JSON_OPERATIONS
+from tests.labs.provider.process import ProviderProcess
 from tests.live import PATIENCE, LiveService
-from tests.provider.process import ProviderProcess
 from tests.security.second_factor import secret_in
 from tests.service import NO_TLS
 

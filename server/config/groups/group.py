@@ -25,6 +25,9 @@ class Group(BaseModel):
     fills: ClassVar[tuple[type["DataclassInstance"], ...]] = ()
     """The policies whose fields are all settings of this group."""
 
+    former_keys: ClassVar[tuple[str, ...]] = ()
+    """Deprecated keys of settings of this group, each with its old prefix; they still work, with a warning."""
+
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return the policies that these settings fill, each an instance of its capability's class."""
         return [fill(kind, self) for kind in self.fills]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from domain.signing_keys.policy import TokenPolicy
+from domain.jwt.policy import JwtPolicy
 from server.config.groups.group import Group, fill
 from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http
 
@@ -64,7 +64,7 @@ class Jwt(Group):
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how tokens are made, and how long keys live."""
         issuer = self.issuer or settings.base_url + settings.base_path
-        return (fill(TokenPolicy, self, issuer=issuer, audiences=self.audiences or (issuer,)),)
+        return (fill(JwtPolicy, self, issuer=issuer, audiences=self.audiences or (issuer,)),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield what verifiers would not accept, or would make them miss a key."""

@@ -76,8 +76,8 @@ class Passkey(Group):
             "origins": origins,
             "on_pages": self.enabled and _as_sent(settings.base_url) in origins,
             "requires_user_verification": self.user_verification == "required",
-            "mail_signs_in": settings.magic_link.enabled
-            or settings.email_otp.enabled
+            "mail_signs_in": settings.magic_links.enabled
+            or settings.email_codes.enabled
             or settings.password_reset.sender != "none",
         }
         return [fill(PasskeyPolicy, self, prefix="", **computed)]

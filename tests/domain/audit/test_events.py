@@ -9,7 +9,7 @@ import bcrypt
 import pytest
 
 from domain import errors
-from domain.admin import users
+from domain.admin import operator
 from domain.context import Context, StaleRead
 from models import Audit, Outcome, Session, User
 from tests.conftest import MakeService
@@ -166,11 +166,11 @@ JOURNEYS: dict[str, tuple[Journey, list[str]]] = {
         ["redirect.refused refused INVALID_CALLBACK_URL"],
     ),
     "operator bans": (
-        lambda service: operate(service, users.ban, ADA, reason="spam", until=None),
+        lambda service: operate(service, operator.ban, ADA, reason="spam", until=None),
         ["session.revoked_all", "user.banned"],
     ),
     "operator deletes": (
-        lambda service: operate(service, users.delete, ADA),
+        lambda service: operate(service, operator.delete, ADA),
         ["user.deleted"],
     ),
 }
@@ -418,7 +418,7 @@ class TestRecord:
         await join(service)
         await forget(service)
 
-        user = await operate(service, users.delete, ADA)
+        user = await operate(service, operator.delete, ADA)
 
         record = await only(service, "user.deleted")
         assert (record.user_id, record.actor_id, record.details) == (user.id, None, {"by": "operator"})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from domain.admin import users
+from domain.admin import operator
 from tests.conftest import Headers, SignIn
 from tests.service import PASSWORD, Service
 
@@ -62,7 +62,7 @@ async def test_is_that_of_the_service_without_either(make_service: Any) -> None:
 async def test_is_never_that_of_an_administrators_browser(service: Service, sign_up: SignIn) -> None:
     eve = await sign_up(EVE)
     await join(service, ADA, {})
-    await service.services.unit_of_work.run(lambda ctx: users.set_role(ctx, EVE, "admin"))
+    await service.services.unit_of_work.run(lambda ctx: operator.set_role(ctx, EVE, "admin"))
     [ada] = await service.rows('SELECT id FROM "user" WHERE email = :email', email=ADA)
     await service.inbox()
 

@@ -126,7 +126,7 @@ def document() -> Json:
             },
             "/callback/{provider}": {
                 "post": operation(
-                    "accounts.relay_callback",
+                    "social.relay_callback",
                     security=[],
                     parameters=[provider],
                     requestBody=body(

@@ -438,11 +438,41 @@ class TestSettingsFile:
         assert (tmp_path / "gatewright.toml").read_text("utf-8") == 'app_name = "Ada"\n'
 
 
-def test_warnings_name_what_has_no_effect() -> None:
-    named = {"GATEWRIGHT_ZZZ": "1", "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
+def test_warnings_name_what_has_no_effect(tmp_path: Path) -> None:
+    named = {"GATEWRIGHT_ZZZ": "1", "GATEWRIGHT_SOCIAL__HTTP_TIMEOUT": "5s"}
 
-    assert profiles.warnings(named) == ["GATEWRIGHT_ZZZ: names no setting"]
-    assert profiles.warnings(PRODUCTION) == []
+    assert profiles.warnings(named, tmp_path) == ["GATEWRIGHT_ZZZ: names no setting"]
+    assert profiles.warnings(PRODUCTION, tmp_path) == []
+
+
+class TestDeprecatedKeys:
+    def test_work_in_the_environment_and_the_file_with_a_warning(self, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text("[magic_link]\nexpires_in = '20m'\n", "utf-8")
+        environ = {**DEVELOPMENT, "GATEWRIGHT_OAUTH__HTTP_TIMEOUT": "5s"}
+
+        chosen = profiles.load(environ, tmp_path)
+
+        assert chosen.magic_links.expires_in == timedelta(minutes=20)
+        assert chosen.social.http_timeout == timedelta(seconds=5)
+        assert profiles.warnings(environ, tmp_path) == [
+            "oauth.http_timeout: deprecated, use social.http_timeout or GATEWRIGHT_SOCIAL__HTTP_TIMEOUT",
+            "magic_link.expires_in: deprecated, use magic_links.expires_in or GATEWRIGHT_MAGIC_LINKS__EXPIRES_IN",
+        ]
+
+    def test_are_refused_next_to_the_key_that_replaced_them(self, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text(
+            "[email_otp]\nattempts = 2\n[email_codes]\nattempts = 3\n", "utf-8"
+        )
+
+        with pytest.raises(ConfigurationError, match=r"email_codes.attempts: both it and email_otp.attempts"):
+            profiles.load(DEVELOPMENT, tmp_path)
+
+    def test_of_the_file_give_way_to_the_environment(self, tmp_path: Path) -> None:
+        (tmp_path / "gatewright.toml").write_text("[email_otp]\nattempts = 2\n", "utf-8")
+
+        chosen = profiles.load({**DEVELOPMENT, "GATEWRIGHT_EMAIL_CODES__ATTEMPTS": "4"}, tmp_path)
+
+        assert chosen.email_codes.attempts == 4
 
 
 class TestAdministration:

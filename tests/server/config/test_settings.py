@@ -28,8 +28,8 @@ SECRET = "0123456789abcdef0123456789abcdef"
 
 OFF = {
     *("allow_http", "admin.enabled", "admin.impersonation.enabled", "admin.impersonation.notify"),
-    *("api_keys.enabled", "api_keys.sessions", "api_keys.accept_imported", "magic_link.enabled"),
-    *("passkey.enabled", "email_otp.enabled", "jwt.enabled", "jwt.header", "mail.mailbox"),
+    *("api_keys.enabled", "api_keys.sessions", "api_keys.accept_imported", "magic_links.enabled"),
+    *("passkey.enabled", "email_codes.enabled", "jwt.enabled", "jwt.header", "mail.mailbox"),
     *("account_linking.allow_different_emails", "account_linking.allow_unlinking_all"),
 }
 """Switches that open a door, or show more: whoever wants it chooses it."""
@@ -42,7 +42,7 @@ ON = {
         "password.blocklist",
         "password_reset.revoke_sessions",
     ),
-    *("account_linking.require_local_verified", "two_factor.enforce_for_social", "magic_link.confirm"),
+    *("account_linking.require_local_verified", "two_factor.enforce_for_social", "magic_links.confirm"),
     *("admin.impersonation.restricted", "limits.enabled"),
 }
 """Switches that protect."""

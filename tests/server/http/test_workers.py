@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.faults.places import LONG
-from tests.faults.requests_in_flight import until_refused
+from tests.labs.faults.places import LONG
+from tests.labs.faults.requests_in_flight import until_refused
 from tests.live import PATIENCE, LiveService, environment, serving
 
 FAILING = """

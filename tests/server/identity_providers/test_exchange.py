@@ -17,7 +17,7 @@ from domain.identity_provider import (
     VerifiedIdentity,
 )
 from domain.social.errors import ProviderUnavailable
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced, parameters
 
 SECRET = "gatewright-secret"
@@ -28,7 +28,7 @@ class TestOpenIdConnect:
     async def test_reads_no_more_than_the_operator_lets_a_provider_say(
         self, make_visitor: MakeVisitor, provider: ProviderProcess, size: int, fits: bool
     ) -> None:
-        plain = make_visitor("plain", settings={"oauth.max_response": "2048"})
+        plain = make_visitor("plain", settings={"social.max_response": "2048"})
         answer = await plain.visit()
         told = '{"id": 7, "email": "ada@example.com"}'
         provider.control(misbehave={"oauth_user": {"raw": told + " " * (size - len(told))}})

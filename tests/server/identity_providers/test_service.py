@@ -14,8 +14,8 @@ from server.cli.main import app
 from server.identity_providers.client import ProviderClient
 from server.observability import logs
 from server.services import Services
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.server.identity_providers.conftest import Load, announced
 from tests.service import MovableClock, environment
 

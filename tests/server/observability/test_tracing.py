@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from server.app import assemble
 from server.observability.tracing import tracing_of
 from server.services import Services, load_settings
-from tests.bench.servers import free_port
+from tests.labs.bench.servers import free_port
 from tests.live import ROOT, serving
 from tests.server.terminal import complaint
 from tests.service import BASE_URL, PASSWORD, environment
@@ -167,7 +167,7 @@ class TestSpans:
         assert (span.status.code, span.status.message) == (Status.STATUS_CODE_ERROR, "")
         assert not span.events
         assert attributes(span) == {"error.type": "ProviderError"}
-        request = receiver.wait_for("authentication.sign_in_social")
+        request = receiver.wait_for("social.sign_in")
         assert request.status.code == Status.STATUS_CODE_ERROR
         assert span.parent_span_id == request.span_id
 

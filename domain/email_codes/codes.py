@@ -1,0 +1,192 @@
+"""Mailed codes of an address: store one and mail it, take an attempt, use it up."""
+
+import hmac
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Insert, bindparam, delete, select, update
+from sqlmodel import col
+
+from domain import errors, tokens
+from domain.context import Context
+from domain.email_codes import events, mails
+from domain.email_codes.errors import InvalidOtp, OtpExpired, TooManyAttempts
+from domain.email_codes.policy import EmailCodePolicy
+from domain.mail import messages
+from domain.passwords.policy import PasswordResetPolicy
+from domain.ports import Cipher
+from domain.rate_limits import limits
+from domain.users import locking
+from models import OneTimeToken, Purpose
+from models.queries import PASSWORD_BY_EMAIL, UserRow
+from models.statements import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class CodeType:
+    """What a code is for: its name on the wire, its rows, its email, and the limit of its emails."""
+
+    name: str
+    purpose: Purpose
+    template: str
+    family: limits.Family
+
+
+# defence: M15 own-limit
+SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, "sign-in-code", "sign-in-mail")
+VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, "verify-email-code", "links")
+RESET = CodeType("forget-password", Purpose.CODE_RESET, "reset-password-code", "links")
+CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, "change-email-code", "links")
+REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
+"""The codes that can be requested without a session, by name."""
+
+# Statements that are built once are compiled once.
+# defence: M11 rows
+_SAME = (col(OneTimeToken.digest) == bindparam("key"), col(OneTimeToken.purpose) == bindparam("kind"))
+_LIVE = col(OneTimeToken.expires_at) > bindparam("now")
+_COMPARED = col(OneTimeToken.code) == bindparam("compared")
+_LEFT = col(OneTimeToken.attempts) < bindparam("most")  # defence: M10 attempts
+_EXPIRY = select(col(OneTimeToken.expires_at)).where(*_SAME)
+_TAKE_ATTEMPT = (
+    update(OneTimeToken)
+    .where(*_SAME, _LIVE, _LEFT)
+    .values(attempts=col(OneTimeToken.attempts) + 1, updated_at=bindparam("now"))
+    .returning(col(OneTimeToken.code), col(OneTimeToken.user_id))
+)
+_GIVE_BACK = update(OneTimeToken).where(*_SAME, _COMPARED).values(attempts=col(OneTimeToken.attempts) - 1)
+_SPENT = delete(OneTimeToken).where(*_SAME, ~_LEFT).returning(col(OneTimeToken.digest))
+_USED = delete(OneTimeToken).where(*_SAME, _COMPARED, _LIVE).returning(col(OneTimeToken.digest))
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a code is bound to: a purpose, an address and, for a change of address, a user."""
+
+    kind: CodeType
+    email: str
+    user_id: str | None = None
+
+    @property
+    def key(self) -> bytes:
+        """The key of the only code with this binding."""
+        # defence: M11 key
+        return tokens.digest(f"{self.kind.purpose} {self.email} {self.user_id or ''}")
+
+    def digests(self, cipher: Cipher, user_id: str | None, code: str) -> list[bytes]:
+        """Return the keyed digests of a code, newest service key first."""
+        # defence: M11 digest
+        return cipher.digests(f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}")
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The values that name the row of this code in a statement."""
+        return {"key": self.key, "kind": self.kind.purpose}
+
+
+@dataclass(frozen=True, slots=True)
+class RightCode:
+    """A code that was compared and is right, not yet used up."""
+
+    binding: Binding
+    stored: bytes
+
+    async def use(self, ctx: Context) -> None:
+        """Use it up; of any number of simultaneous calls one succeeds. Raises InvalidOtp."""
+        used = await ctx.db.execute(_USED, **self.binding.row, compared=self.stored, now=ctx.now)
+        if not used:  # defence: M18 used-once
+            raise InvalidOtp
+
+
+async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str | None) -> None:
+    """Store a new code, replacing an older one, and mail it; with a `reason` store and mail a decoy.
+
+    The row of a decoy has attempts and an expiry as any other, so that responses do not differ.
+    """
+    kind = binding.kind
+    events.code_requested(ctx, user, binding.email, kind.name, reason)
+    family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
+    if not await limits.may_mail(ctx, family, binding.email):
+        return
+    lives = ctx.policy[EmailCodePolicy].expires_in
+    code = tokens.digits(6)
+    user_id = None if user is None else user.id
+    # Nobody can type the code of a decoy: it is no six digits.
+    kept = binding.digests(ctx.cipher, user_id, code if reason is None else tokens.token())[0]
+    values: dict[str, Any] = {  # defence: M13 decoy
+        "digest": binding.key,
+        "purpose": kind.purpose,
+        "user_id": user_id,
+        "email": binding.email,
+        "code": kept,  # defence: M9 code-digest
+        "attempts": 0,
+        "expires_at": ctx.now + lives,
+        "created_at": ctx.now,
+        "updated_at": ctx.now,
+    }
+    await ctx.db.execute(_replacing(ctx.db.dialect), **values)
+    sender = ctx.policy[PasswordResetPolicy].sender if kind is RESET else None
+    to = binding.email if reason is None else messages.NOBODY.email
+    mails.code(ctx, kind.template, user or messages.NOBODY, to, code, lives, sender)
+
+
+@cache
+def _replacing(dialect: str) -> Insert:
+    """Return the statement that stores a code in place of an older one with the same binding."""
+    adding = upsert(dialect, OneTimeToken)
+    changed = ("user_id", "email", "code", "attempts", "expires_at", "created_at", "updated_at")
+    replacing: Insert = adding.on_conflict_do_update(
+        index_elements=["digest"], set_={name: adding.excluded[name] for name in changed}
+    )
+    return replacing
+
+
+async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
+    """Return whose failures count, after checking that none are too many. Call it outside the transaction."""
+    found = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
+    subject = limits.FailureSubject(found and found.user_id, email)
+    await limits.check(ctx, subject)
+    return subject
+
+
+async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
+    """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
+    row, most = binding.row, ctx.policy[EmailCodePolicy].attempts
+    taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
+    if taken is None:
+        expiry = (await ctx.db.execute(_EXPIRY, **row)).scalar()
+        if expiry is None:
+            raise _failed(ctx, binding, subject, InvalidOtp)
+        if expiry <= ctx.now:
+            raise _failed(ctx, binding, subject, OtpExpired)
+        # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
+        spent = await ctx.db.execute(_SPENT, **row, most=most)
+        if not spent:  # defence: M10 exhausted
+            raise _failed(ctx, binding, subject, InvalidOtp)
+        events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
+        raise TooManyAttempts
+    is_right = [
+        hmac.compare_digest(taken.code, wanted) for wanted in binding.digests(ctx.cipher, taken.user_id, otp)
+    ]
+    if not any(is_right):  # defence: M10 compared
+        await limits.count_failure(ctx, subject)  # defence: M10 failure
+        raise _failed(ctx, binding, subject, InvalidOtp)
+    await limits.check(ctx, subject)
+    return RightCode(binding, taken.code)
+
+
+def _failed(
+    ctx: Context, binding: Binding, subject: limits.FailureSubject, refusal: type[errors.Refusal]
+) -> errors.Refusal:
+    events.code_failed(ctx, subject.user_id, binding.email, binding.kind.name, refusal)
+    return refusal()
+
+
+async def peek(
+    ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject
+) -> tuple[RightCode, UserRow | None]:
+    """Compare a code, and give the attempt back if it is right; the code is not used up."""
+    user = await locking.lock_by_email(ctx, binding.email)
+    right = await compare(ctx, binding, otp, subject)
+    await ctx.db.execute(_GIVE_BACK, **binding.row, compared=right.stored)  # defence: M18 given-back
+    return right, user

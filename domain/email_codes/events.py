@@ -1,0 +1,38 @@
+"""Audit events of email codes."""
+
+from domain.audit.record import Event, Refused, hints, record, record_request
+from domain.context import Context
+from models import Outcome
+from models.queries import UserRow
+
+EMAIL_CODE_REQUESTED = Event("email_code.requested")
+EMAIL_CODE_FAILED = Event("email_code.failed", unbounded=True)
+EMAIL_CODE_EXHAUSTED = Event("email_code.exhausted")
+
+
+def code_requested(ctx: Context, user: UserRow | None, email: str, kind: str, reason: str | None) -> None:
+    """A code was requested; a `reason` says why none was sent."""
+    record_request(ctx, EMAIL_CODE_REQUESTED, user, email, reason, type=kind)
+
+
+def code_failed(ctx: Context, user_id: str | None, email: str, kind: str, refusal: Refused) -> None:
+    """A code was wrong, unknown or expired."""
+    _refused(ctx, EMAIL_CODE_FAILED, user_id, email, kind, refusal, Outcome.FAILURE)
+
+
+def code_exhausted(ctx: Context, user_id: str | None, email: str, kind: str, refusal: Refused) -> None:
+    """The attempts of a code were used up."""
+    _refused(ctx, EMAIL_CODE_EXHAUSTED, user_id, email, kind, refusal, Outcome.REFUSED)
+
+
+def _refused(
+    ctx: Context,
+    event: Event,
+    user_id: str | None,
+    email: str,
+    kind: str,
+    refusal: Refused,
+    outcome: Outcome,
+) -> None:
+    hint = hints(ctx, email)[0] if user_id is None else None
+    record(ctx, event, user_id=user_id, hint=hint, outcome=outcome, refusal=refusal, type=kind)

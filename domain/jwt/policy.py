@@ -1,0 +1,28 @@
+"""Policy of signed tokens and their keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class JwtPolicy:
+    """Contents of session tokens, and the life of signing keys."""
+
+    issuer: str
+    audiences: Sequence[str]
+    """Audiences that may be requested; the first is the default."""
+    algorithms: Sequence[str]
+    """One signing key of each is kept; the first signs session tokens."""
+    expires_in: timedelta
+    claims: Sequence[str]
+    """Fields of the user in a session token, by their names on the wire."""
+    header: bool
+    """Whether /get-session also returns a token."""
+    rotation_interval: timedelta
+    """How long a key signs; 0 is for ever."""
+    publish_ahead: timedelta
+    """How long a key is published before it signs."""
+    keep: timedelta
+    """How long a key is published after it has signed."""
+    jwks_max_age: timedelta

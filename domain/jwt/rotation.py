@@ -1,0 +1,219 @@
+"""Create, rotate, retire and revoke signing keys.
+
+Every rule begins with `_lock`: instances change keys one after the other, whatever their clocks say. Key pairs are
+generated before, outside the transaction.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, update
+from sqlmodel import col
+
+from domain.context import Context
+from domain.errors import BadRequest, NotFound, Unavailable
+from domain.jwt import events
+from domain.jwt.policy import JwtPolicy
+from models.lease import Lease
+from models.signing_key import SIGNING_KEYS, SigningKey, SigningKeyRow
+from models.statements import insert, table_of
+
+LEASE = "signing-keys"
+"""The lease of the instance that changes keys."""
+
+PURPOSE = "signing_key.private_jwk"
+"""The purpose under which private keys are encrypted."""
+
+GRACE = timedelta(seconds=90)
+"""How long a private key is kept after its last signature: clocks of instances differ by up to 60 seconds."""
+
+_LOCK = (
+    update(table_of(Lease))
+    .where(col(Lease.name) == LEASE, col(Lease.holder) == bindparam("whose"))
+    .values(holder=bindparam("whose"))
+    .returning(col(Lease.name))
+)
+_CHANGE = update(table_of(SigningKey)).where(col(SigningKey.kid) == bindparam("whose"))
+_ROWS = SIGNING_KEYS.execution_options(row=SigningKeyRow)
+
+
+class KeyPair(NamedTuple):
+    """A new key pair; both parts are JSON Web Keys as JSON text."""
+
+    kid: str
+    algorithm: str
+    public_jwk: str
+    private_jwk: str
+
+
+class State(StrEnum):
+    """What a key is for now."""
+
+    ANNOUNCED = "announced"
+    SIGNING = "signing"
+    RETIRED = "retired"
+    REVOKED = "revoked"
+    GONE = "gone"
+
+
+def state(row: SigningKeyRow, rows: Iterable[SigningKeyRow], now: datetime) -> State:
+    """Return the state of one of the keys `rows`."""
+    if row.revoked_at is not None:
+        return State.REVOKED
+    if not row.is_published(now):
+        return State.GONE
+    if not row.has_begun(now):
+        return State.ANNOUNCED
+    return State.SIGNING if row is signing_key(rows, row.algorithm, now) else State.RETIRED
+
+
+def signing_key(rows: Iterable[SigningKeyRow], algorithm: str, now: datetime) -> SigningKeyRow | None:
+    """Return the key that signs now, of keys that can: the newest in its time."""
+    current = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs(now))
+    return max(current, key=lambda row: (row.signs_from, row.created_at), default=None)
+
+
+def due(rows: Sequence[SigningKeyRow], policy: JwtPolicy, now: datetime) -> dict[str, datetime]:
+    """Return the algorithms that need a new key, and when each begins to sign; `rows` are those that can be decrypted.
+
+    A key that is not the first is published for `publish_ahead` before, for which the current one signs longer if
+    need be: no verifier meets a key that it could not have fetched.
+    """
+    found = {algorithm: _next_start(rows, algorithm, policy, now) for algorithm in policy.algorithms}
+    return {algorithm: start for algorithm, start in found.items() if start is not None}
+
+
+def _next_start(
+    rows: Sequence[SigningKeyRow], algorithm: str, policy: JwtPolicy, now: datetime
+) -> datetime | None:
+    current = signing_key(rows, algorithm, now)
+    if current is None:
+        return now
+    until = current.signs_until
+    if until is None and policy.rotation_interval:
+        until = current.signs_from + policy.rotation_interval
+    if until is None or _announced(rows, algorithm, now) or now < until - policy.publish_ahead:
+        return None
+    return max(until, now + policy.publish_ahead)  # defence: JWT8 announced
+
+
+def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -> SigningKeyRow | None:
+    """Return the key that begins to sign next."""
+    later = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs_from > after)
+    return min(later, key=lambda row: row.signs_from, default=None)
+
+
+def to_retire(rows: Iterable[SigningKeyRow], now: datetime) -> list[SigningKeyRow]:
+    """Return the keys that have signed for the last time and still have a private part."""
+    # defence: JWT13 grace
+    return [row for row in rows if row.private_jwk and row.signs_until and row.signs_until + GRACE <= now]
+
+
+async def list_keys(ctx: Context) -> list[tuple[SigningKeyRow, State]]:
+    """Return every key and its state, newest first."""
+    rows = await _all(ctx)
+    usable = _usable(ctx, rows)
+    return [(row, state(row, usable if row in usable else rows, ctx.now)) for row in rows]
+
+
+async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
+    """Store the key pairs that are due, and retire keys. Raises Unavailable if another instance does it now."""
+    await _lock(ctx, holder)
+    rows = await _all(ctx)
+    # defence: JWT11 still-due
+    for algorithm, start in due(_usable(ctx, rows), ctx.policy[JwtPolicy], ctx.now).items():
+        if algorithm in pairs:
+            await _add(ctx, rows, pairs[algorithm], start)
+    await _retire(ctx, rows)
+
+
+async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once: bool) -> None:
+    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable, and BadRequest if a key is
+    announced already."""
+    await _lock(ctx, holder)
+    rows = await _all(ctx)
+    start = ctx.now if at_once else ctx.now + ctx.policy[JwtPolicy].publish_ahead
+    for pair in pairs:
+        announced = _announced(_usable(ctx, rows), pair.algorithm, ctx.now)
+        if announced is not None and not at_once:
+            raise BadRequest(f"The next {pair.algorithm} key is already announced: {announced.kid}")
+        await _add(ctx, rows, pair, start, by_operator=True)
+
+
+async def find(ctx: Context, kid: str) -> SigningKeyRow:
+    """Return a key that is not revoked. Raises NotFound and BadRequest."""
+    row = next((row for row in await _all(ctx) if row.kid == kid), None)
+    if row is None:
+        raise NotFound(f"There is no signing key {kid}")
+    if row.revoked_at is not None:
+        raise BadRequest(f"The signing key {kid} is already revoked")
+    return row
+
+
+async def revoke(ctx: Context, kid: str, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
+    """Revoke a key, and store the pair that replaces it if it signs. Raises Unavailable, NotFound and BadRequest."""
+    await _lock(ctx, holder)
+    row = await find(ctx, kid)
+    await ctx.db.execute(_CHANGE, whose=kid, revoked_at=ctx.now, private_jwk=None)  # defence: JWT9 revoked
+    events.signing_key_revoked(ctx, kid, row.algorithm)
+    await maintain(ctx, pairs, holder=holder)
+
+
+async def _lock(ctx: Context, holder: str) -> None:
+    """Lock the lease until the transaction ends. Raises Unavailable unless `holder` has it."""
+    if not await ctx.db.execute(_LOCK, whose=holder):  # defence: JWT11 lock
+        raise Unavailable
+
+
+async def _all(ctx: Context) -> list[SigningKeyRow]:
+    return await ctx.db.execute(_ROWS)
+
+
+def _usable(ctx: Context, rows: Iterable[SigningKeyRow]) -> list[SigningKeyRow]:
+    """Return the keys that can be decrypted."""
+    private = ((row, row.private_jwk) for row in rows)
+    # defence: JWT10 usable
+    return [row for row, sealed in private if sealed and ctx.cipher.decrypt(PURPOSE, sealed) is not None]
+
+
+async def _add(
+    ctx: Context, rows: Sequence[SigningKeyRow], pair: KeyPair, start: datetime, *, by_operator: bool = False
+) -> None:
+    """Store a key pair; keys that would sign beside it end when it starts."""
+    policy, usable = ctx.policy[JwtPolicy], _usable(ctx, rows)
+    current = signing_key(usable, pair.algorithm, ctx.now)
+    for row in usable:
+        overlaps = row.signs_until is None or row.signs_until > start
+        if row.algorithm == pair.algorithm and row.signs_from <= start and (overlaps or row is current):
+            end = start + policy.keep
+            await ctx.db.execute(_CHANGE, whose=row.kid, signs_until=start, published_until=end)
+    successor = _announced(usable, pair.algorithm, start)
+    interval = start + policy.rotation_interval if policy.rotation_interval else None
+    until = interval if successor is None else successor.signs_from
+    await ctx.db.execute(
+        insert(SigningKey),
+        kid=pair.kid,
+        algorithm=pair.algorithm,
+        public_jwk=pair.public_jwk,
+        private_jwk=ctx.cipher.encrypt(PURPOSE, pair.private_jwk),  # defence: JWT2 encrypted
+        created_at=ctx.now,
+        signs_from=start,
+        signs_until=until,
+        published_until=None if until is None else until + policy.keep,
+    )
+    events.signing_key_created(ctx, pair.kid, pair.algorithm, by_operator=by_operator)
+    if start <= ctx.now:
+        events.signing_key_activated(ctx, pair.kid, pair.algorithm, by_operator=by_operator)
+
+
+async def _retire(ctx: Context, rows: Collection[SigningKeyRow]) -> None:
+    """Erase the private parts of keys that have ended signing; their successors have begun."""
+    for old in to_retire(rows, ctx.now):
+        await ctx.db.execute(_CHANGE, whose=old.kid, private_jwk=None)
+        events.signing_key_retired(ctx, old.kid, old.algorithm)
+        for row in rows:
+            is_next = row.algorithm == old.algorithm and row.signs_from == old.signs_until
+            if is_next and row.created_at < row.signs_from and row.revoked_at is None:
+                events.signing_key_activated(ctx, row.kid, row.algorithm)

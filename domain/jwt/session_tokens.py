@@ -1,0 +1,59 @@
+"""Tokens that tell other services who the caller is (RFC 7519)."""
+
+from typing import Any
+
+from domain import tokens
+from domain.context import Caller, Context
+from domain.jwt.errors import AudienceNotAllowed
+from domain.jwt.policy import JwtPolicy
+from domain.sessions.proofs import amr_of
+from models.base import to_milliseconds
+from models.queries import UserRow
+
+CLAIMS = {
+    "email": "email",
+    "emailVerified": "email_verified",
+    "name": "name",
+    "image": "image",
+    "username": "username",
+    "role": "role",
+    "id": "id",
+}
+"""The fields of a user that tokens may have, and their columns."""
+
+
+async def issue(ctx: Context, audience: str | None = None) -> str:
+    """Return a signed token about the caller. Raises AudienceNotAllowed and Unavailable."""
+    policy = ctx.policy[JwtPolicy]
+    if audience is not None and audience not in policy.audiences:  # defence: JWT5 audience
+        raise AudienceNotAllowed
+    claims = claims_of(ctx, ctx.signed_in, policy.audiences[0] if audience is None else audience)
+    return await ctx.resources.signing_keys.sign(claims, ctx.now)
+
+
+def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
+    """Return the claims of a session token. There is no `nbf`, because clocks of services differ."""
+    policy, session = ctx.policy[JwtPolicy], caller.session
+    expires_at = min(ctx.now + policy.expires_in, session.expires_at)  # defence: JWT7 session-end
+    claims: dict[str, Any] = {  # defence: JWT13 no-nbf
+        "iss": policy.issuer,
+        "sub": session.user_id,
+        "aud": audience,
+        "iat": to_milliseconds(ctx.now) // 1000,
+        "exp": to_milliseconds(expires_at) // 1000,
+        "jti": tokens.token(),
+        "sid": session.id,
+        "auth_time": to_milliseconds(session.created_at) // 1000,
+    }
+    # Sessions that an earlier version created have only a method.
+    if proved := session.amr or amr_of(session.method):
+        claims["amr"] = proved.split()
+    if session.impersonated_by is not None:
+        claims["act"] = {"sub": session.impersonated_by}  # defence: JWT16 actor
+    return {**claims, **_fields(caller.user, policy)}  # defence: JWT15 fields
+
+
+def _fields(user: UserRow, policy: JwtPolicy) -> dict[str, Any]:
+    """Return the configured fields of the user that are set."""
+    values = {name: getattr(user, CLAIMS[name]) for name in policy.claims}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,122 @@
+"""Magic links: request one, look at it, use it up."""
+
+import json
+from typing import NamedTuple
+
+from domain import errors, mailbox_proofs, one_time_tokens, urls
+from domain.context import Context
+from domain.magic_links import events, mails
+from domain.magic_links.policy import MagicLinkPolicy
+from domain.mail import messages
+from domain.mail.policy import MailPolicy
+from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUser, NewUserSignupDisabled
+from domain.one_time_tokens import MailedToken
+from domain.pages.links import page_url
+from domain.policy import Policy
+from domain.rate_limits import limits
+from domain.users import locking, lookup
+from models import Purpose
+
+METHOD = "magic_link"
+_NAME = "grant.name"
+"""The purpose under which the name of a new user is encrypted."""
+
+
+class LinkRequest(NamedTuple):
+    """What was asked for with a link."""
+
+    name: str
+    remembered: bool
+    callback_url: str | None
+    new_user_callback_url: str | None
+    error_callback_url: str | None
+
+
+def request(ctx: Context, email: str, wanted: LinkRequest) -> None:
+    """Queue the request for a link; the user is looked up in the background."""
+    sender = ctx.policy[MailPolicy].sender
+    messages.queue_request(ctx, "magic-link", sender, email.lower(), json.dumps(wanted._asdict()))
+
+
+@messages.resolves("magic-link")
+async def resolve(ctx: Context, email: str, target: str | None) -> None:
+    """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
+    wanted = LinkRequest(**json.loads(target or ""))
+    user = await locking.lock_by_email(ctx, email)
+    reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
+    events.link_requested(ctx, user, email, reason)
+    if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
+        return
+    rules = ctx.policy[MagicLinkPolicy]
+    token = await one_time_tokens.issue(  # defence: M13 link-decoy
+        ctx,
+        Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
+        None if user is None else user.id,
+        expires_in=rules.expires_in,
+        email=email,
+        payload=ctx.cipher.encrypt(_NAME, wanted.name),
+        remembered=wanted.remembered,
+    )
+    to = email if reason is None else messages.NOBODY.email
+    mails.magic_link(ctx, user or messages.NOBODY, to, _link(ctx, token, wanted), rules.expires_in)
+
+
+def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
+    query = {
+        "token": token,
+        "callbackURL": wanted.callback_url,
+        "newUserCallbackURL": wanted.new_user_callback_url,
+        "errorCallbackURL": wanted.error_callback_url,
+    }
+    page = confirm_page(ctx.policy)
+    if page is not None:
+        return urls.with_parameters(page, **query)
+    return urls.public_url(ctx.policy, "/magic-link/verify", **query)
+
+
+def confirm_page(policy: Policy) -> str | None:
+    """Return the page whose button uses up a link: `magic_links.page`, else the hosted one; None without confirming."""
+    rules = policy[MagicLinkPolicy]
+    if not rules.confirm:
+        return None
+    return rules.page or page_url(policy, "/magic-link")
+
+
+async def peek(ctx: Context, token: str) -> tuple[str, bool]:
+    """Return the masked address of a link, and whether it would create a user; nothing is used up.
+
+    Raises InvalidToken.
+    """
+    found = await _find(ctx, token)
+    user = await lookup.by_email(ctx, found.email)
+    local, _, domain = found.email.partition("@")
+    return f"{local[0]}***@{domain}", user is None
+
+
+async def consume(ctx: Context, token: str) -> MailboxSignIn:
+    """Use up a link and sign its user in. Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser."""
+    try:
+        return await _consume(ctx, token)
+    except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
+        events.link_refused(ctx, refusal)
+        raise
+
+
+async def _consume(ctx: Context, token: str) -> MailboxSignIn:
+    found = await _find(ctx, token)
+    # The user is locked first, as everywhere, so that no two transactions deadlock.
+    user = await locking.lock_by_email(ctx, found.email)
+    # defence: M2 used-once
+    if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):
+        raise errors.InvalidToken
+    new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
+    return await mailbox_proofs.sign_in(
+        ctx, user, found.email, new, method=METHOD, remembered=found.remembered
+    )
+
+
+async def _find(ctx: Context, token: str) -> MailedToken:
+    found = await one_time_tokens.find_mailed(ctx, Purpose.MAGIC_LINK, token)
+    if found is None:
+        raise errors.InvalidToken
+    return found

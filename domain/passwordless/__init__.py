@@ -1,1 +1,0 @@
-"""Sign-in by mail: magic links and mailed codes."""

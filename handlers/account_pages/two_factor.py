@@ -1,0 +1,165 @@
+"""The page of the second factor: authenticator, codes by email, backup codes, trusted devices."""
+
+from collections.abc import Sequence
+from urllib.parse import parse_qs, urlsplit
+
+from markupsafe import Markup
+
+from domain.context import Context
+from domain.localization import N_
+from domain.sessions import sessions
+from domain.trusted_devices import trusted_devices
+from domain.two_factor import setup, verification
+from domain.two_factor.policy import TwoFactorPolicy
+from handlers import shapes
+from handlers.account_pages import frame
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.pages.signed_in import other_account
+from handlers.pages.view import View
+from handlers.responses import cookies
+from handlers.responses.reply import Header, Page, Redirect
+
+_NOTICES = {
+    "enabled": N_("Your authenticator app is set up. From now on, signing in requires a code."),
+    "disabled": N_("Two-factor authentication is turned off."),
+    "forgotten": N_("The next sign-in on that device requires a code."),
+    "all-forgotten": N_("The next sign-in on each of these devices requires a code."),
+}
+_QUIET_ZONE = 4
+"""The width of the margin of a QR code, in modules (ISO/IEC 18004)."""
+_GROUP = 4
+"""How many characters of a key stand together."""
+
+
+# account_pages.show_two_factor
+async def show_two_factor(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    step: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Show what is set up; `step` opens the form that asks for the password before a change."""
+    sessions.require_fresh(ctx)
+    view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
+    return frame.render(
+        ctx,
+        view,
+        "two_factor.html",
+        notices=_NOTICES,
+        reason=reason,
+        step=step,
+        factor=await setup.get_state(ctx),
+        has_password=await ways_in.has_password(ctx),
+        with_mailed_codes=ctx.policy[TwoFactorPolicy].otp_available,
+        devices=[
+            (device, trusted_devices.is_presented(ctx, device))
+            for device in await trusted_devices.of_caller(ctx)
+        ],
+    )
+
+
+# account_pages.enable_two_factor
+async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
+    """Begin to set up an authenticator, or enable codes by email; show the codes once."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    if body.get("step") == "otp":
+        enabled = await setup.enable_otp(ctx, body["password"])
+        return _show_backup_codes(ctx, view, enabled.backup_codes, is_new=True)
+    enrolled = await setup.enable_totp(ctx, body["password"], None)
+    uri = enrolled.totp_uri or ""
+    return frame.render(
+        ctx,
+        view,
+        "two_factor_setup.html",
+        qr_code=qr_code(uri),
+        key=_grouped(parse_qs(urlsplit(uri).query)["secret"][0]),
+        codes=enrolled.backup_codes,
+    )
+
+
+# account_pages.confirm_two_factor
+async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page | Redirect:
+    """Check the first code of an authenticator; sign-ins require one from then on."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
+    return view.lead("/second-factor", reason="enabled")
+
+
+# account_pages.replace_backup_codes
+async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Page:
+    """Replace the backup codes, and show the new ones once."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
+
+
+# account_pages.disable_two_factor
+async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Page | Redirect:
+    """Disable the second factor; no device is trusted any more."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    await setup.disable(ctx, body["password"])
+    return view.lead("/second-factor", _without_device(ctx), reason="disabled")
+
+
+# account_pages.forget_trusted_device
+async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Page | Redirect:
+    """Forget one trusted device; one that is forgotten already stays so."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    presented = {
+        one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
+    }
+    await trusted_devices.forget(ctx, body["device"])
+    headers = _without_device(ctx) if body["device"] in presented else ()
+    return view.lead("/second-factor", headers, reason="forgotten")
+
+
+# account_pages.forget_trusted_devices
+async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+    """Forget all trusted devices."""
+    view = views.of_form(ctx, body)
+    if (refused := other_account(ctx, view, body)) is not None:
+        return refused
+    sessions.require_fresh(ctx)
+    await trusted_devices.forget_all_of_caller(ctx)
+    return view.lead("/second-factor", _without_device(ctx), reason="all-forgotten")
+
+
+def qr_code(text: str) -> Markup:
+    """Return a QR code as an inline SVG, without style attributes, which the pages' security policy forbids."""
+    import segno  # noqa: PLC0415 - loaded where it is used
+
+    drawn = segno.make(text, micro=False, error="m")
+    # The library writes the numbers of modules alone; the text is not in the picture.
+    return Markup(  # noqa: S704 - see above
+        drawn.svg_inline(border=_QUIET_ZONE, omitsize=True, svgclass="qr", lineclass=None)
+    )
+
+
+def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new: bool = False) -> Page:
+    return frame.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
+
+
+def _grouped(key: str) -> str:
+    """Return a key in groups that a person can read and type."""
+    return " ".join(key[start : start + _GROUP] for start in range(0, len(key), _GROUP))
+
+
+def _without_device(ctx: Context) -> tuple[Header, ...]:
+    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
+    return () if ctx.cookies.device is None else (cookies.clear_trusted(ctx.policy.cookies),)

@@ -1,0 +1,134 @@
+"""The operations of openapi/paths/social.yaml."""
+
+from urllib.parse import quote
+
+from domain import urls
+from domain.context import Context
+from domain.social import authorization_request, callback, linking, tokens
+from domain.social import sign_in as social_sign_in
+from domain.social.authorization_request import AuthorizationRequest
+from domain.social.callback import CallbackRequest
+from domain.social.tokens import Choice
+from handlers import shapes, wire
+from handlers.responses import cookies, oauth_redirects
+from handlers.responses.reply import Redirect, Reply
+from handlers.responses.sessions import authorization_redirect, signed_in_response
+
+_FORM = ("code", "state", "error", "error_description", "iss", "user")
+"""The fields a provider may send by form."""
+
+
+# social.sign_in
+async def sign_in(
+    ctx: Context, body: shapes.SignInSocialRequest
+) -> Reply[shapes.SocialSignIn] | Reply[shapes.SignInAnswer]:
+    """Sign in with an external provider: by an ID token at once, otherwise by redirect."""
+    id_token = body.get("idToken")
+    if id_token is not None:
+        return await _sign_in_by_id_token(ctx, body, id_token)
+    request = AuthorizationRequest(
+        provider_id=body["provider"],
+        scopes=wire.scopes(body.get("scopes")),
+        callback_url=body.get("callbackURL"),
+        new_user_callback_url=body.get("newUserCallbackURL"),
+        error_callback_url=body.get("errorCallbackURL"),
+        request_sign_up=wire.flag(body.get("requestSignUp")),
+        login_hint=body.get("loginHint"),
+    )
+    redirect = await authorization_request.begin_sign_in(ctx, request)
+    goes_on = not wire.flag(body.get("disableRedirect"))
+    response: shapes.SocialSignIn = {"redirect": goes_on, "url": redirect.url, "token": ""}
+    return authorization_redirect(ctx, redirect, response)
+
+
+async def _sign_in_by_id_token(
+    ctx: Context, body: shapes.SignInSocialRequest, id_token: shapes.IdToken
+) -> Reply[shapes.SignInAnswer]:
+    opened = await social_sign_in.by_id_token(
+        ctx,
+        body["provider"],
+        wire.direct_proof(id_token),
+        request_sign_up=wire.flag(body.get("requestSignUp")),
+        callback_url=body.get("callbackURL"),
+    )
+    # The response has no URL, because the browser is not redirected.
+    return signed_in_response(ctx, opened, None)
+
+
+# social.link
+async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLink | Reply[shapes.SocialLink]:
+    """Begin linking an external account, or link it by an ID token at once."""
+    id_token = body.get("idToken")
+    if id_token is not None:
+        await linking.by_id_token(ctx, body["provider"], wire.direct_proof(id_token))
+        return {"url": "", "status": True, "redirect": False}
+    request = AuthorizationRequest(
+        provider_id=body["provider"],
+        scopes=wire.scopes(body.get("scopes")),
+        callback_url=body.get("callbackURL"),
+        error_callback_url=body.get("errorCallbackURL"),
+        login_hint=body.get("loginHint"),
+    )
+    redirect = await authorization_request.begin_linking(ctx, request)
+    goes_on = not wire.flag(body.get("disableRedirect"))
+    return authorization_redirect(ctx, redirect, {"url": redirect.url, "redirect": goes_on})
+
+
+# social.refresh_token
+async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
+    """Refresh the provider's tokens."""
+    return wire.provider_tokens(await tokens.refresh(ctx, _choice(body)))
+
+
+# social.get_access_token
+async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
+    """Return the provider's tokens, refreshed if necessary."""
+    return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
+
+
+def _choice(body: shapes.ProviderTokenRequest) -> Choice:
+    return Choice(body.get("providerId"), body.get("accountId"), body.get("userId"))
+
+
+# social.get_profile
+async def get_profile(
+    ctx: Context, account_id: str | None = None, provider_id: str | None = None
+) -> shapes.AccountProfile:
+    """Return the user's profile at the provider."""
+    return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
+
+
+# social.receive_callback
+async def receive_callback(
+    ctx: Context,
+    provider: str,
+    code: str | None = None,
+    state: str | None = None,
+    error: str | None = None,
+    error_description: str | None = None,
+    iss: str | None = None,
+    user: str | None = None,
+) -> Redirect:
+    """Complete what sign-in/social or link-social began."""
+    names = ctx.policy.cookies
+    request = CallbackRequest(
+        provider_id=provider,
+        state=state,
+        code=code,
+        error=error,
+        error_description=error_description,
+        issuer=iss,
+        form_user=user,
+        binding=ctx.cookies.cookie(cookies.state_name(names, state or "").encode()),
+        session_token=ctx.cookies.cookie(names.session_name.encode()),
+    )
+    return oauth_redirects.callback_redirect(ctx, await callback.handle_callback(ctx, request), state)
+
+
+# social.relay_callback
+async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
+    """Redirect a form_post response to the same URL with GET."""
+    # defence: V62 form-fields
+    sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
+    # defence: V60 quoted-provider
+    return Redirect(urls.public_url(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))

@@ -1,0 +1,42 @@
+"""The settings of email codes."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from domain.email_codes.policy import EmailCodePolicy
+from server.config.groups.group import Group
+from server.config.value_types import Duration, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class EmailCodes(Group):
+    """`email_codes.*`: codes sent by email that sign in, verify, reset a password or change the address."""
+
+    fills = (EmailCodePolicy,)
+
+    former_keys = (
+        "email_otp.enabled",
+        "email_otp.expires_in",
+        "email_otp.attempts",
+        "email_otp.sign_up",
+        "email_otp.verify_current_email",
+    )
+
+    enabled: bool = Field(default=False, description="Whether codes are sent by email.")
+    expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
+    attempts: int = Field(default=3, ge=1, le=5, description="Attempts per code.")
+    sign_up: bool = Field(
+        default=True, description="Whether a code creates a user; no effect while `sign_up.enabled` is false."
+    )
+    verify_current_email: bool = Field(
+        default=False, description="Whether a change of address requires a code sent to the current one."
+    )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that codes could not be sent."""
+        if self.enabled and not settings.mail.has_sender:
+            yield "email_codes.enabled: needs a mail.sender"

@@ -1,0 +1,53 @@
+"""The settings of magic links."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from domain.magic_links.policy import MagicLinkPolicy
+from server.config.groups.group import Group
+from server.config.value_types import Duration, OptionalUrl, duration_between
+
+if TYPE_CHECKING:
+    from server.config.settings import Settings
+
+
+class MagicLinks(Group):
+    """`magic_links.*`: sign-in by a link sent by email."""
+
+    fills = (MagicLinkPolicy,)
+
+    former_keys = (
+        "magic_link.enabled",
+        "magic_link.expires_in",
+        "magic_link.sign_up",
+        "magic_link.confirm",
+        "magic_link.page",
+    )
+
+    enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
+    expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
+    sign_up: bool = Field(
+        default=True, description="Whether a link creates a user; no effect while `sign_up.enabled` is false."
+    )
+    confirm: bool = Field(
+        default=True,
+        description="Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
+    )
+    page: OptionalUrl = Field(
+        default=None,
+        description="Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
+        "while `pages.enabled` is false.",
+    )
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield that links could not be sent or opened, and a page that may not be redirected to."""
+        if self.enabled and not settings.mail.has_sender:
+            yield "magic_links.enabled: needs a mail.sender"
+        if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
+            yield "magic_links.page: is required while magic_links.confirm is true and pages.enabled false"
+        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+            if self.page is not None and not settings.parsed_origins().accepts(self.page):
+                yield "magic_links.page: must be at base_url or at one of trusted_origins"

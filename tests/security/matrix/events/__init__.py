@@ -1,0 +1,1 @@
+"""The events that may end ways in, one module for each capability."""

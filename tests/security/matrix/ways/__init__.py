@@ -1,0 +1,1 @@
+"""The ways in, one module for each capability."""
