@@ -24,7 +24,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 $(SERVICE): pyproject.toml constraints.txt
 	@.ci/setup.sh service
 
-run: $(SERVICE) ## run on http://127.0.0.1:8000 with SQLite; emails are printed to the terminal
+run: $(SERVICE) ## run on http://localhost:8000 with SQLite; emails are printed to the terminal
 	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
 
 try-social: setup ## try sign-in through a provider: run the service, the test provider and a demo page
@@ -33,7 +33,7 @@ try-social: setup ## try sign-in through a provider: run the service, the test p
 # Tests start many processes; without a bytecode cache, each of them would compile the whole program again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes; needs PostgreSQL
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes
 	@.ci/postgresql.sh
 	$(PYTEST) -m "not long" $(ARGS)
 

@@ -114,7 +114,8 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         email=body["email"],
         name=body["name"],
         password=body.get("password"),
-        role=body.get("role", data.get("role")),
+        gives_role="role" in body or "role" in data,
+        role=body["role"] if "role" in body else data.get("role"),
         image=data.get("image"),
         username=data.get("username"),
         display_username=data.get("displayUsername"),
@@ -208,7 +209,7 @@ async def impersonate_user(ctx: Context, body: shapes.UserIdRequest) -> Reply[sh
 # admin.stop_impersonating
 async def stop_impersonating(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.StoppedImpersonation]:
     """End the caller's session in the name of a user."""
-    presented = ctx.cookies.cookie(cookies.admin_name(ctx.policy.cookies).encode())
+    presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
     opened = await impersonation.stop(ctx, presented)
     if opened is None:
         return stopped_response(ctx, {"session": None, "user": None})

@@ -35,4 +35,4 @@ async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequ
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
     """Change the email address, or send the link that does."""
     at_once = await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
-    return {"status": True, "message": "Email updated" if at_once else "Verification email sent"}
+    return {"status": True, "message": "Email updated", "verificationSent": not at_once}

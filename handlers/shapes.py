@@ -94,7 +94,7 @@ class CreateApiKeyRequest(TypedDict):
 
     name: NotRequired[str]
     expiresIn: NotRequired[int | None]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[dict[str, Any] | str | float | bool | list[Any] | None]
     permissions: NotRequired[dict[str, Any] | None]
     remaining: NotRequired[int | None]
     refillAmount: NotRequired[int | None]
@@ -213,7 +213,8 @@ class EmailChangeAccepted(TypedDict):
     """The request is accepted; /get-session shows when the email address has changed."""
 
     status: bool
-    message: Literal["Email updated", "Verification email sent"]
+    message: Literal["Email updated"]
+    verificationSent: bool
 
 
 class EmptyRequest(TypedDict):
@@ -269,6 +270,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_EMAIL",
     "INVALID_EMAIL_OR_PASSWORD",
     "INVALID_ERROR_CALLBACK_URL",
+    "INVALID_METADATA_TYPE",
     "INVALID_NAME_LENGTH",
     "INVALID_NEW_USER_CALLBACK_URL",
     "INVALID_ORIGIN",
@@ -276,6 +278,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_PASSWORD",
     "INVALID_PREFIX_LENGTH",
     "INVALID_REDIRECT_URL",
+    "INVALID_ROLE_TYPE",
     "INVALID_TOKEN",
     "INVALID_TWO_FACTOR_COOKIE",
     "INVALID_USER",
@@ -1387,7 +1390,7 @@ class UpdateApiKeyRequest(TypedDict):
 
     name: NotRequired[str]
     expiresIn: NotRequired[int | None]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: NotRequired[dict[str, Any] | str | float | bool | list[Any] | None]
     permissions: NotRequired[dict[str, Any] | None]
     remaining: NotRequired[int | None]
     refillAmount: NotRequired[int | None]
@@ -1535,6 +1538,9 @@ UserRole: TypeAlias = str
 UserRoles: TypeAlias = str | list[UserRole]
 
 
+InitialRoles: TypeAlias = UserRoles | dict[str, Any] | float | bool | list[Any] | None
+
+
 class CreateUserData(TypedDict):
     """Further fields. `id`, `password`, `twoFactorEnabled`, `createdAt` and `updatedAt` are refused with FIELD_NOT_ALLOWED; other keys are ignored."""
 
@@ -1542,7 +1548,7 @@ class CreateUserData(TypedDict):
     username: NotRequired[str]
     displayUsername: NotRequired[str]
     locale: NotRequired[str | None]
-    role: NotRequired[UserRoles]
+    role: NotRequired[InitialRoles]
     emailVerified: NotRequired[bool]
     banned: NotRequired[bool]
     banReason: NotRequired[str | None]
@@ -1555,7 +1561,7 @@ class CreateUserRequest(TypedDict):
     email: str
     name: str
     password: NotRequired[str]
-    role: NotRequired[UserRoles]
+    role: NotRequired[InitialRoles]
     data: NotRequired[CreateUserData]
 
 

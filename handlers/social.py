@@ -119,8 +119,8 @@ async def receive_callback(
         error_description=error_description,
         issuer=iss,
         form_user=user,
-        binding=ctx.cookies.cookie(cookies.state_name(names, state or "").encode()),
-        session_token=ctx.cookies.cookie(names.session_name.encode()),
+        bindings=ctx.cookies.values(cookies.state_name(names, state or "").encode()),
+        session_tokens=ctx.cookies.values(names.session_name.encode()),
     )
     return oauth_redirects.callback_redirect(ctx, await callback.handle_callback(ctx, request), state)
 

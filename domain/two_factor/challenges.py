@@ -73,9 +73,14 @@ async def methods_of(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Meth
     return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available and not mailbox else methods
 
 
+def has_form(text: str) -> bool:
+    """Return whether the text has the form of a pending token."""
+    return text.startswith(PREFIX) and tokens.is_token(text.removeprefix(PREFIX))
+
+
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
     """Return the active challenge of a pending token and its user, by one statement; nothing is used up."""
-    if not token.startswith(PREFIX) or not tokens.is_token(token.removeprefix(PREFIX)):
+    if not has_form(token):
         return None
     digest = tokens.digest(token)
     found = await reads.one(ONE_TIME_TOKEN_BY_DIGEST, digest)

@@ -52,7 +52,7 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page
         revoke_others=wire.flag(body.get("revokeOtherSessions")),
     )
     headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
-    if ctx.cookies.device is not None:
+    if ctx.cookies.devices:
         headers += (cookies.clear_trusted(ctx.policy.cookies),)
     return view.lead("/password", headers, reason="changed")
 

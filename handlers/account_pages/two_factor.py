@@ -162,4 +162,4 @@ def _grouped(key: str) -> str:
 
 def _without_device(ctx: Context) -> tuple[Header, ...]:
     """Return the header that clears the cookie of a trusted device, if the browser sent one."""
-    return () if ctx.cookies.device is None else (cookies.clear_trusted(ctx.policy.cookies),)
+    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

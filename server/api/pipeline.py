@@ -82,6 +82,8 @@ class Pipeline:
                 rendered = self._error(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
+        if self._policy.cookies.domain is not None:
+            rendered = responses.with_twins_cleared(rendered)  # defence: V42 twin
         allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
@@ -178,7 +180,7 @@ class Pipeline:
             self._clear_cookies(request)
 
     def _clear_cookies(self, request: Request) -> None:
-        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookie)
+        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookies)
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""

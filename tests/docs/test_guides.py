@@ -31,7 +31,6 @@ def live(folder: Path) -> Iterator[LiveService]:
     """A service that prints its mails, for guides whose users differ."""
     settings = {
         "mail.sender": "console",
-        "password_reset.sender": "console",
         "email_codes.enabled": "true",
         "magic_links.enabled": "true",
         "magic_links.confirm": "false",

@@ -21,7 +21,7 @@ from tests.live import LiveService, serving
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"
-GATEWRIGHT, APPLICATION = "http://127.0.0.1:8000", "3000"
+GATEWRIGHT, APPLICATION = "http://localhost:8000", "3000"
 """What the guides call the two places."""
 
 PATIENCE = 60.0

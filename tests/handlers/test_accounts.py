@@ -353,14 +353,16 @@ class TestLink:
         social.client.cookies.clear()
         own = token_of(ada)
         told = []
-        for presented in (eve, f"{own}; {SESSION}={eve}", "x" * 32, "%", own):
+        unknown = f"; {SESSION}=".join(letter * 32 for letter in "vwxyz")
+        strangers = (eve, f"{own}; {SESSION}={eve}", f"{eve}; {SESSION}={'x' * 32}", unknown)
+        for presented in (*strangers, f"{own}; {SESSION}={'x' * 32}", "x" * 32, "%", own):
             flow = await begin_link(social, ada)
             answer = await social.get(await visit(flow), headers=also(flow.headers, SESSION, presented))
             told.append(error_of(answer))
         flow = await begin_link(social, ada)
         in_eves_browser = await social.get(await visit(flow), headers=cookie(SESSION, eve))
 
-        assert told == ["unable_to_link_account"] * 2 + [None] * 3
+        assert told == ["unable_to_link_account"] * 4 + [None] * 4
         assert error_of(in_eves_browser) == "state_mismatch"
         assert await works(social, bearer(eve))
 

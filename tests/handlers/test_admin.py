@@ -266,6 +266,20 @@ class TestRank:
     ) -> None:
         assert await call(service, admin, "set-role", userId=admin.id, role=role) == (400, refusal)
 
+    @pytest.mark.threat("ADM3")
+    @pytest.mark.parametrize(
+        "role", [{}, {"a": "user"}, 1, 0.5, True, None, [1], ["user", None], [["user"]]], ids=str
+    )
+    async def test_a_new_user_gets_no_role_of_another_type(
+        self, service: Service, admin: Person, person: Make, role: Any
+    ) -> None:
+        clerk, new = await person("clerk"), {"email": "n@example.com", "name": "N"}
+
+        for body in ({"role": role}, {"data": {"role": role}}):
+            assert await call(service, admin, "create-user", **new, **body) == (400, "INVALID_ROLE_TYPE")
+            refused = await call(service, clerk, "create-user", **new, **body)
+            assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
+
     @pytest.mark.threat("ADM2")
     async def test_a_role_in_the_data_needs_the_permission_and_nothing_else_is_written(
         self, service: Service, person: Make

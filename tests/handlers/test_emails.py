@@ -35,8 +35,8 @@ from tests.handlers.steps import (
 from tests.security import second_factor
 from tests.service import BASE_URL, PASSWORD, Service
 
-ACCEPTED = {"status": True, "message": "Email updated"}
-SENT = {"status": True, "message": "Verification email sent"}
+ACCEPTED = {"status": True, "message": "Email updated", "verificationSent": False}
+SENT = {"status": True, "message": "Email updated", "verificationSent": True}
 INVALID_TOKEN = (401, "INVALID_TOKEN", "Invalid token")
 NOT_ENABLED = (400, "VERIFICATION_EMAIL_NOT_ENABLED", "Verification email isn't enabled")
 
@@ -412,7 +412,7 @@ class TestChange:
 
         after = await user_of(service, ada)
         assert (answer.status_code, answer.json()) == (200, ACCEPTED)
-        assert list(answer.json()) == ["status", "message"]
+        assert list(answer.json()) == ["status", "message", "verificationSent"]
         assert after == {**before, "email": NEW_ADDRESS, "updatedAt": "2026-01-01T12:01:00.000Z"}
         assert (await service.get(f"/reset-password/{reset}")).status_code == 400
         [notice] = await service.inbox(template="email-changed")

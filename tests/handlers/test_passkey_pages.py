@@ -20,7 +20,12 @@ SETTINGS = {
     "passkey.rp_id": "localhost",
     "passkey.origins": HERE,
 }
-LAST = {"passkey.max_per_user": "1", "password_reset.sender": "none"}
+LAST = {
+    "passkey.max_per_user": "1",
+    "password_reset.sender": "none",
+    "magic_links.enabled": "false",
+    "email_codes.enabled": "false",
+}
 """One passkey at most, and no way in by mail."""
 SIGN_IN, TWO_FACTOR, CONFIRM = (f"/account/{page}/passkey" for page in ("sign-in", "two-factor", "confirm"))
 PASSKEYS, RENAME, REMOVE = "/account/passkeys", "/account/passkeys/rename", "/account/passkeys/remove"

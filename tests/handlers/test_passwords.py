@@ -112,7 +112,7 @@ class TestRequestReset:
         assert await service.inbox() == before
 
     async def test_needs_no_sender_for_anything_else(self, make_service: MakeService) -> None:
-        service = await make_service({"mail.sender": "none"})
+        service = await make_service({"mail.sender": "none", "password_reset.sender": "file"})
         await join(service)
 
         await ask(service)

@@ -454,6 +454,20 @@ class TestFailure:
         assert await audited(social, "oauth_state.refused") == [("refused", "state_mismatch")] * 5
         assert await session_count(social) == 1
 
+    @pytest.mark.threat("V54")
+    @pytest.mark.both_databases
+    async def test_among_several_cookies_the_one_of_the_flow_counts(self, social: Service, ada: None) -> None:
+        flow, too_many = await begin(social), await begin(social)
+        [name], [binding] = flow.cookies, flow.cookies.values()
+        [other_name], [other] = too_many.cookies, too_many.cookies.values()
+
+        line = f"{name}={'x' * 32}; {name}=junk; {name}={binding}"
+        answer = await social.get(await visit(flow), headers={"Cookie": line})
+        line = "; ".join(f"{other_name}={value}" for value in (*(letter * 32 for letter in "vwxy"), other))
+        refused = await social.get(await visit(too_many), headers={"Cookie": line})
+
+        assert (error_of(answer), error_of(refused)) == (None, "state_mismatch")
+
     async def test_at_a_provider_that_is_configured_no_more(self, social: Service) -> None:
         flow = await begin(social)
 

@@ -577,7 +577,7 @@ class TestVerified:
         self, service: Service, ask: Callable[..., Awaitable[object]]
     ) -> None:
         ada = await enrol(service)
-        found = service.services.sessions.find(token_of(ada.session), service.clock.now, by_cookie=False)
+        found = service.services.sessions.find([token_of(ada.session)], service.clock.now, by_cookie=False)
         caller = await found
         await service.post("/sign-out", headers=ada.session)
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}

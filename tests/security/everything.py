@@ -27,7 +27,6 @@ UNKNOWN = "Q7" * 16
 SETTINGS = {
     "log.level": "debug",
     "mail.sender": "file",
-    "password_reset.sender": "file",
     "mail.smtp.password": "the password of the mail server",
     "secrets": "a service key that nobody may ever read anywhere",
     "delete_user.confirm_by_mail": "true",

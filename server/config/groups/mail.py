@@ -28,7 +28,7 @@ class Smtp(Group):
 
 
 class Mail(Group):
-    """`mail.*`: everything mailed but resets."""
+    """`mail.*`: how emails are sent."""
 
     sender: Sender = Field(default="none", description="How emails are sent; none sends nothing.")
     from_address: OptionalSender = Field(
@@ -54,7 +54,7 @@ class Mail(Group):
 
     @property
     def has_sender(self) -> bool:
-        """Whether mails are sent at all; resets have a sender of their own."""
+        """Whether emails are sent; `password_reset.sender` may differ for resets."""
         return self.sender != "none"
 
     def policies(self, settings: "Settings") -> Iterable[object]:
@@ -63,7 +63,7 @@ class Mail(Group):
 
     def problems(self, settings: "Settings") -> Iterator[str]:
         """Yield what SMTP needs and is not given."""
-        if "smtp" in (self.sender, settings.password_reset.sender):
+        if "smtp" in (self.sender, settings.password_reset.effective_sender(settings)):
             if self.smtp.host is None:
                 yield "mail.smtp.host: must be given when mail is sent by smtp"
             if self.from_address is None:
@@ -76,7 +76,7 @@ class Mail(Group):
             yield "mail.mailbox: shows links and codes to everybody; it is for development only"
 
 
-def console_problems(group: str, sender: Sender) -> Iterator[str]:
+def console_problems(group: str, sender: str) -> Iterator[str]:
     """Yield that production must not show the links of mails in its log."""
     if sender == "console":  # defence: R43 production-checks
         yield f"{group}.sender: console would write links to the log; use smtp or file"

@@ -28,7 +28,6 @@ SETTINGS = {
     "password.argon2_memory_kib": "19456",
     "password.argon2_time": "2",
     "mail.sender": "smtp",
-    "password_reset.sender": "smtp",
     "mail.from": "no-reply@example.com",
     "mail.smtp.host": "127.0.0.1",
     "mail.smtp.tls": "none",

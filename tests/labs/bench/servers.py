@@ -178,7 +178,6 @@ def gatewright(
         "GATEWRIGHT_API_KEYS__LIMIT_PER_OWNER": "10000",
         "GATEWRIGHT_API_KEYS__SESSIONS": "true",
         "GATEWRIGHT_MAIL__SENDER": "none",
-        "GATEWRIGHT_PASSWORD_RESET__SENDER": "none",
         **(settings or {}),
     }
     return Server(

@@ -71,7 +71,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Two pages and a service, each at a port of its own."""
     directory = tmp_path_factory.mktemp("place")
     port = free_port()
-    page = SHOWN["page.html"].replace("http://127.0.0.1:8000", f"http://127.0.0.1:{port}")
+    page = SHOWN["page.html"].replace("http://localhost:8000", f"http://127.0.0.1:{port}")
     with ExitStack() as ends:
         trusted, untrusted = (ends.enter_context(at_another_origin(page)) for _ in range(2))
         settings = {

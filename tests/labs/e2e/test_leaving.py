@@ -109,8 +109,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, provider_process: ProviderPro
             "trusted_origins": json.dumps([origin]),
             "session.cookie_secure": "false",
             "mail.sender": "console",
-            "magic_link.enabled": "true",
-            "email_otp.enabled": "true",
+            "magic_links.enabled": "true",
+            "email_codes.enabled": "true",
             "limits.requests": "0",
         }
         with serving(tmp_path_factory.mktemp("service"), settings, port=port) as live:

@@ -18,7 +18,7 @@ from tests.service import PASSWORD
 from tests.smtp_peer import SmtpPeer
 
 ADA, EVE, BOB, NEW = "ada@example.com", "eve@example.com", "bob@example.com", "nine green boats"
-BY_CONSOLE = {"mail.sender": "console", "password_reset.sender": "console"}
+BY_CONSOLE = {"mail.sender": "console"}
 """As in the development profile, without further settings."""
 
 expect.set_options(timeout=60_000)
@@ -168,7 +168,7 @@ async def test_a_newcomer_clicks_through_everything_without_scripts(browser: Bro
     peer = SmtpPeer()
     await peer.start()
     by_smtp = {
-        "mail.sender": "smtp", "password_reset.sender": "smtp", "mail.from": "auth@example.com",
+        "mail.sender": "smtp", "mail.from": "auth@example.com",
         "mail.smtp.host": "127.0.0.1", "mail.smtp.port": str(peer.port), "mail.smtp.tls": "none",
     }  # fmt: skip
 

@@ -91,7 +91,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             "base_url": f"http://127.0.0.1:{port}",
             "trusted_origins": json.dumps([origin]),
             "mail.sender": "console",
-            "password_reset.sender": "console",
         }
         yield Site(ends.enter_context(serving(directory, settings, port=port)), origin)
 

@@ -27,7 +27,7 @@ from tests.handlers.steps import bearer, code, join
 from tests.labs.faults.asking import PATIENCE, PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
 from tests.labs.faults.places import IS_LONG
 from tests.live import LiveService, Output, launch, serving
-from tests.postgres import Cluster
+from tests.postgres import EMBEDDED, Cluster
 from tests.service import VERIFIER
 
 MOST = 400
@@ -194,7 +194,7 @@ class TestDatabase:
         self, cluster: Cluster, tmp_path: Path
     ) -> None:
         """The server's own log of changes has space, as otherwise the server itself would stop: that is R1."""
-        if os.environ.get("GATEWRIGHT_TEST_POSTGRES"):
+        if os.environ.get("GATEWRIGHT_TEST_POSTGRES", EMBEDDED) != EMBEDDED:
             pytest.skip("the server is one that was given, and its disks are not the test's to fill")
         url = cluster.create(migrated=True)
         name = url.rpartition("/")[2]

@@ -30,7 +30,6 @@ def by_smtp(port: int, **more: str) -> dict[str, str]:
     """Return the settings of a service that mails through this port of this machine."""
     return {
         "mail.sender": "smtp",
-        "password_reset.sender": "smtp",
         "mail.from": "no-reply@example.com",
         "mail.smtp.host": HOST,
         "mail.smtp.port": str(port),

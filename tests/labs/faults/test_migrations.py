@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
+from domain.admin import impersonation
 from models import metadata
 from models.api_key import KEY_BY_DIGEST
 from models.queries import (
@@ -229,6 +230,17 @@ class TestNewerRelease:
                 await until(partial(is_waited_for, old_database))
                 await migration.execute(text(f"LOCK TABLE {others} IN ACCESS EXCLUSIVE MODE NOWAIT"))
             assert await reading is None
+
+    @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+    async def test_neither_does_the_list_of_impersonations(self, service: Service) -> None:
+        database = service.services.database
+        others = ", ".join(f'"{name}"' for name in metadata.tables if name != "user")
+        async with database.transaction() as migration:
+            await migration.execute(text('LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE'))
+            reading = asyncio.ensure_future(service.services.unit_of_work.run(impersonation.running))
+            await until(partial(is_waited_for, database))
+            await migration.execute(text(f"LOCK TABLE {others} IN ACCESS EXCLUSIVE MODE NOWAIT"))
+        assert await reading == []
 
     async def test_an_index_whose_build_was_interrupted_is_built_again(self, old_database: Database) -> None:
         interrupted = (

@@ -19,7 +19,7 @@ from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
 from tests.service import START
 
-BACK = "http://127.0.0.1:8000/callback/test"
+BACK = "http://localhost:8000/callback/test"
 VERIFIER = "v" * 64
 ALGORITHMS = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"]
 

@@ -51,7 +51,7 @@ def tried(free_port: int) -> Iterator[tuple["subprocess.Popen[bytes]", Output]]:
 
 def test_serves_both_until_ctrl_c(tried: tuple["subprocess.Popen[bytes]", Output], free_port: int) -> None:
     process, output = tried
-    service = f"http://127.0.0.1:{free_port}"
+    service = f"http://localhost:{free_port}"
     application = output.wait_for(r"^Open +(\S+)$")[1]
 
     shown = httpx.get(application, trust_env=False)

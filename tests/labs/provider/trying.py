@@ -21,7 +21,7 @@ from tests.labs.provider.settings import social_settings
 from tests.live import ROOT
 
 PORT = int(os.environ.get("GATEWRIGHT_SERVER__PORT", "8000"))
-BASE = f"http://127.0.0.1:{PORT}"
+BASE = f"http://localhost:{PORT}"
 TAKEN = f"Port {PORT} is taken; name another, as in: GATEWRIGHT_SERVER__PORT=8001 make try-social"
 INVITATION = """
 Open   {application}
@@ -75,7 +75,9 @@ def _environment(provider: ProviderProcess) -> dict[str, str]:
 
 
 def _application(provider: ProviderProcess) -> str:
-    return f"{provider.issuer}/app?service={quote(BASE, safe='')}"
+    """Return the URL of the demo page, at the host of the service: browsers send cookies within one site only."""
+    host = provider.issuer.replace("127.0.0.1", "localhost")
+    return f"{host}/app?service={quote(BASE, safe='')}"
 
 
 if __name__ == "__main__":

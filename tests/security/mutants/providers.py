@@ -128,7 +128,8 @@ MUTANTS = (
             "__import__('sqlalchemy').update(OneTimeToken).values(updated_at=ctx.now)", "value.func.value"
         ),
     ),
-    Mutant("V54", "nobody links for somebody else", "presented", Unwrap("body")),
+    Mutant("V54", "too many cookies may be anybody's", "presented", Always(False, "test.values[1]")),
+    Mutant("V54", "nobody links for somebody else", "presented", Always(False)),
     Mutant(
         "V54",
         "the session that began a link is live",

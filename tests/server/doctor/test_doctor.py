@@ -45,7 +45,6 @@ PRODUCTION = {
     "base_url": "https://auth.example.com",
     "secrets": STRONG,
     "mail.sender": "none",
-    "password_reset.sender": "none",
     "trusted_proxies": "10.0.0.0/8",
 }
 
@@ -373,10 +372,13 @@ class TestMail:
 
         (wrong,) = await dependencies.mail(nowhere)
         (odd,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
+        unset, file = await dependencies.mail(settings(tmp_path, **{"password_reset.sender": "none"}))
 
         assert is_wrong(wrong, "folder")
-        assert odd.verdict is Verdict.WARNING
-        assert "password_reset.sender" in odd.found
+        assert odd.verdict is unset.verdict is Verdict.WARNING
+        assert [name in odd.found for name in ("mail.sender", "cannot reset")] == [True, True]
+        assert "password_reset.sender" in unset.found
+        assert file.verdict is Verdict.OK
 
 
 class TestProviders:

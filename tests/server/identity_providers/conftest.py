@@ -22,7 +22,7 @@ from tests.labs.provider.settings import social_settings
 from tests.labs.provider.tokens import tampered
 from tests.service import NO_TLS, MovableClock, environment
 
-REDIRECT_URI = "http://127.0.0.1:8000/callback/test"
+REDIRECT_URI = "http://localhost:8000/callback/test"
 ADA = "ada@example.com"
 
 Load = Callable[..., Settings]

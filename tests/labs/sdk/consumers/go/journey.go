@@ -206,7 +206,7 @@ func emailsAndProfile() {
 	ok(api.EmailsSendVerification(as).SendVerificationEmailRequest(*gatewright.NewSendVerificationEmailRequest(ada)).Execute())
 	ok(api.EmailsVerify(as).Token(tokenIn(mailed("verify-email", ada).Link)).Execute())
 	ensure(ok(current(as)).User.EmailVerified)
-	ok(api.EmailsChange(as).ChangeEmailRequest(*gatewright.NewChangeEmailRequest("countess@example.com")).Execute())
+	ensure(ok(api.EmailsChange(as).ChangeEmailRequest(*gatewright.NewChangeEmailRequest("countess@example.com")).Execute()).VerificationSent)
 	mailed("change-email", "countess@example.com")
 
 	change := func(set func(*gatewright.UpdateUserRequest)) (*gatewright.Status, *http.Response, error) {
