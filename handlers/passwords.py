@@ -40,8 +40,8 @@ async def check_reset_token(
 # passwords.reset
 async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.PasswordReset:
     """Replace a forgotten password with the emailed token."""
-    user = await passwords.reset(ctx, body.get("token"), body["newPassword"])
-    return {"status": True, "user": wire.user(user)}
+    done = await passwords.reset(ctx, body.get("token"), body["newPassword"])
+    return {"status": True, "user": wire.user(done.user)}
 
 
 # passwords.change

@@ -70,7 +70,8 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Pag
         ctx.signed_in.user.email,
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
-    return view.lead("/email", reason="verification")
+    # The page of the address would ask for a fresh sign-in first.
+    return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

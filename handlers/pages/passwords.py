@@ -1,5 +1,7 @@
 """The pages for a forgotten password."""
 
+from dataclasses import replace
+
 from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.policy import PasswordResetPolicy
@@ -45,9 +47,11 @@ async def show_reset_password(
 
 # pages.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
-    """Set the new password; the user signs in with it."""
+    """Set the new password; the user signs in with it, and then reads what was removed, if anything was."""
     view = views.of_form(ctx, body)
-    await passwords.reset(ctx, body["token"], body["newPassword"])
+    done = await passwords.reset(ctx, body["token"], body["newPassword"])
+    if done.removed_access:
+        view = replace(view, callback_url=view.url("/removed-access"))
     return view.lead("/sign-in", reason="reset", prompt="login")
 
 

@@ -7,6 +7,7 @@ from domain.authentication import sign_in
 from domain.context import Context
 from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
+from domain.users import unproven
 from handlers import shapes
 from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
@@ -55,11 +56,14 @@ async def show_confirm(
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     offered = ways_in.offered(ctx)
+    is_unproven = unproven.is_unproven(ctx.signed_in.user)
     shown: dict[str, Any] = {
         "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
-        "with_email": offered["with_link"] or offered["with_code"],
+        # A link may be opened in another browser, where it would remove what an unproven account has.
+        "with_email": offered["with_code"] or (offered["with_link"] and not is_unproven),
+        "email_method": "code" if is_unproven else None,
     }
     return view.render("confirm.html", **shown)
 

@@ -39,6 +39,7 @@ from tests.handlers.steps import (
     last_link,
     opens,
     set_user,
+    sign_in,
     token_in,
     works,
 )
@@ -48,8 +49,9 @@ PROFILE, EMAIL, PASSWORD_PAGE = "/account/profile", "/account/email", "/account/
 HISTORY, DATA, EXPORT, DELETE = "/account/history", "/account/data", "/account/data/export", "/account/delete"
 FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "/account/connections"
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
+REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path != EXPORT]
+PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in (EXPORT, REMOVED_ACCESS)]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """Where ways in change, or all data is shown."""
 FORMS = {
@@ -137,6 +139,61 @@ def led(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, urlsplit(answer.headers["location"]).path
 
 
+class TestUnverified:
+    """Pages of a user whose address was never verified ask for it."""
+
+    async def test_asks_on_every_page_for_the_verification(self, service: Service, ada: Browser) -> None:
+        for path in ("/account", PROFILE, SESSIONS, HISTORY):
+            page = await ada.open(path)
+            assert "Verify your email address" in page.text
+            assert page.form(f"{EMAIL}/verification")
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert "We have sent you a link" in page.text
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_an_old_session_is_not_asked_to_sign_in_again_first(
+        self, service: Service, ada: Browser
+    ) -> None:
+        service.clock.advance(days=2)
+        await ada.open("/account")
+        await service.inbox()
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert page.path.startswith("/account/mail-sent")
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_asks_no_verified_user_and_no_administrator(self, service: Service, ada: Browser) -> None:
+        await act_as(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+        service.client.cookies.clear()
+        await set_user(service, email_verified=True)
+        await sign_in(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+    async def test_asks_nothing_where_no_email_can_be_sent(self, make_service: MakeService) -> None:
+        service = await make_service({**SETTINGS, "mail.sender": "none"})
+        await join(service)
+
+        page = await Browser(service).open("/account")
+
+        assert page.title.startswith("Your account")
+        assert "Verify your email address" not in page.text
+
+    @pytest.mark.parametrize("language", ["de", "ar"])
+    async def test_asks_in_the_language_of_the_reader(self, ada: Browser, language: str) -> None:
+        ada.languages = language
+
+        page = await ada.open("/account")
+
+        assert page.language == language
+        assert "We do not know yet" not in page.text
+        assert page.form(f"{EMAIL}/verification")
+
+
 class TestEveryPage:
     @pytest.mark.parametrize("because", ["absent", "ended", "banned", "expired"])
     async def test_leads_to_the_sign_in_page_and_back(self, service: Service, because: str) -> None:
@@ -153,7 +210,7 @@ class TestEveryPage:
                 service.clock.advance(days=400)
         service.client.cookies.clear()
 
-        for path in (*PAGES, EXPORT, f"{DELETE}?token=x"):
+        for path in (*PAGES, EXPORT, REMOVED_ACCESS, f"{DELETE}?token=x"):
             answer = await service.get(path, headers=headers)
             assert led(answer) == (302, "/account/sign-in")
             assert parse_qs(urlsplit(answer.headers["location"]).query)["callbackURL"] == [path]

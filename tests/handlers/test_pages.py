@@ -13,13 +13,13 @@ from server.config.sources import ConfigurationError
 from server.services import load_settings
 from tests.conftest import MakeService
 from tests.handlers import steps
-from tests.handlers.pages import APP, SETTINGS, Browser, Page, send, signed_in, stored_user
-from tests.handlers.steps import ADA, EVE, count, join, set_user, sign_in, token_in, works
+from tests.handlers.pages import APP, SETTINGS, Browser, Page, act_as, send, signed_in, stored_user
+from tests.handlers.steps import ADA, EVE, bearer, count, execute, join, set_user, sign_in, token_in, works
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user
 from tests.security.second_factor import Owner, enrol_again
-from tests.service import BASE_URL, PASSWORD, Service
+from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 WELCOME = f"{APP}/welcome?from=sign-in"
 UNVERIFIED = {**SETTINGS, "email_verification.required": "true"}
@@ -424,6 +424,7 @@ class TestSignInByMail:
     ) -> None:
         if not is_new:
             await join(service)
+            await set_user(service, email_verified=True)
         urls = {"callbackURL": f"{APP}/home", "newUserCallbackURL": WELCOME}
         await service.post("/sign-in/magic-link", {"email": ADA, **urls})
         token = token_in((await service.inbox(ADA, "magic-link"))[-1]["link"])
@@ -477,6 +478,148 @@ class TestOverview:
 
         assert page.path == "/account"
         assert page.title == f"Your account · {service.services.policy.app_name}"
+
+
+async def mailed_code(service: Service, browser: Browser, **more: str) -> str:
+    """Request a code on the page that is open, and return it."""
+    await browser.submit("/account/sign-in/email", email=ADA, **more)
+    code: str = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
+    return code
+
+
+async def mailed_token(service: Service, template: str) -> str:
+    return token_in((await service.inbox(ADA, template))[-1]["link"])
+
+
+async def stranger(service: Service) -> str:
+    """Sign up with Ada's address and create a key; return it, in a browser without cookies."""
+    await join(service)
+    key: str = (await service.post("/api-key/create", {})).json()["key"]
+    service.client.cookies.clear()
+    return key
+
+
+async def is_live(service: Service, key: str) -> bool:
+    answer = await service.post("/api-key/verify", {"key": key}, headers=bearer(VERIFIER))
+    return bool(answer.json()["valid"])
+
+
+@pytest.mark.operation("account_pages.show_removed_access")
+class TestRemovedAccess:
+    async def test_a_code_leads_to_what_it_removed_and_a_link_to_set_a_password(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await stranger(service)
+        await browser.open(at("/sign-in/email", callbackURL=WELCOME))
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.path.startswith("/account/removed-access?")
+        assert page.title.startswith("Your account was secured")
+        assert "It had never been verified before" in page.text
+        assert "ways to sign in: 1 API keys: 1 sessions: 1" in page.text
+        assert page.links["Continue"] == WELCOME
+        page = await browser.open(page.links["Set a password"])
+        assert page.form("/account/password/link")
+
+    async def test_a_link_leads_there_too(self, service: Service, browser: Browser) -> None:
+        await stranger(service)
+        await browser.open("/account/sign-in/email")
+        await browser.submit("/account/sign-in/email", email=ADA, method="link")
+
+        await browser.open(at("/magic-link", token=await mailed_token(service, "magic-link")))
+        page = await browser.submit("/account/magic-link")
+
+        assert "API keys: 1" in page.text
+
+    @pytest.mark.threat("M5")
+    async def test_the_sign_in_after_a_reset_leads_there_too(
+        self, service: Service, browser: Browser
+    ) -> None:
+        key = await stranger(service)
+        await browser.open(at("/forgot-password", callbackURL=WELCOME))
+        await browser.submit("/account/forgot-password", email=ADA)
+        token = await mailed_token(service, "reset-password")
+        await browser.open(at("/reset-password", token=token, callbackURL=WELCOME))
+        await browser.submit(RESET, newPassword=NEW)
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=NEW)
+
+        assert not await is_live(service, key)
+        assert "ways to sign in" not in page.text
+        assert "API keys: 1" in page.text
+        assert "sessions" not in page.text
+        assert page.links["Continue"] == WELCOME
+        assert "Set a password" not in page.links
+
+    async def test_speaks_the_language_of_the_reader(self, service: Service, browser: Browser) -> None:
+        await stranger(service)
+        await browser.open("/account/sign-in/email")
+        browser.languages = "de"
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.language == "de"
+        assert "API-Schlüssel: 1 Sitzungen: 1" in page.text
+
+    async def test_leads_on_if_nothing_was_removed(self, service: Service, browser: Browser) -> None:
+        await join(service)
+
+        page = await browser.open(at("/removed-access", callbackURL=WELCOME))
+
+        assert page.path == WELCOME
+
+
+class TestConfirmByCode:
+    """A code only verifies the address of a user who is signed in: they hold the session and the mailbox."""
+
+    async def test_removes_nothing_from_an_unverified_account(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await join(service)
+        key = (await service.post("/api-key/create", {})).json()["key"]
+        service.clock.advance(days=2)
+        await browser.open(at("/confirm", callbackURL="/account/password"))
+        page = await browser.open(browser.page.links["Sign in with an email"])
+        assert "Email me a link" not in page.text
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.path.startswith("/account/password")
+        assert (await stored_user(service)).email_verified
+        assert await is_live(service, key)
+        service.client.cookies.clear()
+        assert (await sign_in(service)).status_code == 200
+        assert await service.inbox(ADA, "account-secured") == []
+
+    @pytest.mark.threat("M5")
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("presented", ["ended", "expired", "other user's", "administrator's"])
+    async def test_a_session_that_is_not_the_users_own_confirms_nothing(
+        self, service: Service, browser: Browser, presented: str
+    ) -> None:
+        key = await stranger(service)
+        match presented:
+            case "ended" | "expired":
+                await sign_in(service)
+            case "other user's":
+                await join(service, EVE)
+            case _:
+                await act_as(service)
+        await browser.open("/account/sign-in/email")
+        code = await mailed_code(service, browser, method="code")
+        if presented == "ended":
+            await execute(service, "DELETE FROM session")
+        if presented == "expired":
+            await execute(service, "UPDATE session SET expires_at = created_at")
+
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert "API keys: 1" in page.text
+        assert not await is_live(service, key)
 
 
 @pytest.mark.operation("pages.confirm", "pages.show_confirm")

@@ -1,6 +1,7 @@
 """What links and codes by mail have in common, through the public door."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.handlers.steps import (
     bearer,
     code,
     count,
+    execute,
     join,
     looks,
     opens,
@@ -57,6 +59,31 @@ class TestUnprovenAccounts:
         [notice] = await service.inbox(ADA, "account-secured")
         assert "ways to sign in: 1" in notice["text"]
         assert "user.unproven_access_removed" in await events(service)
+
+    async def test_the_audit_trail_counts_what_was_removed(self, service: Service) -> None:
+        await join(service)
+        await code_for(service, kind="email-verification")
+
+        await use_code(service, await code_for(service))
+
+        await service.services.audit_writer.flush()
+        [row] = await service.rows(
+            "SELECT user_id, actor_id, details FROM audit WHERE event = 'user.unproven_access_removed'"
+        )
+        details = json.loads(row.details) if isinstance(row.details, str) else row.details
+        counted = {name: number for name, number in details.items() if number}
+        assert counted == {"passwords": 1, "sessions": 1, "tokens": 1}
+        assert row.user_id == row.actor_id is not None
+
+    async def test_nothing_is_told_of_what_was_not_there(self, service: Service) -> None:
+        await join(service)
+        await execute(service, "DELETE FROM account")
+        service.clock.advance(days=8)
+
+        await use_code(service, await code_for(service))
+
+        assert await service.inbox(ADA, "account-secured") == []
+        assert "user.unproven_access_removed" not in await events(service)
 
     async def test_a_verified_account_keeps_everything(self, service: Service) -> None:
         session = await join(service)

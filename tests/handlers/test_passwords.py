@@ -8,6 +8,7 @@ import pytest
 
 from models import Account, Session
 from tests.conftest import Headers, MakeService
+from tests.handlers.pages import stored_user
 from tests.handlers.steps import (
     ADA,
     AUGUSTA,
@@ -242,12 +243,15 @@ class TestReset:
         assert not await opens(service, PASSWORD)
         [mail] = await service.inbox(template="password-changed")
         assert (mail["to"], mail["link"], mail["code"]) == (ADA, None, None)
-        assert (await service.get(local(verification))).json()["user"]["emailVerified"] is True
+        assert not (await stored_user(service)).email_verified
+        assert code(await service.get(local(verification))) == "401 INVALID_TOKEN"
 
     @pytest.mark.threat("V16", "V35")
-    async def test_ends_every_session_of_this_user(self, service: Service) -> None:
+    @pytest.mark.parametrize("is_verified", [True, False])
+    async def test_ends_every_session_of_this_user(self, service: Service, is_verified: bool) -> None:
         eve = await join(service, EVE)
         phone, laptop = await join(service), bearer((await sign_in(service)).json()["token"])
+        await set_user(service, email_verified=is_verified)
 
         await reset(service, await reset_token(service))
 
@@ -256,6 +260,7 @@ class TestReset:
     async def test_leaves_sessions_alone_where_it_is_told_to(self, make_service: MakeService) -> None:
         service = await make_service({"password_reset.revoke_sessions": "false"})
         ada = await join(service)
+        await verify(service)
 
         await reset(service, await reset_token(service))
 
@@ -291,7 +296,8 @@ class TestReset:
             {"delete_user.confirm_by_mail": "true", "password_reset.revoke_sessions": "false"}
         )
         ada, eve = await join(service), await join(service, EVE)
-        await verify(service)
+        for email in (ADA, EVE):
+            await verify(service, email)
         deletion, new_address = await deletion_token(service, ada), await change_token(service, ada)
         other = await reset_token(service, EVE)
 

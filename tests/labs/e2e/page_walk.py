@@ -21,7 +21,7 @@ from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 
-ADA, EVE, NOBODY = "ada@example.com", "eve@example.com", "nobody@example.com"
+ADA, EVE, GRACE, NOBODY = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
 FAILURES = 10
 """Wrong passwords after which everything has to wait, as `limits.failures` has it."""
 NEW = "nine green boats"
@@ -249,6 +249,11 @@ async def _links(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.page.locator("main li a").first.click()
     await visitor.page.wait_for_load_state()
     yield "mailbox-mail"
+    site.post("/sign-up/email", {"name": "Grace", "email": GRACE, "password": PASSWORD})
+    site.post("/sign-in/magic-link", {"email": GRACE})
+    await visitor.open(f"/account/magic-link?token={await site.token('magic-link', GRACE)}")
+    await visitor.send("/account/magic-link")
+    yield "removed-access"
 
 
 async def _account(visitor: Visitor) -> AsyncIterator[str]:

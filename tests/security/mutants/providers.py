@@ -30,7 +30,7 @@ MUTANTS = (
         Always(True, "value"),
     ),
     Mutant("V15", "only true vouches", "verified-mark", Unwrap("left", "value.args[0].elt.values[0]")),
-    Mutant("V16", "a reset drops the identities that nobody proved", "drop-identities", Always(False)),
+    Mutant("V16", "a reset drops what nobody proved", "reset-secured", Replace("{}", "value")),
     Mutant("V16", "a reset ends the sessions", "reset-sessions", Unwrap("orelse", "value")),
     Mutant(
         "V17",

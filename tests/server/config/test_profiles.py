@@ -637,7 +637,7 @@ class TestPasskeys:
         assert policy_of(chosen)[PasskeyPolicy].origins == ("https://auth.example.com", application)
 
     def test_need_a_name_in_development(self, development: Load) -> None:
-        with pytest.raises(ConfigurationError, match="http://127.0.0.1:8000"):
+        with pytest.raises(ConfigurationError, match="http://localhost:8000"):
             development(**PASSKEYS, BASE_URL="http://127.0.0.1:8000")
 
         chosen = development(**PASSKEYS)
