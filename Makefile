@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha check format package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
 
 help:
@@ -24,16 +24,16 @@ $(INSTALLED): pyproject.toml constraints.txt
 $(SERVICE): pyproject.toml constraints.txt
 	@.ci/setup.sh service
 
-run: $(SERVICE) ## run on http://127.0.0.1:8000 with SQLite; emails are printed to the terminal
+run: $(SERVICE) ## run on http://localhost:8000 with SQLite; emails are printed to the terminal
 	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
 
 try-social: setup ## try sign-in through a provider: run the service, the test provider and a demo page
-	@$(BIN)/python -m tests.provider.trying
+	@$(BIN)/python -m tests.labs.provider.trying
 
 # Tests start many processes; without a bytecode cache, each of them would compile the whole program again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes; needs PostgreSQL
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes
 	@.ci/postgresql.sh
 	$(PYTEST) -m "not long" $(ARGS)
 
@@ -51,9 +51,9 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 test-ha: setup ## break a PostgreSQL cluster with failover under load (15 to 25 minutes; ARGS="--replication synchronous --only host", --help)
 	@.ci/postgresql.sh
 	@.ci/ha.sh
-	$(BIN)/python -m tests.ha $(ARGS)
+	$(BIN)/python -m tests.labs.ha $(ARGS)
 
-check: setup ## lint, format, types, import rules, generated code, a test for every known attack
+check: setup ## lint, format, types, import rules, house rules, generated code, a test for every known attack
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -63,10 +63,15 @@ check: setup ## lint, format, types, import rules, generated code, a test for ev
 	$(BIN)/python -m tests.security.table --check
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
+	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/test_slices.py tests/test_layout.py
 
 format: setup ## fix lint and format problems automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+cost: setup ## count the files that a capability edited: make cost RANGE=main..HEAD NAME=webhooks
+	@test -n "$(RANGE)" -a -n "$(NAME)" || { echo 'RANGE or NAME is missing, for example: make cost RANGE=main..HEAD NAME=webhooks' >&2; exit 2; }
+	@$(BIN)/python -m tests.capability_cost "$(RANGE)" $(foreach name,$(NAME),--name $(name))
 
 package: setup ## build wheel and sdist into build/dist, and try them in a clean environment of each Python that is here
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_package.py
@@ -78,7 +83,7 @@ docs: setup ## build the documentation site into build/site; warnings are errors
 
 screenshots: setup ## take pictures of every hosted page into build/screenshots (ARGS=--gallery: also for the documentation)
 	@.ci/chromium.sh
-	$(BIN)/python -m tests.e2e.screenshots $(ARGS)
+	$(BIN)/python -m tests.labs.e2e.screenshots $(ARGS)
 
 docs-serve: setup ## serve the site on http://127.0.0.1:8001 and rebuild it on changes
 	@.ci/docs.sh serve
@@ -98,11 +103,11 @@ mutants: setup ## remove one defence at a time and expect a test to fail (slow; 
 
 fuzz: setup ## compare random sequences of operations with a model (ARGS="--seconds 3600 --database postgresql", --help)
 	@.ci/postgresql.sh
-	$(BIN)/python -m tests.fuzz $(ARGS)
+	$(BIN)/python -m tests.labs.fuzz $(ARGS)
 
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh
-	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/faults $(ARGS)
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/labs/faults $(ARGS)
 
 ##@ OpenAPI document and clients
 
@@ -148,9 +153,9 @@ migration: setup ## draft a migration from models/: make migration NAME="audit r
 
 bench: setup ## compare with a bare ASGI application and Better Auth (ARGS="--help" for options)
 	@.ci/postgresql.sh
-	@tests/bench/wrk.sh
-	$(BIN)/python -m tests.bench $(ARGS)
+	@tests/labs/bench/wrk.sh
+	$(BIN)/python -m tests.labs.bench $(ARGS)
 
 bench-growth: setup ## measure with 10 thousand, 1 million and 10 million sessions (slow; ARGS="--sizes 10000,100000 --ended 10000")
 	@.ci/postgresql.sh
-	$(BIN)/python -m tests.bench.growth $(ARGS)
+	$(BIN)/python -m tests.labs.bench.growth $(ARGS)

@@ -42,10 +42,9 @@ service) what=. made=(.venv/service) ;;
 *) what='.[dev]' made=(.venv/service .venv/installed) ;;
 esac
 echo "Installing what pyproject.toml asks for, in the versions of constraints.txt"
-# Most modules of the packages are never used. The modules that a start loads are compiled here, by loading them once: the
-# user that runs the service may not be allowed to write, and would compile them at each start.
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
   --constraint constraints.txt --editable "$what" </dev/null
-env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX .venv/bin/gatewright serve --help >/dev/null
-env -u PYTHONPYCACHEPREFIX .venv/bin/python -m compileall -q server domain handlers models codegen || true
+# Compiled here, on all processors (10 s for all that development needs): the user that runs the service may not be allowed
+# to write, and would compile at each start, which doubles its time. Some packages have files that are not for this Python.
+env -u PYTHONPYCACHEPREFIX .venv/bin/python -m compileall -qq -j 0 .venv/lib codegen domain handlers models server || true
 touch "${made[@]}"

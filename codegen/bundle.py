@@ -1,13 +1,15 @@
 """The contract as one document: openapi/openapi.yaml and its files, bundled in memory only."""
 
+from collections.abc import Iterator
 from functools import lru_cache
+from http.client import BAD_REQUEST
 from pathlib import Path
 from typing import Any
 
 import orjson
 import yaml
 
-from codegen.walk import operations
+from codegen.walk import operations, resolve
 
 Document = dict[str, Any]
 
@@ -114,6 +116,7 @@ class _Files:
             content = self._rewritten(self._load(file), file)
             for section, named in ({file.stem: content} if file.stem in _SECTIONS else content).items():
                 _add(components, section, named, file)
+        _complete_error_codes(document)
         return document
 
     def _load(self, file: Path) -> Any:
@@ -163,3 +166,24 @@ def _add(components: Document, section: str, named: Document, file: Path) -> Non
         if name in there:
             raise KeyError(f"{file.name}: there is another {section}/{name}")
         there[name] = component
+
+
+def _complete_error_codes(document: Document) -> None:
+    """Add the code of every example of an error to the enumeration `ErrorCode`."""
+    schemas = document["components"].get("schemas", {})
+    if "ErrorCode" in schemas:
+        listed = schemas["ErrorCode"]["enum"]
+        shown = {example["code"] for example in _error_examples(document)}
+        schemas["ErrorCode"]["enum"] = sorted({*listed, *shown})
+
+
+def _error_examples(document: Document) -> Iterator[dict[str, Any]]:
+    """Yield the examples of all JSON responses with a status of 400 and above."""
+    for operation in operations(document):
+        for status, response in operation.spec["responses"].items():
+            content = resolve(document, response).get("content", {}).get("application/json", {})
+            if int(status) >= BAD_REQUEST:
+                if "example" in content:
+                    yield content["example"]
+                for example in content.get("examples", {}).values():
+                    yield resolve(document, example)["value"]

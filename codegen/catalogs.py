@@ -21,10 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 LANGUAGES = ("ar", "de", "es", "fr", "pt-BR")
 TEMPLATES = (("handlers/pages", "**/*.html"), ("server/templates/email", "**/*.*"))
 """Jinja templates, with `{% trans %}` and `_()`."""
-MODULES = (("domain", "**/*.py"), ("handlers/pages", "**/*.py"), ("handlers/account_pages", "**/*.py"))
-"""Python modules, with `gettext("...")`, `ngettext` and `N_`; in domain, also the messages of errors."""
+MODULES = (
+    ("domain", "**/*.py"),
+    ("models", "*.py"),
+    ("handlers/pages", "**/*.py"),
+    ("handlers/account_pages", "**/*.py"),
+)
+"""Python modules, with `gettext("...")`, `ngettext`, `N_`, and the label of an `Access`; in domain, also the messages
+of errors."""
 
-_KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
+_KEYWORDS = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2), "Access": (2,)}
 _JINJA = {"trimmed": "true", "newstyle_gettext": "true", "silent": "false"}
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
 _TAG = re.compile(r"</?\w[^>]*>")

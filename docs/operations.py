@@ -73,7 +73,7 @@ def _index(document: dict[str, Any]) -> str:
         " session, the token of a pending sign-in, and the token of a service that verifies API keys:",
         fenced(
             "sh",
-            "BASE=http://127.0.0.1:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'"
+            "BASE=http://localhost:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'"
             "\nVERIFIER='the token of a verifier'",
         ),
     )

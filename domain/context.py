@@ -1,6 +1,6 @@
 """The context of a rule: one per request or background job, with one `now` and at most one transaction."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -82,30 +82,32 @@ class Challenge(NamedTuple):
     """The number of attempts made so far."""
     mailbox: bool = False
     """Whether the first factor was a link or code sent by email, so that another email cannot be the second."""
+    email: str | None = None
+    """The address that the first factor proved, if it was such a link or code."""
 
 
-def _no_cookie(name: bytes) -> str | None:
-    return None
+def _no_cookies(name: bytes) -> Sequence[str]:
+    return ()
 
 
 @dataclass(slots=True, eq=False)
 class RequestCookies:
     """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
 
-    cookie: Callable[[bytes], str | None] = _no_cookie
-    """Reads any cookie by its encoded name: its raw value, None without one, "" if there are two different ones."""
+    values: Callable[[bytes], Sequence[str]] = _no_cookies
+    """Returns the raw values of the cookies of an encoded name; a browser may have several, of different scopes."""
     pending_name: bytes = b""
     device_name: bytes = b""
 
     @property
     def pending(self) -> bool:
         """Whether a cookie with a pending token was sent, valid or not."""
-        return self.cookie(self.pending_name) is not None
+        return bool(self.values(self.pending_name))
 
     @property
-    def device(self) -> str | None:
-        """The token of a trusted device, unchecked."""
-        return self.cookie(self.device_name)
+    def devices(self) -> Sequence[str]:
+        """The tokens of trusted devices, unchecked."""
+        return self.values(self.device_name)
 
 
 _NOTHING = RequestCookies()

@@ -1,11 +1,6 @@
 """Sign in the user of a proven mailbox: find or create them, remove what a stranger prepared, pass the gate."""
 
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import delete
-from sqlalchemy.orm import Mapped
-from sqlmodel import SQLModel, col
 
 from domain import one_time_tokens
 from domain.authentication import gate
@@ -14,35 +9,15 @@ from domain.authentication.policy import SignUpPolicy
 from domain.context import Context
 from domain.emails import events as email_events
 from domain.errors import Forbidden
-from domain.localization import N_
-from domain.sessions import sessions
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import events as user_events
-from domain.users import mails, profile
+from domain.users import locking, profile, unproven
 from domain.users.errors import BannedUser
-from models import Account, OneTimeToken, Purpose, TrustedDevice
-from models.api_key import ApiKey
-from models.passkey import Passkey
+from models import Purpose
 from models.queries import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
-# defence: M5 ways-in
-_WAYS_IN: dict[str, tuple[type[SQLModel], Mapped[Any]]] = {
-    "accounts": (Account, col(Account.user_id)),
-    "trusted_devices": (TrustedDevice, col(TrustedDevice.user_id)),
-    "passkeys": (Passkey, col(Passkey.user_id)),
-    "api_keys": (ApiKey, col(ApiKey.user_id)),
-    "tokens": (OneTimeToken, col(OneTimeToken.user_id)),
-}
-"""The tables, other than sessions, whose rows let their owner in or change the account; and the owner's column."""
-_SHOWN = {
-    "accounts": N_("ways to sign in"),
-    "sessions": N_("sessions"),
-    "trusted_devices": N_("trusted devices"),
-    "passkeys": N_("passkeys"),
-    "api_keys": N_("API keys"),
-}
 
 
 class NewUserSignupDisabled(Forbidden):
@@ -61,10 +36,13 @@ class BannedMailboxUser(BannedUser):
 
 @dataclass(frozen=True, slots=True)
 class MailboxSignIn:
-    """A session or a sign-in that waits for a second factor, and whether the user was created for it."""
+    """A session or a sign-in that waits for a second factor."""
 
     opened: OpenedSession | PendingSignIn
     is_new: bool
+    """Whether the user was created for it."""
+    removed_access: bool = False
+    """Whether ways into the account were removed that a stranger may have prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +73,35 @@ async def sign_in(
 
     Raises NewUserSignupDisabled, BannedMailboxUser; the proof stays used up.
     """
-    is_new = user is None
+    is_new, removed_access = user is None, False
     if user is None:
         user = await _create(ctx, email, new, method)
-    # defence: M6 kept
-    elif not user.email_verified and not user.two_factor_enabled and not user.is_banned(ctx.now):
-        user = await _secure(ctx, user)  # defence: M5 M21 secured
+    elif unproven.is_unproven(user) and not user.is_banned(ctx.now):
+        if not await _confirms_session(ctx, user):
+            removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
+            removed_access = bool(unproven.by_label(removed))
+        user = await profile.change(ctx, user, email_verified=True)
+        email_events.email_verified(ctx, user.id)
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
     try:
         opened = await gate.complete_sign_in(ctx, user, wanted)
     except BannedUser:
         raise BannedMailboxUser from None
     one_time_tokens.revoke_mailed(ctx, email, purposes=SIGN_IN_PROOFS)
-    return MailboxSignIn(opened, is_new)
+    return MailboxSignIn(opened, is_new, removed_access)
+
+
+async def _confirms_session(ctx: Context, user: UserRow) -> bool:
+    """Return whether the request has an active session of the user, whose row is locked.
+
+    Then they hold the session and the mailbox, so no stranger has prepared the account. A session of an administrator
+    in the user's name does not count.
+    """
+    caller = ctx.caller
+    if caller is None or caller.session.impersonated_by is not None:  # defence: M5 own-session
+        return False
+    # defence: M5 live-session
+    return await locking.lock_with_session(ctx, user.id, caller.session.id) is not None
 
 
 async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRow:
@@ -117,17 +111,3 @@ async def _create(ctx: Context, email: str, new: NewUser, method: str) -> UserRo
     await profile.add(ctx, user)  # A concurrent sign-up with the same address runs the request again.
     user_events.user_created(ctx, user.id, method)
     return user
-
-
-async def _secure(ctx: Context, user: UserRow) -> UserRow:
-    """Verify the address of a user, and remove whatever a stranger may have prepared to get in."""
-    counts = {"sessions": await sessions.end_all(ctx, user)}  # defence: M5 sessions
-    for name, (table, owner) in _WAYS_IN.items():
-        counts[name] = len(await ctx.db.execute(delete(table).where(owner == user.id).returning(owner)))
-    changed = await profile.change(ctx, user, email_verified=True)
-    email_events.email_verified(ctx, user.id)
-    user_events.access_removed(ctx, user.id, counts)
-    removed = {_SHOWN[name]: counts[name] for name in _SHOWN if counts[name]}
-    if removed:
-        await mails.account_secured(ctx, changed, removed)
-    return changed

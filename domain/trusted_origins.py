@@ -125,12 +125,6 @@ def _parse_wildcard(match: re.Match[str], entry: str) -> str:
     return f"{scheme}://{_STARS[match['stars']]}{re.escape(rest)}"  # defence: V3 escaped-rest
 
 
-def _wildcard_source(match: re.Match[str]) -> str:
-    """Return the source that covers a wildcard entry; in a source, `*.` stands for any number of labels."""
-    port = f":{match['port']}" if match["port"] else ""
-    return f"{(match['scheme'] or 'https').lower()}://*.{match['host'].lower()}{port}"
-
-
 @dataclass(frozen=True, slots=True)
 class TrustedOrigins:
     """The origin of `base_url` and the entries of `trusted_origins`, prepared for comparing."""
@@ -141,14 +135,6 @@ class TrustedOrigins:
     """The wildcard entries, over canonical origins."""
     custom: tuple[str, ...] = ()
     """The entries with a custom scheme."""
-    wildcards: tuple[str, ...] = ()
-    """The wildcard entries as a Content-Security-Policy spells them."""
-
-    def sources(self) -> tuple[str, ...]:
-        """Return the origins as sources of a Content-Security-Policy (CSP Level 3, 2.3.1)."""
-        schemes = {f"{entry.partition(':')[0]}:" for entry in self.custom}
-        exact = sorted(origin for origin in self.exact if origin.startswith("http"))
-        return (*exact, *self.wildcards, *sorted(schemes))
 
     @classmethod
     def parse(cls, base_url: str, entries: Iterable[str], *, loopback: bool = False) -> Self:
@@ -161,7 +147,6 @@ class TrustedOrigins:
             raise ValueError(f"base_url {base_url!r} is not an origin: scheme, host and port, without a path")
         # defence: V5 loopback-default
         exact, patterns, custom = [_parse_origin(match, base_url)], [_LOOPBACK if loopback else _NOTHING], []
-        wildcards = ["http://localhost:*", "http://127.0.0.1:*"] if loopback else []
         for entry in entries:
             match = _ENTRY.fullmatch(entry)
             if match is None:
@@ -169,10 +154,9 @@ class TrustedOrigins:
                 exact += _origin_of_custom(entry)
             elif match["stars"]:
                 patterns.append(_parse_wildcard(match, entry))
-                wildcards.append(_wildcard_source(match))
             else:
                 exact.append(_parse_origin(match, entry))
-        return cls(frozenset(exact), re.compile("|".join(patterns)), tuple(custom), tuple(wildcards))
+        return cls(frozenset(exact), re.compile("|".join(patterns)), tuple(custom))
 
     def trusts(self, origin: str) -> bool:
         """Return whether a value of the Origin header, or the origin of a Referer, is trusted. `null` never is."""

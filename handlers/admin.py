@@ -49,6 +49,7 @@ _BAN = ("banned", "banReason", "banExpires")
 _OWNED = ("twoFactorEnabled", "createdAt", "updatedAt")
 
 
+# admin.list_users
 async def list_users(  # noqa: PLR0913 - one parameter per parameter of the query
     ctx: Context,
     search_value: str | None = None,
@@ -85,22 +86,26 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     }
 
 
+# admin.get_user
 async def get_user(ctx: Context, id_: str) -> shapes.User:
     """Return a user."""
     return wire.user(await users.get_user(ctx, id_))
 
 
+# admin.list_user_sessions
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
     """Return the active sessions of a user."""
     found = await user_sessions.list_sessions(ctx, body["userId"])
     return {"sessions": [wire.session(row, token) for row, token in found]}
 
 
+# admin.has_permission
 async def has_permission(ctx: Context, body: shapes.HasPermissionRequest) -> shapes.PermissionVerdict:
     """Return whether the caller has permissions."""
     return {"error": None, "success": users.has_permission(ctx, body["permissions"])}
 
 
+# admin.create_user
 async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.UserAnswer:
     """Create a user."""
     data: dict[str, Any] = {**body.get("data", {})}
@@ -109,7 +114,8 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         email=body["email"],
         name=body["name"],
         password=body.get("password"),
-        role=body.get("role", data.get("role")),
+        gives_role="role" in body or "role" in data,
+        role=body["role"] if "role" in body else data.get("role"),
         image=data.get("image"),
         username=data.get("username"),
         display_username=data.get("displayUsername"),
@@ -120,6 +126,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
     return _answer(await user_fields.create_user(ctx, wanted))
 
 
+# admin.update_user
 async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> shapes.User:
     """Change a user."""
     data: dict[str, Any] = {**body["data"]}
@@ -131,22 +138,26 @@ async def update_user(ctx: Context, body: shapes.UpdateUserAsAdminRequest) -> sh
     return wire.user(await user_fields.update_user(ctx, body["userId"], _columns(data)))
 
 
+# admin.set_role
 async def set_role(ctx: Context, body: shapes.SetRoleRequest) -> shapes.UserAnswer:
     """Replace the roles of a user."""
     return _answer(await users.set_role(ctx, body["userId"], body["role"]))
 
 
+# admin.set_user_password
 async def set_user_password(ctx: Context, body: shapes.SetUserPasswordRequest) -> shapes.Status:
     """Set the password of a user."""
     await users.set_password(ctx, body["userId"], body["newPassword"])
     return {"status": True}
 
 
+# admin.reset_two_factor
 async def reset_two_factor(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
     """Disable the second factor of a user."""
     return _answer(await users.reset_two_factor(ctx, body["userId"]))
 
 
+# admin.ban_user
 async def ban_user(ctx: Context, body: shapes.BanUserRequest) -> shapes.UserAnswer:
     """Ban a user."""
     seconds = body.get("banExpiresIn")
@@ -154,11 +165,13 @@ async def ban_user(ctx: Context, body: shapes.BanUserRequest) -> shapes.UserAnsw
     return _answer(await users.ban_user(ctx, body["userId"], body.get("banReason"), lasts))
 
 
+# admin.unban_user
 async def unban_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.UserAnswer:
     """Lift the ban of a user."""
     return _answer(await users.unban_user(ctx, body["userId"]))
 
 
+# admin.revoke_user_session
 async def revoke_user_session(
     ctx: Context, body: shapes.RevokeUserSessionRequest
 ) -> shapes.Success | Reply[shapes.Success]:
@@ -168,6 +181,7 @@ async def revoke_user_session(
     return sign_out_response(ctx, answer) if was_current else answer
 
 
+# admin.revoke_user_sessions
 async def revoke_user_sessions(
     ctx: Context, body: shapes.UserIdRequest
 ) -> shapes.RevokedUserSessions | Reply[shapes.RevokedUserSessions]:
@@ -178,21 +192,24 @@ async def revoke_user_sessions(
     return sign_out_response(ctx, answer) if is_own else answer
 
 
+# admin.remove_user
 async def remove_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.Success:
     """Delete a user."""
     await users.remove_user(ctx, body["userId"])
     return {"success": True}
 
 
+# admin.impersonate_user
 async def impersonate_user(ctx: Context, body: shapes.UserIdRequest) -> Reply[shapes.Impersonation]:
     """Open a session in the name of a user."""
     opened = await impersonation.start(ctx, body["userId"])
     return impersonated_response(ctx, opened, _opened(opened))
 
 
+# admin.stop_impersonating
 async def stop_impersonating(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.StoppedImpersonation]:
     """End the caller's session in the name of a user."""
-    presented = ctx.cookies.cookie(cookies.admin_name(ctx.policy.cookies).encode())
+    presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
     opened = await impersonation.stop(ctx, presented)
     if opened is None:
         return stopped_response(ctx, {"session": None, "user": None})

@@ -17,6 +17,7 @@ _SORTED = {
 """The fields that lists may be sorted by, and their columns."""
 
 
+# api_keys.create
 async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.CreatedApiKey:
     """Create a key."""
     sent: dict[str, Any] = {**body}
@@ -25,11 +26,13 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
     return {**wire.api_key(row), "key": text}
 
 
+# api_keys.get
 async def get(ctx: Context, id_: str, config_id: str | None = None) -> shapes.ApiKey:
     """Return a key."""
     return wire.api_key(await keys.get(ctx, id_, config_id))
 
 
+# api_keys.list_own
 async def list_own(
     ctx: Context,
     config_id: str | None = None,
@@ -57,6 +60,7 @@ async def list_own(
     }
 
 
+# api_keys.update
 async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKey:
     """Change a key."""
     sent: dict[str, Any] = {**body}
@@ -64,12 +68,14 @@ async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKe
     return wire.api_key(await keys.update_key(ctx, body["keyId"], wanted, kind=body.get("configId")))
 
 
+# api_keys.delete
 async def delete(ctx: Context, body: shapes.DeleteApiKeyRequest) -> shapes.DeletedApiKey:
     """Delete a key."""
     await keys.delete_key(ctx, body["keyId"], kind=body.get("configId"))
     return {"success": True}
 
 
+# api_keys.verify
 async def verify(
     ctx: Context, body: shapes.VerifyApiKeyRequest
 ) -> shapes.ApiKeyVerdict | Reply[shapes.ApiKeyVerdict]:

@@ -14,6 +14,7 @@ from handlers.responses.sessions import (
 )
 
 
+# authentication.sign_up_email
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
     """Create a user with an email address and a password, and sign them in."""
     user, opened = await sign_up.sign_up(ctx, _wanted_user(body))
@@ -37,6 +38,7 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
     )
 
 
+# authentication.sign_in_email
 async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with an email address and a password."""
     wanted = _wanted_session(body)
@@ -44,6 +46,7 @@ async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[
     return signed_in_response(ctx, opened, wanted.callback_url)
 
 
+# authentication.sign_in_username
 async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with a username and a password."""
     wanted = _wanted_session(body)
@@ -59,6 +62,7 @@ def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameReque
     )
 
 
+# authentication.sign_out
 async def sign_out(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Success]:
     """End every session in the request, if there is one."""
     await end_presented(ctx)

@@ -8,6 +8,7 @@ from handlers.responses import redirects
 from handlers.responses.reply import Redirect
 
 
+# emails.verify
 async def verify(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.EmailVerified | Redirect:
@@ -23,13 +24,15 @@ async def verify(
     return {"user": wire.reduced_user(user), "status": True}
 
 
+# emails.send_verification
 async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequest) -> shapes.Status:
     """Request a verification link."""
     await emails.send_verification(ctx, body["email"], body.get("callbackURL"))
     return {"status": True}
 
 
+# emails.change
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
     """Change the email address, or send the link that does."""
     at_once = await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
-    return {"status": True, "message": "Email updated" if at_once else "Verification email sent"}
+    return {"status": True, "message": "Email updated", "verificationSent": not at_once}

@@ -11,11 +11,13 @@ from handlers import shapes
 from handlers.responses.reply import Document
 
 
+# jwt.issue
 async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToken:
     """Return a signed token about the caller for other services."""
     return {"token": await session_tokens.issue(ctx, audience)}
 
 
+# jwt.keys
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
     # defence: JWT12 memory
@@ -28,6 +30,7 @@ def _cacheable(document: KeyDocument, max_age: timedelta) -> Document:
     return Document(document.body, document.etag, max_age=int(max_age.total_seconds()))
 
 
+# jwt.well_known_keys
 async def well_known_keys(ctx: Context) -> Document:
     """Return the keys that verify tokens, at the path that some verifiers expect."""
     return await keys(ctx)

@@ -24,6 +24,7 @@ _ERRORS: dict[type[Refusal], str] = {NewUserSignupDisabled: "new_user_signup_dis
 """The values of `error` in a redirect that are not the code of the refusal."""
 
 
+# magic_links.request
 async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.Status:
     """Queue the request for a link; the response is the same for every address."""
     wanted = LinkRequest(
@@ -37,12 +38,14 @@ async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.
     return {"status": True}
 
 
+# magic_links.peek
 async def peek(ctx: Context, token: str) -> shapes.MagicLinkPreview:
     """Return whose account a link opens; it is not used up."""
     email, is_new = await magic_links.peek(ctx, token)
     return {"email": email, "newUser": is_new}
 
 
+# magic_links.verify
 async def verify(
     ctx: Context,
     token: str,
@@ -93,6 +96,7 @@ def _verified(
     return session_response(ctx, opened, shape)
 
 
+# magic_links.confirm
 async def confirm(
     ctx: Context, body: shapes.ConfirmMagicLinkRequest
 ) -> Reply[shapes.MagicLinkConfirmed] | Reply[shapes.SignInAnswer]:

@@ -26,16 +26,19 @@ _OF_HTML: Header = (
 )
 
 
+# mailbox.list_mails
 async def list_mails(ctx: Context) -> Page:
     """List the emails, newest first."""
     return _page(ctx, "mailbox.html", mails=_mailbox(ctx).newest_first())
 
 
+# mailbox.show_mail
 async def show_mail(ctx: Context, mail_id: str) -> Page:
     """Show an email: its link or code, its HTML in a frame, its text."""
     return _page(ctx, "mail.html", mail=_found(ctx, mail_id))
 
 
+# mailbox.show_html
 async def show_html(ctx: Context, mail_id: str) -> Page:
     """Return the HTML of an email, in which no script runs."""
     return Page(_found(ctx, mail_id).html, (_OF_HTML,))

@@ -13,6 +13,7 @@ from handlers.responses.reply import Reply
 from handlers.responses.sessions import session_response, two_factor_required
 
 
+# passkeys.begin_registration
 async def begin_registration(
     ctx: Context,
     authenticator_attachment: Literal["platform", "cross-platform"] | None = None,
@@ -23,6 +24,7 @@ async def begin_registration(
     return passkey_options.registration(ctx, await registration.begin(ctx), authenticator_attachment)
 
 
+# passkeys.finish_registration
 async def finish_registration(ctx: Context, body: shapes.VerifyPasskeyRegistrationRequest) -> shapes.Passkey:
     """Store a passkey."""
     sent = body["response"]["response"]
@@ -35,11 +37,13 @@ async def finish_registration(ctx: Context, body: shapes.VerifyPasskeyRegistrati
     return wire.passkey(row)
 
 
+# passkeys.begin_sign_in
 async def begin_sign_in(ctx: Context) -> shapes.PasskeySignInOptions:
     """Return the options to use a passkey."""
     return passkey_options.sign_in(ctx, await passkey_sign_in.begin(ctx))
 
 
+# passkeys.sign_in
 async def sign_in(
     ctx: Context, body: shapes.VerifyPasskeySignInRequest
 ) -> Reply[shapes.PasskeySignedIn] | Reply[shapes.SignInAnswer]:
@@ -55,16 +59,19 @@ async def sign_in(
     return session_response(ctx, opened, shape)
 
 
+# passkeys.list_own
 async def list_own(ctx: Context) -> list[shapes.Passkey]:
     """Return the caller's passkeys."""
     return [wire.passkey(row) for row in await passkeys.list_own(ctx)]
 
 
+# passkeys.rename
 async def rename(ctx: Context, body: shapes.UpdatePasskeyRequest) -> shapes.UpdatedPasskey:
     """Rename a passkey."""
     return {"passkey": wire.passkey(await passkeys.rename(ctx, body["id"], body["name"]))}
 
 
+# passkeys.remove
 async def remove(ctx: Context, body: shapes.DeletePasskeyRequest) -> shapes.Status:
     """Delete a passkey."""
     await passkeys.remove(ctx, body["id"])

@@ -9,17 +9,20 @@ from handlers.responses.reply import Redirect, Reply
 from handlers.responses.sessions import clear_trusted_device_cookie, session_response
 
 
+# passwords.request_reset
 async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
     """Queue the request for a reset link; the response never reveals whether the email address is known."""
     passwords.request_reset(ctx, body["email"], body.get("redirectTo"))  # defence: V71 after-answer
     return {"status": True}  # defence: V70 reset-answer
 
 
+# passwords.forget
 async def forget(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
     """Do the same as `request_reset`, under its older name."""
     return await request_reset(ctx, body)
 
 
+# passwords.check_reset_token
 async def check_reset_token(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.ResetTokenValid | Redirect:
@@ -34,12 +37,14 @@ async def check_reset_token(
     return redirects.to(ctx.policy, callback_url, error=InvalidResetToken.code)
 
 
+# passwords.reset
 async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.PasswordReset:
     """Replace a forgotten password with the emailed token."""
-    user = await passwords.reset(ctx, body.get("token"), body["newPassword"])
-    return {"status": True, "user": wire.user(user)}
+    done = await passwords.reset(ctx, body.get("token"), body["newPassword"])
+    return {"status": True, "user": wire.user(done.user)}
 
 
+# passwords.change
 async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shapes.PasswordChanged]:
     """Change the caller's password; with `revokeOtherSessions`, replace all sessions with a new one."""
     revoke_others = wire.flag(body.get("revokeOtherSessions"))
@@ -53,6 +58,7 @@ async def change(ctx: Context, body: shapes.ChangePasswordRequest) -> Reply[shap
     )
 
 
+# passwords.verify
 async def verify(ctx: Context, body: shapes.VerifyPasswordRequest) -> shapes.Status:
     """Check the caller's password before a sensitive operation."""
     await passwords.check(ctx, body["password"])

@@ -12,11 +12,13 @@ _SHOWN = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
 
 
+# service.check_health
 async def check_health(ctx: Context) -> shapes.Health:
     """Report that the process runs; uses no database."""
     return {"ok": True}
 
 
+# service.check_readiness
 async def check_readiness(ctx: Context) -> shapes.Readiness:
     """Report whether requests can be served: database, schema, not shutting down."""
     if not await ctx.resources.ready():
@@ -24,6 +26,7 @@ async def check_readiness(ctx: Context) -> shapes.Readiness:
     return {"ready": True}
 
 
+# service.show_error
 async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
     """Show an error of a flow without an error page of its own, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word

@@ -14,6 +14,7 @@ from handlers.responses.reply import Reply
 from handlers.responses.sessions import sign_out_response
 
 
+# sessions.get_current
 async def get_current(
     ctx: Context, disable_refresh: wire.Flag | None = None
 ) -> Reply[shapes.CurrentSession] | shapes.CurrentSession | None:
@@ -34,6 +35,7 @@ async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[sha
         return Reply(current)
 
 
+# sessions.list_active
 async def list_active(ctx: Context) -> list[shapes.Session]:
     """Return the caller's active sessions, newest first."""
     if ctx.caller is None:
@@ -41,6 +43,7 @@ async def list_active(ctx: Context) -> list[shapes.Session]:
     return [wire.session(row, token) async for row, token in sessions.list_active(ctx)]
 
 
+# sessions.revoke
 async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shapes.RevokedSession]:
     """Revoke one session of the caller."""
     was_current = ctx.caller is not None and await sessions.revoke(ctx, body["token"])
@@ -48,6 +51,7 @@ async def revoke(ctx: Context, body: shapes.RevokeSessionRequest) -> Reply[shape
     return sign_out_response(ctx, ended) if was_current else Reply(ended)
 
 
+# sessions.revoke_all
 async def revoke_all(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.RevokedSessions]:
     """Revoke every session of the caller, the current one included."""
     if ctx.caller is None:
@@ -55,6 +59,7 @@ async def revoke_all(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Re
     return sign_out_response(ctx, {"status": True, "count": await sessions.revoke_all(ctx)})
 
 
+# sessions.revoke_others
 async def revoke_others(ctx: Context, body: shapes.EmptyRequest) -> shapes.RevokedSessions:
     """Revoke every session of the caller but the current one."""
     return {"status": True, "count": await sessions.revoke_others(ctx) if ctx.caller is not None else 0}

@@ -18,6 +18,7 @@ _FORM = ("code", "state", "error", "error_description", "iss", "user")
 """The fields a provider may send by form."""
 
 
+# social.sign_in
 async def sign_in(
     ctx: Context, body: shapes.SignInSocialRequest
 ) -> Reply[shapes.SocialSignIn] | Reply[shapes.SignInAnswer]:
@@ -54,6 +55,7 @@ async def _sign_in_by_id_token(
     return signed_in_response(ctx, opened, None)
 
 
+# social.link
 async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLink | Reply[shapes.SocialLink]:
     """Begin linking an external account, or link it by an ID token at once."""
     id_token = body.get("idToken")
@@ -72,11 +74,13 @@ async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLin
     return authorization_redirect(ctx, redirect, {"url": redirect.url, "redirect": goes_on})
 
 
+# social.refresh_token
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Refresh the provider's tokens."""
     return wire.provider_tokens(await tokens.refresh(ctx, _choice(body)))
 
 
+# social.get_access_token
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Return the provider's tokens, refreshed if necessary."""
     return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
@@ -86,6 +90,7 @@ def _choice(body: shapes.ProviderTokenRequest) -> Choice:
     return Choice(body.get("providerId"), body.get("accountId"), body.get("userId"))
 
 
+# social.get_profile
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
@@ -93,6 +98,7 @@ async def get_profile(
     return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
 
 
+# social.receive_callback
 async def receive_callback(
     ctx: Context,
     provider: str,
@@ -113,12 +119,13 @@ async def receive_callback(
         error_description=error_description,
         issuer=iss,
         form_user=user,
-        binding=ctx.cookies.cookie(cookies.state_name(names, state or "").encode()),
-        session_token=ctx.cookies.cookie(names.session_name.encode()),
+        bindings=ctx.cookies.values(cookies.state_name(names, state or "").encode()),
+        session_tokens=ctx.cookies.values(names.session_name.encode()),
     )
     return oauth_redirects.callback_redirect(ctx, await callback.handle_callback(ctx, request), state)
 
 
+# social.relay_callback
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Redirect a form_post response to the same URL with GET."""
     # defence: V62 form-fields

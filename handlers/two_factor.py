@@ -8,6 +8,7 @@ from handlers.responses.reply import Reply
 from handlers.responses.sessions import clear_trusted_device_cookie, session_body, session_response
 
 
+# two_factor.enable
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:
     """Begin enabling the second factor."""
     method = body.get("method", "totp")
@@ -18,17 +19,20 @@ async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.Tw
     return {"method": method, "totpURI": enrolled.totp_uri, "backupCodes": enrolled.backup_codes}
 
 
+# two_factor.disable
 async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[shapes.Status]:
     """Disable the second factor."""
     await setup.disable(ctx, body["password"])
     return clear_trusted_device_cookie(ctx, Reply({"status": True}))
 
 
+# two_factor.get_totp_uri
 async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.TotpUri:
     """Return the URI for an authenticator app."""
     return {"totpURI": await setup.get_totp_uri(ctx, body["password"])}
 
 
+# two_factor.verify_totp
 async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[shapes.TotpVerified]:
     """Check a code of an authenticator app."""
     verified = await verification.verify_totp(
@@ -42,12 +46,14 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
     )
 
 
+# two_factor.send_otp
 async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
     """Email a code."""
     await verification.send_otp(ctx)
     return {"status": True}  # defence: V25 otp-answer
 
 
+# two_factor.verify_otp
 async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
     """Check an email code."""
     verified = await verification.verify_otp(
@@ -59,6 +65,7 @@ async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shape
     return session_response(ctx, verified.opened, {"token": verified.opened.token, "user": user})
 
 
+# two_factor.verify_backup_code
 async def verify_backup_code(
     ctx: Context, body: shapes.VerifyBackupCodeRequest
 ) -> Reply[shapes.BackupCodeVerified]:
@@ -82,6 +89,7 @@ def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified
     return {"token": token, "user": wire.two_factor_user(verified.user), "session": session}
 
 
+# two_factor.generate_backup_codes
 async def generate_backup_codes(
     ctx: Context, body: shapes.GenerateBackupCodesRequest
 ) -> shapes.NewBackupCodes:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from domain.context import Context
-from domain.user_deletion import deletion
+from domain.user_deletion import deletion, disowning
 from domain.users import profile
 from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
 from handlers import shapes
@@ -25,6 +25,7 @@ _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFact
 """The fields that only the service changes."""
 
 
+# users.update
 async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
     """Change the caller's profile."""
     await profile.update(ctx, _changes(dict(body)))
@@ -44,6 +45,7 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     return changes
 
 
+# users.delete
 async def delete(
     ctx: Context, body: shapes.DeleteUserRequest
 ) -> shapes.UserDeleted | Reply[shapes.UserDeleted]:
@@ -60,6 +62,7 @@ def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
     return sign_out_response(ctx, {"success": True, "message": "User deleted"})
 
 
+# users.confirm_deletion
 async def confirm_deletion(
     ctx: Context, token: str | None = None, callback_url: str | None = None
 ) -> Reply[shapes.UserDeleted] | Redirect:
@@ -71,6 +74,14 @@ async def confirm_deletion(
     return redirects.to(ctx.policy, callback_url, headers=reply.headers)
 
 
+# users.disown
+async def disown(ctx: Context, body: shapes.DisownAccountRequest) -> shapes.Success:
+    """Delete a user whose unverified address is somebody else's, by the emailed link."""
+    await disowning.disown(ctx, body["token"])
+    return {"success": True}  # defence: N3 no-session
+
+
+# users.check_username
 async def check_username(ctx: Context, body: shapes.CheckUsernameRequest) -> shapes.UsernameAvailability:
     """Return whether a username is free."""
     return {"available": await profile.is_username_available(ctx, body["username"])}

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from models.base import ENCRYPTED, Instant, Record
+from models.base import ENCRYPTED, Access, Instant, Record
 
 CREDENTIAL = "credential"
 """The provider id of the account that holds the password."""
@@ -15,6 +15,11 @@ class Account(Record, table=True):
     """One identity of a user: (provider, issuer, subject). The credential account's subject is the user's id."""
 
     __export__ = "accounts"
+    # defence: M5 accounts
+    __access__ = (
+        Access("passwords", "ways to sign in", where=lambda row: row.provider_id == CREDENTIAL),
+        Access("accounts", "ways to sign in", where=lambda row: row.provider_id != CREDENTIAL),
+    )
     __table_args__ = (UniqueConstraint("provider_id", "issuer", "account_id"),)
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)

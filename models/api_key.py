@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Index, and_, bindparam, case, func, or_, select, text, update
 from sqlmodel import Field, col
 
-from models.base import Instant, Record, Retention
+from models.base import Access, Instant, Record, Retention
 from models.queries import USER_COLUMNS, ReadStatement, UserRow, by
 from models.statements import table_of
 from models.user import User
@@ -21,6 +21,7 @@ class ApiKey(Record, table=True):
     __tablename__ = "api_key"
     __export__ = "apiKeys"
     __retention__ = (Retention("expires_at", timedelta(days=30)),)
+    __access__ = (Access("api_keys", "API keys", expiry="expires_at"),)  # defence: M5 keys
     __table_args__ = (
         Index(None, "user_id", "created_at"),
         Index(None, "expires_at", postgresql_where=_EXPIRES, sqlite_where=_EXPIRES),

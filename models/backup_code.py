@@ -3,7 +3,7 @@
 from sqlalchemy import UniqueConstraint
 from sqlmodel import Field
 
-from models.base import Record
+from models.base import Access, Record
 
 
 class BackupCode(Record, table=True):
@@ -12,6 +12,7 @@ class BackupCode(Record, table=True):
 
     __tablename__ = "backup_code"
     __export__ = "backupCodes"
+    __access__ = (Access("backup_codes"),)  # defence: M5 backup-codes
     __table_args__ = (UniqueConstraint("set_id", "code"),)
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)

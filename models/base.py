@@ -87,6 +87,25 @@ class Retention:
     """The column that identifies a row, if the primary key has several."""
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Rows of a table that let a user in, or change the account; a table declares one or several as `__access__`.
+
+    The column `user_id` is the user. When the mailbox of an address that was never verified is proven, these rows are
+    removed: a stranger may have prepared them.
+    """
+
+    name: str
+    """What the audit event calls their number."""
+    label: str | None = None
+    """What users call them, in English; it is translated, and found as the second argument. None for rows that users
+    never see."""
+    where: Callable[[Any], ColumnElement[bool]] | None = None
+    """Which rows are meant, if not all of them, by the columns of the table."""
+    expiry: str | None = None
+    """The column with the time from which a row lets nobody in; such rows are removed and not counted."""
+
+
 def tables() -> list[type[SQLModel]]:
     """Return every table's class, by table name."""
     classes = (mapper.class_ for mapper in default_registry.mappers)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from sqlalchemy import Index, text
 from sqlmodel import Field
 
-from models.base import Instant, Retention, Timestamped
+from models.base import Access, Instant, Retention, Timestamped
 
 
 class Purpose(StrEnum):
@@ -19,6 +19,7 @@ class Purpose(StrEnum):
     VERIFY = "verify"
     CHANGE_EMAIL = "change-email"
     DELETE = "delete"
+    DISOWN = "disown"
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
     OAUTH_STATE = "oauth-state"
@@ -62,6 +63,8 @@ class OneTimeToken(Timestamped, table=True):
         # So that OTP_EXPIRED can be distinguished from INVALID_OTP.
         Retention("expires_at", timedelta(minutes=15), where=lambda row: row.purpose.in_(MAILED_CODES)),
     )
+
+    __access__ = (Access("tokens", None, expiry="expires_at"),)  # defence: M5 tokens
 
     digest: bytes = Field(primary_key=True)
     purpose: str

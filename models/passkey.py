@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import BigInteger, and_, bindparam, func, or_, select, update
 from sqlmodel import Field, col
 
-from models.base import Instant, Record
+from models.base import Access, Instant, Record
 from models.queries import ReadStatement, by
 from models.statements import table_of
 
@@ -19,6 +19,7 @@ class Passkey(Record, table=True):
     """One credential (Web Authentication Level 3). Nothing here is secret: the private key is in the authenticator."""
 
     __export__ = "passkeys"
+    __access__ = (Access("passkeys", "passkeys"),)  # defence: M5 passkeys
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
     name: str | None = None
@@ -87,9 +88,6 @@ _OF_USER = col(Passkey.user_id) == bindparam("user_id")
 
 COUNT_PASSKEYS = select(func.count()).select_from(table_of(Passkey)).where(_OF_USER)
 """The number of passkeys of a `user_id`."""
-
-DELETE_PASSKEYS = delete(table_of(Passkey)).where(_OF_USER)
-"""Delete every passkey of a `user_id`."""
 
 FIND_PASSKEY = (
     select(*PASSKEY_COLUMNS)

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import Index, text
 from sqlmodel import Field
 
-from models.base import ENCRYPTED, Instant, Record, Retention
+from models.base import ENCRYPTED, Access, Instant, Record, Retention
 
 
 def _where_set(column: str) -> Index:
@@ -20,6 +20,7 @@ class Session(Record, table=True):
     __table_args__ = (_where_set("impersonated_by"), _where_set("impersonator_session_id"))
     __export__ = "sessions"
     __retention__ = (Retention("expires_at"),)  # defence: R41 expired-sessions
+    __access__ = (Access("sessions", "sessions", expiry="expires_at"),)  # defence: M5 sessions
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
     token_digest: bytes = Field(unique=True, repr=False)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlmodel import Field, col
 
-from models.base import Instant, Record, Retention
+from models.base import Access, Instant, Record, Retention
 from models.queries import ReadStatement, by
 
 
@@ -16,6 +16,7 @@ class TrustedDevice(Record, table=True):
     __tablename__ = "trusted_device"
     __export__ = "trustedDevices"
     __retention__ = (Retention("expires_at"),)
+    __access__ = (Access("trusted_devices", "trusted devices", expiry="expires_at"),)  # defence: M5 devices
 
     user_id: str = Field(foreign_key="user.id", index=True, ondelete="CASCADE", max_length=32)
     digest: bytes = Field(unique=True)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlmodel import Field
 
-from models.base import ENCRYPTED, Instant, Timestamped
+from models.base import ENCRYPTED, Access, Instant, Timestamped
 
 
 class TwoFactor(Timestamped, table=True):
@@ -15,6 +15,8 @@ class TwoFactor(Timestamped, table=True):
 
     __tablename__ = "two_factor"
     __export__ = "twoFactor"
+    # A user without a second factor has a row of a pending enrolment, whose secret is known to its author.
+    __access__ = (Access("second_factors"),)  # defence: M5 second-factors
 
     user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)
     secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED)  # defence: R44 columns

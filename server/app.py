@@ -89,6 +89,7 @@ def assemble(services: Services) -> Application:
             limiter=services.limiter,
             request_hooks=services.request_hooks,
             addresses=ClientAddressResolver(settings.trusted_proxies),
+            cipher=services.cipher,
             clock=services.clock,
         ),
         policy=policy,

@@ -124,7 +124,7 @@ class UnitOfWork:
 
     def _request_cookies(self, head: RequestHeaders) -> RequestCookies:
         return (
-            RequestCookies(head.cookie, self._pending, self._trusted)
+            RequestCookies(head.cookies, self._pending, self._trusted)
             if b"cookie" in head.fields
             else NO_COOKIES
         )

@@ -16,9 +16,9 @@ import pytest
 from server.database import migrations
 from server.database.database import open_database
 from server.observability import logs
+from tests.labs.provider.process import ProviderProcess, providing
+from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess, providing
-from tests.provider.settings import social_settings
 from tests.redis_server import RedisServer
 from tests.service import PASSWORD, START, Service, close_service, open_service
 
@@ -47,11 +47,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 TESTS = Path(__file__).parent
 
-LONG = ("deploy", "docs", "e2e", "faults", "guides", "sdk", "verifiers")
+LONG = ("deploy", "docs", "guides", "labs/e2e", "labs/faults", "labs/sdk", "labs/verifiers")
 """Folders of `make test-long`: what takes minutes, or needs more programs than PostgreSQL."""
 
 LONG_FILES = (
-    "provider/test_trying.py",
+    "labs/provider/test_trying.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",
 )
@@ -115,7 +115,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kinds: dict[str, list[Path]] = {}
     for path in files:
         if path.name not in LONGEST:
-            kinds.setdefault(path.parent.name if path.parent.name in WAITING else "", []).append(path)
+            folder = path.parent.relative_to(TESTS).as_posix()
+            kinds.setdefault(folder if folder in WAITING else "", []).append(path)
     places = {path: number / len(kind) for kind in kinds.values() for number, path in enumerate(kind)}
     order = sorted(files, key=lambda path: places.get(path, -1.0))
     items[:] = [item for path in order for item in files[path]]
@@ -152,8 +153,8 @@ def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _is_long_place(path: Path) -> bool:
-    place = path.relative_to(TESTS)
-    return bool(place.parts) and (place.parts[0] in LONG or place.as_posix() in LONG_FILES)
+    place = path.relative_to(TESTS).as_posix()
+    return place in LONG_FILES or f"{place}/".startswith(tuple(f"{folder}/" for folder in LONG))
 
 
 def _is_long(item: pytest.Item) -> bool:

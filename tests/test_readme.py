@@ -41,7 +41,7 @@ def test_the_quick_start_works(tmp_path: Path) -> None:
     ]
     assert (forgot[0], reset[0]["status"]) == ({"status": True}, True)
     assert returned[0]["user"]["email"] == "ada@example.com"
-    assert moving[0]["message"] == "Verification email sent"
+    assert (moving[0]["message"], moving[0]["verificationSent"]) == ("Email updated", True)
     assert moved[0]["user"]["email"] == "countess@example.com"
     assert left == [
         {"success": True, "message": "User deleted"},

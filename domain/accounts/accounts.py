@@ -183,10 +183,3 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     account = _named(rows, provider_id, account_id)
     await ctx.db.execute(delete(Account).where(col(Account.id) == account.id))
     events.account_unlinked(ctx, account.provider_id)
-
-
-async def drop_identities(ctx: Context, user_id: str) -> None:
-    """Remove every identity at a provider from a user whose row is locked."""
-    own = delete(Account).where(col(Account.user_id) == user_id, col(Account.provider_id) != CREDENTIAL)
-    for provider_id in (await ctx.db.execute(own.returning(col(Account.provider_id)))).scalars():
-        events.account_dropped(ctx, user_id, provider_id)

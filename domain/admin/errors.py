@@ -9,6 +9,12 @@ class SearchTooBroad(BadRequest):
     message = "The search is too broad; use starts_with or a filter"
 
 
+class InvalidRoleType(BadRequest):
+    """A role is neither a string nor an array of strings."""
+
+    message = "Invalid role type"
+
+
 class YouAreNotAllowedToSetNonExistentValue(BadRequest):
     """A role that is not configured."""
 
@@ -49,12 +55,6 @@ class YouCannotRemoveYourself(BadRequest):
     """The caller is the user to delete."""
 
     message = "You cannot remove yourself"
-
-
-class LastAdmin(BadRequest):
-    """Nobody else who is not banned may set roles."""
-
-    message = "The last administrator cannot be removed"
 
 
 class YouAreNotAllowedToListUsers(Forbidden):

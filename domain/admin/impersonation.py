@@ -121,24 +121,26 @@ async def _end(ctx: Context, reason: str, which: ColumnElement[bool], *, by_oper
     return len(active)
 
 
-async def stop(ctx: Context, presented: str | None) -> OpenedSession | None:
+async def stop(ctx: Context, presented: Sequence[str]) -> OpenedSession | None:
     """End the caller's session in the name of a user.
 
-    Returns the administrator's own session if `presented`, a cookie, is its token. Raises NotImpersonating, and
-    Unauthenticated if the session has ended meanwhile.
+    Returns the administrator's own session if `presented`, the values of a cookie, are the token of that session and of
+    no other active one. Raises NotImpersonating, and Unauthenticated if the session has ended meanwhile.
     """
     caller = ctx.signed_in
     if caller.session.impersonated_by is None:
         raise NotImpersonating
     own = await ctx.reads.one(IMPERSONATOR_OF_SESSION, caller.session.id)
-    found = None if presented is None else await sessions.find(ctx.reads, presented)
+    found = await sessions.presented(ctx.reads, presented)
     user = await locking.lock_caller(ctx)
     if not await sessions.end(ctx, user, caller.session.id):
         raise Unauthenticated
     events.impersonation_stopped(ctx)
-    if presented is None or found is None or own is None or found[0].id != own[0].id:  # defence: ADM11 own
+    active = [one for one in found if one.session.is_active(ctx.now)]
+    # defence: ADM11 own
+    if own is None or len(active) != 1 or active[0].session.id != own[0].id:
         return None
-    return OpenedSession(presented, *found)
+    return OpenedSession(active[0].token, active[0].session, active[0].user)
 
 
 class Running(NamedTuple):

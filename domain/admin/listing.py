@@ -22,13 +22,13 @@ from sqlalchemy import (
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import permissions, targets
+from domain.admin import permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.ports import SearchTimedOut
-from domain.users import roles
+from domain.users import admins, roles
 from models import User
 from models.queries import USER_COLUMNS, UserRow
 
@@ -142,10 +142,10 @@ async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condit
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
     [found] = await ctx.resources.search(
-        [targets.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        [admins.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
     )
     texts = found.scalars()
-    if len(texts) > targets.MOST_TEXTS:
+    if len(texts) > admins.MOST_TEXTS:
         padded = literal(",").concat(col(User.role)).concat(",")
         holds = or_(*(padded.contains(f",{value},", autoescape=True) for value in values))
         return _Condition(holds if comparison in ("eq", "in") else not_(holds))

@@ -9,15 +9,15 @@ from sqlalchemy import ColumnElement, bindparam, func, or_, select, true
 from sqlmodel import col
 
 from domain import errors, identifiers, one_time_tokens
-from domain.admin import changes, permissions, targets
+from domain.admin import changes, permissions
 from domain.context import Context
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
+from domain.users import admins, locking, lookup, profile, roles
 from domain.users import events as user_events
-from domain.users import locking, lookup, profile, roles
 from domain.users.policy import RolePolicy
 from models import Account, KnownNetwork, User
 from models.queries import USER_COLUMNS, SessionRow, UserRow
@@ -63,7 +63,7 @@ async def list_users(
     """
     matches = _contains(search)
     if role is not None:
-        texts = [text for text in await targets.role_texts(ctx) if role in roles.split(text)]
+        texts = [text for text in await admins.role_texts(ctx) if role in roles.split(text)]
         matches &= col(User.role).in_(texts)
     if banned:
         matches &= col(User.banned)
@@ -149,7 +149,7 @@ async def set_role(ctx: Context, identifier: str, wanted: str) -> UserRow:
 
 async def is_last_admin(ctx: Context, identifier: str) -> bool:
     """Return whether only this user, of those who are not banned, may set roles. Raises NotFound."""
-    return await targets.is_last_admin(ctx, await lookup.find(ctx, identifier))
+    return await admins.is_last(ctx, await lookup.find(ctx, identifier))
 
 
 async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | None]]:
@@ -157,7 +157,7 @@ async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | Non
 
     Each comes with the time of the last sign-in, as long as it is remembered.
     """
-    texts = await targets.role_texts(ctx)
+    texts = await admins.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
     found = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
     rows = await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))

@@ -20,8 +20,6 @@ from domain.users import roles
 from domain.users.policy import RolePolicy
 from models.queries import UserRow
 
-_SET_ROLE = {"user": ["set-role"]}
-
 
 def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *, fresh: bool = False) -> None:
     """Check that the caller has a permission, and a fresh session where it is asked for.
@@ -73,11 +71,6 @@ def role_names(ctx: Context, wanted: str | Iterable[str], *, field: str = "role"
     if not all(name in ctx.policy[RolePolicy].roles for name in names):  # defence: ADM3 known-roles
         raise YouAreNotAllowedToSetNonExistentValue
     return names
-
-
-def may_set_roles(ctx: Context, role: str) -> bool:
-    """Return whether users with these roles may set roles."""
-    return roles.grants(ctx.policy, role, _SET_ROLE)
 
 
 def _own_powers(ctx: Context) -> set[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Create users and change their fields, as an administrator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -9,6 +9,7 @@ from domain import identifiers
 from domain.admin import changes, permissions, targets
 from domain.admin.errors import (
     EmailTaken,
+    InvalidRoleType,
     NoDataToUpdate,
     YouAreNotAllowedToBanUsers,
     YouAreNotAllowedToChangeUsersRole,
@@ -20,8 +21,8 @@ from domain.admin.errors import (
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.emails import emails
+from domain.users import admins, lookup, profile
 from domain.users import events as user_events
-from domain.users import lookup, profile
 from models.queries import UserRow
 
 _BAN = ("banned", "ban_reason", "ban_expires")
@@ -29,12 +30,14 @@ _BAN = ("banned", "ban_reason", "ban_expires")
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to create, already validated against the contract; `role` is None without one in the request."""
+    """A user to create, already validated against the contract, but for `role`."""
 
     email: str
     name: str
     password: str | None = field(repr=False)
-    role: str | Sequence[str] | None
+    gives_role: bool
+    role: object
+    """As it was sent; any value if `gives_role`."""
     image: str | None
     username: str | None
     display_username: str | None
@@ -50,7 +53,7 @@ async def create_user(ctx: Context, wanted: NewUser) -> UserRow:
     Raises the refusals of permissions, roles, email addresses, usernames and new passwords, and EmailTaken.
     """
     permissions.require(ctx, "user", "create", YouAreNotAllowedToCreateUsers)
-    names = _roles_to_give(ctx, wanted.role)
+    names = _roles_to_give(ctx, wanted.role) if wanted.gives_role else None
     if wanted.ban:
         permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
     if wanted.email_verified is not None:
@@ -98,19 +101,20 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
         permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
     if is_ban:
-        await targets.refuse_last_admin(ctx, user)
+        await admins.refuse_last(ctx, user)
     user = await _change_profile(ctx, user, data)
     if names is not None:
         user = await changes.set_roles(ctx, user, names)
     return await _change_ban(ctx, user, ban) if ban else user
 
 
-def _roles_to_give(ctx: Context, wanted: str | Sequence[str] | None) -> list[str] | None:
-    if wanted is None:
-        return None
+def _roles_to_give(ctx: Context, wanted: object) -> list[str]:
     error = YouAreNotAllowedToChangeUsersRole
     permissions.require(ctx, "user", "set-role", error, fresh=True)  # defence: ADM2 new-user-role
-    names = permissions.role_names(ctx, wanted)
+    texts = [wanted] if isinstance(wanted, str) else wanted
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InvalidRoleType
+    names = permissions.role_names(ctx, texts)
     permissions.check_roles(ctx, names)
     return names
 

@@ -18,7 +18,7 @@ from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
-from domain.users import roles
+from domain.users import admins, roles
 from domain.users.policy import RolePolicy
 from models.queries import UserRow
 
@@ -86,7 +86,7 @@ async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timede
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
     if targets.is_own(ctx, user_id):  # defence: ADM14 own-ban
         raise YouCannotBanYourself
-    await targets.refuse_last_admin(ctx, user)
+    await admins.refuse_last(ctx, user)
     policy = ctx.policy[AdminPolicy]
     lasts = lasts or policy.default_ban_expires_in
     until = ctx.now + lasts if lasts else None
@@ -110,5 +110,5 @@ async def remove_user(ctx: Context, user_id: str) -> None:
     if targets.is_own(ctx, user_id):  # defence: ADM14 own-removal
         raise YouCannotRemoveYourself
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
-    await targets.refuse_last_admin(ctx, user)
+    await admins.refuse_last(ctx, user)
     await changes.delete(ctx, user)

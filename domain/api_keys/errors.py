@@ -27,6 +27,12 @@ class MetadataDisabled(BadRequest):
     message = "Metadata is disabled."
 
 
+class InvalidMetadataType(BadRequest):
+    """`metadata` is no object."""
+
+    message = "metadata must be an object or undefined"
+
+
 class RefillAmountAndIntervalRequired(BadRequest):
     """`refillAmount` is missing."""
 

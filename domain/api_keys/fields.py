@@ -10,6 +10,7 @@ import orjson
 from domain.api_keys.errors import (
     ExpiresInIsTooLarge,
     ExpiresInIsTooSmall,
+    InvalidMetadataType,
     InvalidNameLength,
     InvalidPrefixLength,
     KeyDisabledExpiration,
@@ -76,14 +77,17 @@ def _is_granted(wanted: Statements | None, grantable: Statements) -> bool:
 def columns(ctx: Context, fields: Fields, kind: KeyKind) -> dict[str, Any]:
     """Return the columns of the fields that are present.
 
-    Raises MetadataDisabled, RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired, KeyDisabledExpiration,
-    ExpiresInIsTooSmall, ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength, ValidationError.
+    Raises MetadataDisabled, InvalidMetadataType, RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired,
+    KeyDisabledExpiration, ExpiresInIsTooSmall, ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength,
+    ValidationError.
     """
     policy = ctx.policy[ApiKeyPolicy]
     values = {column: fields[name] for name, column in _COLUMNS.items() if name in fields}
     if "metadata" in fields:
         if fields["metadata"] is not None and not policy.metadata:
             raise MetadataDisabled
+        if not isinstance(fields["metadata"], dict | None):
+            raise InvalidMetadataType
         values["custom_data"] = _stored("metadata", fields["metadata"])
     _check_refill(fields)
     if "expiresIn" in fields:

@@ -1,6 +1,7 @@
 """Passwords: check, reset a forgotten one, change a known one."""
 
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import NamedTuple, NoReturn
 
 from domain import one_time_tokens
 from domain.accounts import accounts
@@ -19,10 +20,10 @@ from domain.rate_limits import limits
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
-from domain.users import locking
+from domain.users import locking, unproven
 from models import Purpose
 from models.one_time_token import MAILBOX_PROOFS
-from models.passkey import COUNT_PASSKEYS, DELETE_PASSKEYS
+from models.passkey import COUNT_PASSKEYS
 from models.queries import PASSWORD_BY_USER, UserRow
 
 DIES_WITH_PASSWORD = (
@@ -34,6 +35,13 @@ DIES_WITH_PASSWORD = (
     *MAILBOX_PROOFS,
 )
 """The tokens an intruder may have obtained with the old password."""
+
+
+class CompletedReset(NamedTuple):
+    """A user who has a new password, and whether ways into the account were removed besides the old one."""
+
+    user: UserRow
+    removed_access: bool
 
 
 async def check(ctx: Context, password: str) -> str:
@@ -103,7 +111,7 @@ async def is_reset_token(ctx: Context, token: str) -> bool:
     return await one_time_tokens.find_live(ctx, Purpose.RESET, token) is not None
 
 
-async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
+async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     """Replace a forgotten password; the emailed token works once, until it expires.
 
     Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them uses up the token.
@@ -120,21 +128,26 @@ async def reset(ctx: Context, token: str | None, new: str) -> UserRow:
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, found[1].id)
-    await complete_reset(ctx, user, hashed)
-    return user  # defence: V50 reset-end
+    removed_access = await complete_reset(ctx, user, hashed)
+    return CompletedReset(user, removed_access)  # defence: V50 reset-end
 
 
-async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> None:
-    """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset."""
-    if not user.email_verified:  # defence: V16 drop-identities
-        # The emailed link proves that the mailbox is the user's. What was added before may be a stranger's.
-        await accounts.drop_identities(ctx, user.id)
-        await ctx.db.execute(DELETE_PASSKEYS, user_id=user.id)
-    await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
-    await limits.reset_failures(ctx, user.id)
+async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
+    """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset.
+
+    Return whether further ways into the account were removed, because a stranger may have prepared them.
+    """
+    # Sessions end first, so that the rule reports what a reset of a verified user leaves.
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
+    removed: Mapping[str, int] = {}
+    if unproven.is_unproven(user):
+        # defence: V16 M5 reset-secured
+        removed = await unproven.remove_access(ctx, user, replaced="passwords")
+    await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
+    await limits.reset_failures(ctx, user.id)
     events.password_reset_completed(ctx, user.id, ended)
+    return bool(unproven.by_label(removed))
 
 
 async def hash_for(ctx: Context, user: UserRow, new: str) -> str:

@@ -168,6 +168,15 @@ async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
     return await stored(reads, token) if tokens.is_token(token) else None
 
 
+async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
+    """Return the stored sessions, active or not, of the values of a cookie, looked up together."""
+    sent = tokens.presented(values)
+    found = await asyncio.gather(*(stored(reads, token) for token in sent))
+    return [
+        Caller(token, *row, by_cookie=True) for token, row in zip(sent, found, strict=True) if row is not None
+    ]
+
+
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
     """Yield the caller's active sessions, newest first, each with its token (or revocation handle).
 

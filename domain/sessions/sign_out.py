@@ -7,15 +7,15 @@ from models.statements import END_SESSION
 
 
 async def end_presented(ctx: Context) -> None:
-    """Revoke every session in the request: the Bearer token's and the cookie's; of an administrator in the name of a
-    user only that one.
+    """Revoke every session in the request: the Bearer token's and those of the cookies; of an administrator in the name
+    of a user only that one.
 
     A session that has ended meanwhile is not recorded as a sign-out.
     """
     impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
-    beside = None if impersonates else await _beside_bearer(ctx)
-    if beside is not None:
-        await _end_with_users_locked(ctx, [beside] if ctx.caller is None else [ctx.caller, beside])
+    beside = [] if impersonates else await _beside_bearer(ctx)
+    if beside:
+        await _end_with_users_locked(ctx, beside if ctx.caller is None else [ctx.caller, *beside])
     elif ctx.caller is not None:
         locking.require_caller(ctx, AlreadyDone)
         # defence: V35 V38 sign-out
@@ -23,15 +23,13 @@ async def end_presented(ctx: Context) -> None:
         events.sign_out(ctx, ctx.caller)
 
 
-async def _beside_bearer(ctx: Context) -> Caller | None:
-    """Return the cookie's session, active or not, if the request was authenticated by something else."""
-    if ctx.caller is not None and ctx.caller.by_cookie:
-        return None
-    token = ctx.cookies.cookie(ctx.policy.cookies.session_name.encode())
-    if token is None or (ctx.caller is not None and token == ctx.caller.token):
-        return None
-    found = await sessions.find(ctx.reads, token)
-    return None if found is None else Caller(token, *found, by_cookie=True)
+async def _beside_bearer(ctx: Context) -> list[Caller]:
+    """Return the sessions of the cookies, active or not, if the request was authenticated by something else."""
+    caller = ctx.caller
+    if caller is not None and caller.by_cookie:
+        return []
+    found = await sessions.presented(ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode()))
+    return [one for one in found if caller is None or one.token != caller.token]
 
 
 async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:

@@ -5,6 +5,7 @@ flow's cookie.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from sqlalchemy import delete
@@ -135,17 +136,18 @@ def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeTok
     )
 
 
-async def consume(ctx: Context, state: str, binding: str) -> OAuthState | None:
+async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthState | None:
     """Return the flow of a state if this browser began it; of any number of simultaneous calls one gets it.
 
-    A state with another binding is not used up. A flow that cannot be decrypted any more, or whose format belongs to
-    another version of the service, counts as missing.
+    `bindings` are the values of the browser's cookie for it. A state with another binding is not used up. A flow that
+    cannot be decrypted any more, or whose format belongs to another version of the service, counts as missing.
     """
     # defence: V54 V58 use-state
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(state),
         col(OneTimeToken.purpose) == Purpose.OAUTH_STATE,
-        col(OneTimeToken.binding) == tokens.digest(binding),  # defence: V54 state-binding
+        # defence: V54 state-binding
+        col(OneTimeToken.binding).in_([tokens.digest(binding) for binding in tokens.presented(bindings)]),
         col(OneTimeToken.expires_at) > ctx.now,  # defence: V54 state-expiry
     )
     # defence: R19 use-state

@@ -1,6 +1,7 @@
 """The redirect back from a provider: use the state up, verify the identity, sign in or link."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -95,10 +96,10 @@ class CallbackRequest:
     error_description: str | None
     issuer: str | None
     form_user: str | None = field(repr=False)
-    binding: str | None = field(repr=False)
-    """The cookie of the flow with this state."""
-    session_token: str | None = field(repr=False)
-    """The session cookie, "" if there are two different ones."""
+    bindings: Sequence[str] = field(repr=False)
+    """The values of the cookie of the flow with this state."""
+    session_tokens: Sequence[str] = field(repr=False)
+    """The values of the session cookie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
     if not request.state:
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
     flow = None
-    if request.binding:
-        job = partial(authorization_request.consume, state=request.state, binding=request.binding)
+    if request.bindings:
+        job = partial(authorization_request.consume, state=request.state, bindings=request.bindings)
         flow = await ctx.in_new_transaction(job)
     if flow is None:
         return _refuse(ctx, request, CallbackError.STATE_MISMATCH)
@@ -150,7 +151,7 @@ async def _finish(ctx: Context, flow: OAuthState, request: CallbackRequest) -> C
     params = _callback_params(ctx, flow, request, request.code)
     if flow.user_id is not None and flow.session_id is not None:
         return await _link(
-            ctx, provider, flow, params, (flow.user_id, flow.session_id, request.session_token)
+            ctx, provider, flow, params, (flow.user_id, flow.session_id, request.session_tokens)
         )
     return await _sign_in(ctx, provider, flow, params)
 
@@ -171,7 +172,7 @@ async def _link(
     provider: Provider,
     flow: OAuthState,
     params: CallbackParams,
-    starter: tuple[str, str, str | None],
+    starter: tuple[str, str, Sequence[str]],
 ) -> CallbackResult:
     """Link for the session that began the flow; the session is checked before and after the call to the provider."""
     user_id, session_id, presented = starter

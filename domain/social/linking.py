@@ -1,8 +1,9 @@
 """Linking: an identity becomes another way for a signed-in user to sign in."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from domain import errors
+from domain import errors, tokens
 from domain.accounts import accounts
 from domain.context import Context
 from domain.identity_provider import Identity, IdTokenCredential, VerifiedIdentity
@@ -41,15 +42,15 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
         raise
 
 
-async def refuse_stranger(ctx: Context, user_id: str, presented: str | None) -> None:
+async def refuse_stranger(ctx: Context, user_id: str, presented: Sequence[str]) -> None:
     """Raise Unauthenticated if the returning browser is signed in as another user.
 
-    `presented` is its session cookie. Two different ones are refused, because they could be anyone's.
+    `presented` are the values of its session cookie. More than are looked up could be anyone's.
     """
-    if presented is None:  # defence: V21 V54 presented
-        return
-    found = await sessions.find(ctx.reads, presented)
-    if presented == "" or (found is not None and found[0].is_active(ctx.now) and found[1].id != user_id):
+    found = await sessions.presented(ctx.reads, presented)
+    others = [one for one in found if one.session.is_active(ctx.now) and one.user.id != user_id]
+    # defence: V21 V54 presented
+    if others or len(list(filter(tokens.is_token, presented))) > tokens.MOST_PRESENTED:
         raise errors.Unauthenticated
 
 

@@ -1,5 +1,6 @@
 """Trusted devices: browsers that skip the second factor for 30 days."""
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 from sqlalchemy import delete, select, update
@@ -33,14 +34,16 @@ def trust(ctx: Context, user_id: str) -> str:
 
 async def rotate(ctx: Context, user_id: str) -> str | None:
     """Return a new token in place of the cookie's if the user trusts this device; the old token becomes invalid."""
-    presented = ctx.cookies.device
-    if not presented or not tokens.is_token(presented):
+    presented = tokens.presented(ctx.cookies.devices)
+    if len(presented) > 1:
+        presented = await _live(ctx, presented)
+    if len(presented) != 1:  # defence: V41 one-device
         return None
     token = tokens.token()
     rotated = (
         update(TrustedDevice)
         .where(
-            col(TrustedDevice.digest) == tokens.digest(presented),
+            col(TrustedDevice.digest) == tokens.digest(presented[0]),
             col(TrustedDevice.user_id) == user_id,
             col(TrustedDevice.expires_at) > ctx.now,  # defence: V52 device-expiry
         )
@@ -55,16 +58,20 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
 
 
 async def is_dead(ctx: Context) -> bool:
-    """Return whether a token was sent that belongs to no trusted device of any user."""
-    presented = ctx.cookies.device
-    if presented is None:
-        return False
-    if not tokens.is_token(presented):
-        return True
-    live = select(col(TrustedDevice.id)).where(
-        col(TrustedDevice.digest) == tokens.digest(presented), col(TrustedDevice.expires_at) > ctx.now
+    """Return whether cookies were sent, and none of them belongs to a trusted device of any user."""
+    sent = ctx.cookies.devices
+    return bool(sent) and not await _live(ctx, tokens.presented(sent))
+
+
+async def _live(ctx: Context, presented: Sequence[str]) -> list[str]:
+    """Return those tokens that belong to a trusted device of any user."""
+    if not presented:
+        return []
+    by_digest = {tokens.digest(token): token for token in presented}
+    live = select(col(TrustedDevice.digest)).where(
+        col(TrustedDevice.digest).in_(by_digest), col(TrustedDevice.expires_at) > ctx.now
     )
-    return (await ctx.db.execute(live)).first() is None
+    return [by_digest[digest] for digest in (await ctx.db.execute(live)).scalars()]
 
 
 async def of_caller(ctx: Context) -> list[TrustedDeviceRow]:
@@ -76,8 +83,7 @@ async def of_caller(ctx: Context) -> list[TrustedDeviceRow]:
 
 def is_presented(ctx: Context, device: TrustedDeviceRow) -> bool:
     """Return whether this request comes from the trusted device."""
-    presented = ctx.cookies.device
-    return presented is not None and tokens.digest(presented) == device.digest
+    return device.digest in {tokens.digest(token) for token in ctx.cookies.devices}
 
 
 async def forget(ctx: Context, device_id: str) -> bool:

@@ -13,8 +13,8 @@ from domain.sessions.errors import SessionExpired
 from domain.user_deletion import events, mails
 from domain.user_deletion.errors import InvalidDeletionToken
 from domain.user_deletion.policy import DeletionPolicy
+from domain.users import admins, locking
 from domain.users import events as user_events
-from domain.users import locking
 from models import Purpose, User
 from models.queries import UserRow
 
@@ -24,10 +24,13 @@ async def delete_user(
 ) -> bool:
     """Delete the caller, or email them a link that does; return whether they are deleted.
 
-    Raises InvalidPassword, Limited, InvalidDeletionToken, SessionExpired (no password, and the session is not fresh).
+    Raises InvalidPassword, Limited, LastAdmin, InvalidDeletionToken, and SessionExpired if there is no password and the
+    session is not fresh.
     """
     checked = await passwords.check(ctx, password) if password is not None else None
+    is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
     user = await passwords.lock_caller(ctx, checked)
+    await admins.refuse_last(ctx, user, locked=is_admin)  # defence: ADM13 own-deletion
     if token is not None:
         await _consume(ctx, user, token)
     elif ctx.policy[DeletionPolicy].confirm_by_mail:
@@ -41,8 +44,13 @@ async def delete_user(
 
 
 async def confirm(ctx: Context, token: str | None) -> None:
-    """Delete the caller with an emailed token. Raises InvalidDeletionToken; another user's token is not used up."""
+    """Delete the caller with an emailed token.
+
+    Raises LastAdmin, and InvalidDeletionToken; another user's token is not used up.
+    """
+    is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
     user = await locking.lock_caller(ctx)  # defence: V85 lock-caller
+    await admins.refuse_last(ctx, user, locked=is_admin)  # defence: ADM13 mailed-deletion
     await _consume(ctx, user, token)  # defence: V85 consume-token
     await remove(ctx, user)
     user_events.user_deleted(ctx, user.id)

@@ -34,6 +34,12 @@ class FieldNotAllowed(BadRequest):
     message = "The field is not allowed to be set"
 
 
+class LastAdmin(BadRequest):
+    """No other user who is not banned may set roles."""
+
+    message = "The last administrator cannot be removed"
+
+
 class UsernameIsAlreadyTaken(BadRequest):
     """Another user has this username."""
 

@@ -1,6 +1,6 @@
 """Audit events about users."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from domain.audit.record import Event, Refused, record
@@ -42,6 +42,6 @@ def user_deleted(ctx: Context, user_id: str, *, by_operator: bool = False) -> No
     row.address = row.user_agent = None
 
 
-def access_removed(ctx: Context, user_id: str, counts: dict[str, Any]) -> None:
-    """Everything that could sign in to an account with an unverified address was removed."""
+def unproven_access_removed(ctx: Context, user_id: str, counts: Mapping[str, Any]) -> None:
+    """Every way into an account whose address was never verified was removed: how many of each kind."""
     record(ctx, UNPROVEN_ACCESS_REMOVED, user_id=user_id, actor_id=user_id, **counts)

@@ -7,7 +7,8 @@ from domain.mail.messages import Addressee, localization_of, notify
 
 
 async def account_secured(ctx: Context, user: Addressee, removed: Mapping[str, int]) -> None:
-    """Notify a user of what was removed from the account when its address was first proven: how many of what."""
+    """Notify a user of what was removed when their mailbox was first proven: how many of what, by its English name."""
     language = localization_of(ctx, user)
-    shown = ", ".join(f"{language.gettext(what)}: {number}" for what, number in removed.items())
-    await notify(ctx, "account-secured", user, removed=shown)
+    shown = ", ".join(f"{language.gettext(label)}: {number}" for label, number in removed.items())
+    # The mailbox was proven just now, so the limit for unverified addresses does not apply.
+    await notify(ctx, "account-secured", user, is_verified=True, removed=shown)

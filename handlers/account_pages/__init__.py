@@ -15,6 +15,7 @@ from handlers.account_pages.overview import show_overview
 from handlers.account_pages.passkeys import add_passkey, remove_passkey, rename_passkey, show_passkeys
 from handlers.account_pages.password import change_password, send_password_link, show_password
 from handlers.account_pages.profile import show_profile, update_profile
+from handlers.account_pages.removed_access import show_removed_access
 from handlers.account_pages.sessions import end_other_sessions, end_session, show_sessions
 from handlers.account_pages.two_factor import (
     confirm_two_factor,
@@ -59,6 +60,7 @@ __all__ = [
     "show_passkeys",
     "show_password",
     "show_profile",
+    "show_removed_access",
     "show_sessions",
     "show_two_factor",
     "update_profile",

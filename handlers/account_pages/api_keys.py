@@ -27,6 +27,7 @@ _MOST = 1000
 """Keys that are shown."""
 
 
+# account_pages.show_api_keys
 async def show_api_keys(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -51,6 +52,7 @@ async def show_api_keys(
     )
 
 
+# account_pages.create_api_key
 async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
     """Create a key, and show its text once."""
     view = views.of_form(ctx, body)
@@ -63,6 +65,7 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
     return frame.render(ctx, view, "api_key_created.html", key=row, text=text)
 
 
+# account_pages.delete_api_key
 async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Page | Redirect:
     """Delete a key of the caller."""
     view = views.of_form(ctx, body)

@@ -40,6 +40,7 @@ _ERRORS = {
 _OTHER_ERROR = N_("The account could not be connected. Try again.")
 
 
+# account_pages.show_connections
 async def show_connections(
     ctx: Context,
     callback_url: str | None = None,
@@ -72,8 +73,9 @@ def _problem(localization: Localization, error: str | None) -> str | None:
     return localization.gettext(_ERRORS.get(error, _OTHER_ERROR)) if error else None
 
 
-async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
-    """Begin to connect an account; the page leads on to the provider."""
+# account_pages.connect_provider
+async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Redirect:
+    """Begin to connect an account, and lead on to the provider."""
     view = views.of_form(ctx, body)
     if (refused := other_account(ctx, view, body)) is not None:
         return refused
@@ -85,14 +87,10 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page:
         error_callback_url=view.url("/connections"),
     )
     redirect = await authorization_request.begin_linking(ctx, request)
-    return view.render(
-        "leaving.html",
-        headers=authorization_redirect(ctx, redirect, None).headers,
-        provider=ways_in.provider_name(body["provider"]),
-        target=redirect.url,
-    )
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
+# account_pages.disconnect_provider
 async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Page | Redirect:
     """Disconnect an account, unless it is the last way in."""
     view = views.of_form(ctx, body)

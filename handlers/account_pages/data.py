@@ -11,6 +11,7 @@ from domain.localization import N_, Localization
 from domain.sessions import sessions
 from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
+from domain.users import admins
 from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
@@ -23,6 +24,7 @@ from handlers.responses.sessions import sign_out_response
 _NOTICES = {"sent": N_("We have sent you a link. Open it to delete your account.")}
 
 
+# account_pages.show_data
 async def show_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -42,8 +44,11 @@ async def show_data(
 
 
 async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
-    asks_password = await ways_in.has_password(ctx)
-    return {"has_password": asks_password, "held": _held(view.localization, await export.count_own(ctx))}
+    return {
+        "has_password": await ways_in.has_password(ctx),
+        "held": _held(view.localization, await export.count_own(ctx)),
+        "last_admin": await admins.is_last(ctx, ctx.signed_in.user),
+    }
 
 
 def _held(localization: Localization, counts: Any) -> Sequence[str]:
@@ -80,6 +85,7 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     return [text % {"number": number} if "%(" in text else text for number, text in words if number]
 
 
+# account_pages.export_data
 async def export_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Download:
@@ -89,6 +95,7 @@ async def export_data(
     return Download(wire.exported(held, orjson.OPT_INDENT_2), "account.json")
 
 
+# account_pages.delete_account
 async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Page | Redirect:
     """Delete the account, or send the link that does."""
     view = views.of_form(ctx, body)
@@ -102,6 +109,7 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Page
     return view.lead("/data", reason="sent")
 
 
+# account_pages.show_deletion
 async def show_deletion(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page:
@@ -113,6 +121,7 @@ async def show_deletion(
     return frame.render(ctx, view, "delete.html", token=token if is_live else None, **values)
 
 
+# account_pages.confirm_deletion
 async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Page | Redirect:
     """Delete the account by the mailed link."""
     view = views.of_form(ctx, body)

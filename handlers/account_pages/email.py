@@ -20,6 +20,7 @@ _NOTICES = {
 }
 
 
+# account_pages.show_email
 async def show_email(
     ctx: Context,
     callback_url: str | None = None,
@@ -43,6 +44,7 @@ async def show_email(
     )
 
 
+# account_pages.change_email
 async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Redirect:
     """Change the address, or send the link that does."""
     view = views.of_form(ctx, body)
@@ -57,6 +59,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Red
     return view.lead("/email", reason="changed" if at_once else "sent")
 
 
+# account_pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
     """Send the link that verifies the address again."""
     view = views.of_form(ctx, body)
@@ -67,7 +70,8 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Pag
         ctx.signed_in.user.email,
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
-    return view.lead("/email", reason="verification")
+    # The page of the address would ask for a fresh sign-in first.
+    return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

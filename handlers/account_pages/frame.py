@@ -5,6 +5,7 @@ from typing import Any
 
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
+from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
@@ -40,6 +41,8 @@ def render(
 ) -> Page:
     """Return a page of the account. `notices` has a sentence for each `reason` that leads to this page."""
     notice = (notices or {}).get(reason or "")
+    is_own = ctx.signed_in.session.impersonated_by is None
+    can_verify = ctx.policy[EmailVerificationPolicy].enabled
     return view.render(
         f"account/{template}",
         status=status,
@@ -49,7 +52,11 @@ def render(
             if _exists(ctx, path)
         ],
         notice=notice and view.localization.gettext(notice),
-        impersonated=ctx.signed_in.session.impersonated_by is not None,
+        impersonated=not is_own,
+        asks_verification=is_own
+        and can_verify
+        and not ctx.signed_in.user.email_verified
+        and view.page != "/email",
         account=ctx.signed_in.user.email,
         **values,
     )

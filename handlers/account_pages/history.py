@@ -9,6 +9,7 @@ from handlers.responses.reply import Page
 from models.base import from_milliseconds, to_milliseconds
 
 
+# account_pages.show_history
 async def show_history(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, before: str | None = None
 ) -> Page:

@@ -13,6 +13,7 @@ from models import CREDENTIAL
 _LATEST = 5
 
 
+# account_pages.show_overview
 async def show_overview(ctx: Context, callback_url: str | None = None, ui_locales: str | None = None) -> Page:
     """Show who is signed in, how the account is protected, and what happened lately."""
     view = views.view(ctx, "", callback_url, ui_locales)

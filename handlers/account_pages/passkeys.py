@@ -24,6 +24,7 @@ _NOTICES = {
 _NAME_LENGTH = 64
 
 
+# account_pages.show_passkeys
 async def show_passkeys(
     ctx: Context,
     callback_url: str | None = None,
@@ -52,6 +53,7 @@ async def show_passkeys(
     )
 
 
+# account_pages.add_passkey
 async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | Redirect:
     """Add the passkey that the browser has created."""
     view = views.of_form(ctx, body)
@@ -66,6 +68,7 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | 
     return view.lead("/passkeys", reason="added")
 
 
+# account_pages.rename_passkey
 async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | Redirect:
     """Rename a passkey of the caller."""
     view = views.of_form(ctx, body)
@@ -79,6 +82,7 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | R
     return view.lead("/passkeys", reason="renamed")
 
 
+# account_pages.remove_passkey
 async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Page | Redirect:
     """Remove a passkey of the caller."""
     view = views.of_form(ctx, body)

@@ -19,6 +19,7 @@ _NOTICES = {
 }
 
 
+# account_pages.show_password
 async def show_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -37,6 +38,7 @@ async def show_password(
     )
 
 
+# account_pages.change_password
 async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page | Redirect:
     """Change the password, and sign out everywhere else if that is wanted."""
     view = views.of_form(ctx, body)
@@ -50,11 +52,12 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page
         revoke_others=wire.flag(body.get("revokeOtherSessions")),
     )
     headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
-    if ctx.cookies.device is not None:
+    if ctx.cookies.devices:
         headers += (cookies.clear_trusted(ctx.policy.cookies),)
     return view.lead("/password", headers, reason="changed")
 
 
+# account_pages.send_password_link
 async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
     """Send a link that sets a password."""
     view = views.of_form(ctx, body)

@@ -16,6 +16,7 @@ from handlers.responses.reply import Page, Redirect
 _NOTICES = {"saved": N_("Your profile is saved.")}
 
 
+# account_pages.show_profile
 async def show_profile(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -43,6 +44,7 @@ async def show_profile(
     )
 
 
+# account_pages.update_profile
 async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Page | Redirect:
     """Change the profile, unless it was changed after the form was shown."""
     view = views.of_form(ctx, body)

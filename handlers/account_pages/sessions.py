@@ -35,6 +35,7 @@ class ShownSession:
     """Whether an administrator acts in the name of the user; where they are is not shown."""
 
 
+# account_pages.show_sessions
 async def show_sessions(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
@@ -69,6 +70,7 @@ def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSe
     )
 
 
+# account_pages.end_session
 async def end_session(ctx: Context, body: shapes.SessionForm) -> Page | Redirect:
     """End one session of the caller; another user's is left alone."""
     view = views.of_form(ctx, body)
@@ -80,6 +82,7 @@ async def end_session(ctx: Context, body: shapes.SessionForm) -> Page | Redirect
     return view.lead("/sessions", reason="ended")
 
 
+# account_pages.end_other_sessions
 async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
     """End all sessions of the caller but the current one."""
     view = views.of_form(ctx, body)

@@ -32,6 +32,7 @@ _GROUP = 4
 """How many characters of a key stand together."""
 
 
+# account_pages.show_two_factor
 async def show_two_factor(
     ctx: Context,
     callback_url: str | None = None,
@@ -59,6 +60,7 @@ async def show_two_factor(
     )
 
 
+# account_pages.enable_two_factor
 async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
     """Begin to set up an authenticator, or enable codes by email; show the codes once."""
     view = views.of_form(ctx, body)
@@ -80,6 +82,7 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
     )
 
 
+# account_pages.confirm_two_factor
 async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page | Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.of_form(ctx, body)
@@ -90,6 +93,7 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page
     return view.lead("/second-factor", reason="enabled")
 
 
+# account_pages.replace_backup_codes
 async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Page:
     """Replace the backup codes, and show the new ones once."""
     view = views.of_form(ctx, body)
@@ -99,6 +103,7 @@ async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -
     return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
 
 
+# account_pages.disable_two_factor
 async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Page | Redirect:
     """Disable the second factor; no device is trusted any more."""
     view = views.of_form(ctx, body)
@@ -109,6 +114,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     return view.lead("/second-factor", _without_device(ctx), reason="disabled")
 
 
+# account_pages.forget_trusted_device
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Page | Redirect:
     """Forget one trusted device; one that is forgotten already stays so."""
     view = views.of_form(ctx, body)
@@ -123,6 +129,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
     return view.lead("/second-factor", headers, reason="forgotten")
 
 
+# account_pages.forget_trusted_devices
 async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
     """Forget all trusted devices."""
     view = views.of_form(ctx, body)
@@ -155,4 +162,4 @@ def _grouped(key: str) -> str:
 
 def _without_device(ctx: Context) -> tuple[Header, ...]:
     """Return the header that clears the cookie of a trusted device, if the browser sent one."""
-    return () if ctx.cookies.device is None else (cookies.clear_trusted(ctx.policy.cookies),)
+    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

@@ -15,6 +15,7 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# pages.show_email_sign_in
 async def show_email_sign_in(
     ctx: Context,
     callback_url: str | None = None,
@@ -22,12 +23,15 @@ async def show_email_sign_in(
     email: str | None = None,
     method: str | None = None,
 ) -> Page:
-    """Ask for the address that a link or a code is sent to."""
-    view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email)
+    """Ask for the address that a link or a code is sent to; with `method=code` only a code is offered."""
+    view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
-    return view.render("email_sign_in.html", email=email or "", **ways_in.offered(ctx))
+    offered = ways_in.offered(ctx)
+    shown = {**offered, "with_link": offered["with_link"] and not (method == "code" and offered["with_code"])}
+    return view.render("email_sign_in.html", email=email or "", **shown)
 
 
+# pages.request_email_sign_in
 async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
     """Request a link or a code; the response is the same for every address."""
     view = views.of_form(ctx, body)
@@ -54,6 +58,7 @@ def _require_a_way(ctx: Context) -> None:
         raise errors.NotFound
 
 
+# pages.show_email_code
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page:
@@ -62,14 +67,16 @@ async def show_email_code(
     return view.render("email_code.html", email=email or "")
 
 
+# pages.sign_in_with_email_code
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
-    """Sign in with a code that was sent."""
+    """Sign in with a code that was sent; it confirms the session of the same user, if there is one."""
     view = views.of_form(ctx, body)
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
-    return ways_in.go_on(ctx, view, signed_in.opened)
+    return ways_in.go_on(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
 
 
+# pages.show_magic_link
 async def show_magic_link(
     ctx: Context,
     callback_url: str | None = None,
@@ -89,10 +96,11 @@ async def show_magic_link(
     )
 
 
+# pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use a mailed link up, and sign in."""
     view = views.of_form(ctx, body)
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)
-    return ways_in.go_on(ctx, view, signed_in.opened)
+    return ways_in.go_on(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)

@@ -18,6 +18,7 @@ _SENT = {
 }
 
 
+# pages.show_mail_sent
 async def show_mail_sent(
     ctx: Context,
     callback_url: str | None = None,
@@ -31,6 +32,7 @@ async def show_mail_sent(
     return view.render("mail_sent.html", sentence=sentence, mailbox=_mailbox(ctx))
 
 
+# pages.show_verify_email
 async def show_verify_email(
     ctx: Context,
     callback_url: str | None = None,
@@ -50,6 +52,7 @@ async def show_verify_email(
     )
 
 
+# pages.verify_email
 async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Use a mailed link: verify the address, or change it."""
     view = views.of_form(ctx, body)
@@ -57,6 +60,7 @@ async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     return view.lead("/verify-email", reason="verified")
 
 
+# pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a new link; the response is the same for every address."""
     view = views.of_form(ctx, body)

@@ -20,6 +20,7 @@ async def can_use(ctx: Context, user_id: str) -> bool:
     return ctx.policy[PasskeyPolicy].on_pages and bool(await passkeys.of_user(ctx, user_id))
 
 
+# pages.sign_in_with_passkey
 async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
     """Sign in with a passkey."""
     view = views.of_form(ctx, body)
@@ -28,6 +29,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
     return ways_in.go_on(ctx, view, opened)
 
 
+# pages.complete_with_passkey
 async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
     """Sign in the user whose sign-in waits for a second factor with a passkey."""
     view = views.of_form(ctx, body)
@@ -40,6 +42,7 @@ async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) ->
     return ways_in.go_on(ctx, view, opened)
 
 
+# pages.confirm_with_passkey
 async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Page | Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.of_form(ctx, body)

@@ -1,5 +1,7 @@
 """The pages for a forgotten password."""
 
+from dataclasses import replace
+
 from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.policy import PasswordResetPolicy
@@ -9,6 +11,7 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# pages.show_forgot_password
 async def show_forgot_password(
     ctx: Context,
     callback_url: str | None = None,
@@ -22,6 +25,7 @@ async def show_forgot_password(
     return view.render("forgot_password.html", email=email or "", notice=dead if reason == "dead" else None)
 
 
+# pages.request_password_reset
 async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a link; the response is the same for every address."""
     view = views.of_form(ctx, body)
@@ -29,6 +33,7 @@ async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) 
     return view.lead("/mail-sent", reason="reset")
 
 
+# pages.show_reset_password
 async def show_reset_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page | Redirect:
@@ -40,13 +45,17 @@ async def show_reset_password(
     return view.render("reset_password.html", token=token, ends_sessions=ends, **ways_in.password_rules(ctx))
 
 
+# pages.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
-    """Set the new password; the user signs in with it."""
+    """Set the new password; the user signs in with it, and then reads what was removed, if anything was."""
     view = views.of_form(ctx, body)
-    await passwords.reset(ctx, body["token"], body["newPassword"])
+    done = await passwords.reset(ctx, body["token"], body["newPassword"])
+    if done.removed_access:
+        view = replace(view, callback_url=view.url("/removed-access"))
     return view.lead("/sign-in", reason="reset", prompt="login")
 
 
+# pages.find_change_password
 async def find_change_password(ctx: Context) -> Redirect:
     """Lead password managers to the page that changes the password."""
     return views.view(ctx, None).lead("/password")

@@ -25,6 +25,7 @@ _SHOWN_ERROR = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
 
 
+# pages.show_sign_in
 async def show_sign_in(
     ctx: Context,
     callback_url: str | None = None,
@@ -42,6 +43,7 @@ async def show_sign_in(
     )
 
 
+# pages.sign_in
 async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     """Sign in with an email address or a username, and a password."""
     view = views.of_form(ctx, body)
@@ -61,8 +63,9 @@ def _verification_target(view: views.View) -> str:
     return view.url("/verify-email")
 
 
-async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Page:
-    """Begin a sign-in through a provider; the page leads on to it."""
+# pages.sign_in_with_provider
+async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
+    """Begin a sign-in through a provider, and lead on to it."""
     view = views.of_form(ctx, body)
     request = AuthorizationRequest(
         provider_id=body["provider"],
@@ -73,15 +76,10 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Page
         request_sign_up=True,
     )
     redirect = await authorization_request.begin_sign_in(ctx, request)
-    headers = authorization_redirect(ctx, redirect, None).headers
-    return view.render(
-        "leaving.html",
-        headers=headers,
-        provider=ways_in.provider_name(body["provider"]),
-        target=redirect.url,
-    )
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
+# pages.show_error
 async def show_error(
     ctx: Context,
     callback_url: str | None = None,

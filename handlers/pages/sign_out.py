@@ -7,6 +7,7 @@ from domain.authentication import sign_in
 from domain.context import Context
 from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
+from domain.users import unproven
 from handlers import shapes
 from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
@@ -17,6 +18,7 @@ from handlers.responses.sessions import sign_out_response
 from models import CREDENTIAL
 
 
+# pages.show_sign_out
 async def show_sign_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
@@ -25,6 +27,7 @@ async def show_sign_out(
     return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
 
 
+# pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     """End the session; `prompt=login` leads to the sign-in page."""
     view = views.of_form(ctx, body)
@@ -33,6 +36,7 @@ async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     return view.lead(page, sign_out_response(ctx, None).headers)
 
 
+# pages.show_signed_out
 async def show_signed_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page:
@@ -42,6 +46,7 @@ async def show_signed_out(
     return view.render("signed_out.html", target=target)
 
 
+# pages.show_confirm
 async def show_confirm(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
@@ -51,15 +56,19 @@ async def show_confirm(
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     offered = ways_in.offered(ctx)
+    is_unproven = unproven.is_unproven(ctx.signed_in.user)
     shown: dict[str, Any] = {
         "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
-        "with_email": offered["with_link"] or offered["with_code"],
+        # A link may be opened in another browser, where it would remove what an unproven account has.
+        "with_email": offered["with_code"] or (offered["with_link"] and not is_unproven),
+        "email_method": "code" if is_unproven else None,
     }
     return view.render("confirm.html", **shown)
 
 
+# pages.confirm
 async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Page | Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.of_form(ctx, body)

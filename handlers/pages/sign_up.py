@@ -10,6 +10,7 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
+# pages.show_sign_up
 async def show_sign_up(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page:
@@ -20,6 +21,7 @@ async def show_sign_up(
     )
 
 
+# pages.sign_up
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     """Create a user; sign them in, or say that a link was sent."""
     view = views.of_form(ctx, body)

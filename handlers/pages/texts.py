@@ -52,6 +52,10 @@ SENTENCES: Mapping[str, str] = {
     "INVALID_NEW_USER_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."
     ),
+    "INVALID_TARGET": N_("This link is too old or incomplete. Go back to the application, and start again."),
+    "LAST_ADMIN": N_(
+        "You are the last administrator, so your account cannot be deleted. Make another user an administrator first."
+    ),
     "NOT_ALLOWED_WHILE_IMPERSONATING": N_("Administrators cannot do this in the name of a user."),
     "SERVICE_UNAVAILABLE": N_(
         "The service cannot be reached at the moment. Nothing was done. Try again in a few seconds."

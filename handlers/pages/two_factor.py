@@ -12,6 +12,7 @@ from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import session_cookies
 
 
+# pages.show_two_factor
 async def show_two_factor(
     ctx: Context,
     callback_url: str | None = None,
@@ -33,6 +34,7 @@ async def show_two_factor(
         methods=methods,
         with_passkey=ctx.policy[PasskeyPolicy].counts_as_two_factors
         and await passkeys.can_use(ctx, ctx.challenge.user.id),
+        can_disown=ctx.challenge.mailbox and not ctx.challenge.user.email_verified,
         sent=reason == "sent" or view.form.is_refused,
         notice=view.localization.gettext("We have sent you an email with a code.")
         if reason == "sent"
@@ -44,6 +46,7 @@ async def show_two_factor(
     )
 
 
+# pages.send_two_factor_code
 async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
     view = views.of_form(ctx, body)
@@ -51,6 +54,7 @@ async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     return view.lead("/two-factor", method="otp", reason="sent")
 
 
+# pages.verify_two_factor
 async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redirect:
     """Check a code, and complete the sign-in."""
     view = views.of_form(ctx, body)

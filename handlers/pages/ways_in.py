@@ -81,9 +81,16 @@ def password_rules(ctx: Context) -> Mapping[str, Any]:
     }
 
 
-def go_on(ctx: Context, view: View, opened: OpenedSession | PendingSignIn) -> Redirect:
-    """Return where a sign-in leads: to the page for the second factor, or to where it was begun for."""
+def go_on(
+    ctx: Context, view: View, opened: OpenedSession | PendingSignIn, *, removed_access: bool = False
+) -> Redirect:
+    """Return where a sign-in leads: to the page for the second factor, or to where it was begun for.
+
+    If ways into the account were removed, a page that says so comes first.
+    """
     if isinstance(opened, PendingSignIn):
         method = opened.methods[0] if opened.methods else "backup"
         return view.lead("/two-factor", pending_cookies(ctx, opened), method=method)
+    if removed_access:
+        return view.lead("/removed-access", session_cookies(ctx, opened))
     return view.finish(session_cookies(ctx, opened))

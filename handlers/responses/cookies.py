@@ -1,6 +1,6 @@
 """Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes for both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from domain.policy import Cookies
@@ -21,6 +21,8 @@ STATE = "oauth-state-"
 state."""
 STATE_LETTERS = 8
 
+_DOMAIN = b"; Domain="
+
 
 def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
     """Return the Set-Cookie header for a session token.
@@ -35,7 +37,7 @@ def clear_session(cookies: Cookies) -> Header:
     return _set(cookies, cookies.session_name, "", 0)
 
 
-def clear_sessions(cookies: Cookies, sent: Callable[[bytes], str | None]) -> tuple[Header, ...]:
+def clear_sessions(cookies: Cookies, sent: Callable[[bytes], Sequence[str]]) -> tuple[Header, ...]:
     """Return the headers that clear the session token, and an administrator's own if the browser has `sent` one."""
     return clear_session(cookies), *clear_sent_admin(cookies, sent)
 
@@ -45,10 +47,10 @@ def set_admin(cookies: Cookies, token: str) -> Header:
     return _set(cookies, admin_name(cookies), token, None)
 
 
-def clear_sent_admin(cookies: Cookies, sent: Callable[[bytes], str | None]) -> tuple[Header, ...]:
+def clear_sent_admin(cookies: Cookies, sent: Callable[[bytes], Sequence[str]]) -> tuple[Header, ...]:
     """Return the header that clears an administrator's own token, if the browser has `sent` one."""
     name = admin_name(cookies)
-    return (_set(cookies, name, "", 0),) if sent(name.encode()) is not None else ()
+    return (_set(cookies, name, "", 0),) if sent(name.encode()) else ()
 
 
 def admin_name(cookies: Cookies) -> str:
@@ -99,6 +101,23 @@ def clear_state(cookies: Cookies, state: str) -> Header:
 def state_name(cookies: Cookies, state: str) -> str:
     """Return the name of a flow's cookie; each flow has its own, so that several tabs work."""
     return cookies.prefix + STATE + state[:STATE_LETTERS]
+
+
+def clear_twins(headers: Sequence[Header]) -> tuple[Header, ...]:
+    """Return the headers that clear the host-only twin of each cookie that is set or cleared for a domain.
+
+    A browser that got it under other settings would send it for ever with the new one.
+    """
+    return tuple(
+        (name, _host_only(value)) for name, value in headers if name == b"set-cookie" and _DOMAIN in value
+    )
+
+
+def _host_only(value: bytes) -> bytes:
+    """Return the value of a Set-Cookie header that clears this cookie where it has no domain."""
+    name, *attributes = value.split(b"; ")
+    kept = [one for one in attributes if not one.startswith((b"Domain=", b"Max-Age="))]
+    return b"; ".join([name.partition(b"=")[0] + b"=", *kept, b"Max-Age=0"])
 
 
 def _for_states(cookies: Cookies) -> Cookies:

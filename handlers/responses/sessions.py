@@ -84,7 +84,7 @@ def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: 
 
 def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
     """Respond with `body` and clear the session cookie, with an administrator's own."""
-    return Reply(body, cookies.clear_sessions(ctx.policy.cookies, ctx.cookies.cookie))
+    return Reply(body, cookies.clear_sessions(ctx.policy.cookies, ctx.cookies.values))
 
 
 def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
@@ -126,21 +126,21 @@ def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply
         (
             cookies.set_session(policy, opened.token, max_age=max_age),
             (b"set-auth-token", opened.token.encode()),
-            *cookies.clear_sent_admin(policy, ctx.cookies.cookie),
+            *cookies.clear_sent_admin(policy, ctx.cookies.values),
         ),
     )
 
 
 def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
     """Respond with `body`, and clear an administrator's own cookie, and the session cookie if it is the caller's."""
-    policy, sent = ctx.policy.cookies, ctx.cookies.cookie
-    if sent(policy.session_name.encode()) == ctx.signed_in.token:  # defence: ADM11 own-cookie
+    policy, sent = ctx.policy.cookies, ctx.cookies.values
+    if ctx.signed_in.token in sent(policy.session_name.encode()):  # defence: ADM11 own-cookie
         return sign_out_response(ctx, body)
     return Reply(body, cookies.clear_sent_admin(policy, sent))
 
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
     """Also clear the cookie of a trusted device, if the browser sent one: no device is trusted any more."""
-    if ctx.cookies.device is None:
+    if not ctx.cookies.devices:
         return reply
     return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))

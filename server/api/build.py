@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Lifespan
 from domain.policy import Policy
 from server.api.compiler import CompiledApi
 from server.api.interfaces import Dependencies
-from server.api.pages import PageRefusals
+from server.api.pages import PageResponses
 from server.api.pipeline import Pipeline
 from server.api.security import security_map
 
@@ -55,7 +55,7 @@ def build(
         Router(lifespan=lifespan),
         policy=policy,
         dependencies=dependencies,
-        pages=PageRefusals(api.operations, dependencies.endpoint, policy),
+        pages=PageResponses(api.operations, dependencies.endpoint, policy, dependencies.cipher),
         max_body=max_body,
     )
 

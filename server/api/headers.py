@@ -1,7 +1,7 @@
 """The headers of one request, and the few readings of them that the stages share."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -46,32 +46,30 @@ class RequestHeaders:
             size += len(name) + len(value)
         return size
 
-    def cookie(self, name: bytes) -> str | None:
-        """Return the raw value of a cookie, None without one, MALFORMED for two that differ.
+    def cookies(self, name: bytes) -> Sequence[str]:
+        """Return the raw values of the cookies of a name, each value once: browsers keep a cookie for each Domain and
+        Path.
 
-        Only the cookie asked for is read, so that no other one, however broken, can hide it.
+        Only the cookies asked for are read, so that no other one, however broken, can hide them.
         """
         sent = self.fields.get(b"cookie")
         if sent is None:
-            return None
+            return ()
         if self.repeated:
             sent = b";".join(self.every(b"cookie"))  # defence: V27 cookie-headers
         # As it comes when it is the only one, and could be read below, too, in twice as long.
         first, _, rest = sent.partition(b"=")
         if first == name and rest.isalnum():
-            return rest.decode("ascii")
+            return (rest.decode("ascii"),)
         # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
         if sent.find(name) < 0:  # defence: V41 cookie-name-shortcut
-            return None
-        values = set()  # defence: V27 broken-cookie
+            return ()
+        values: dict[str, None] = {}  # defence: V27 broken-cookie
         for pair in sent.split(b";"):
             key, _, value = pair.partition(b"=")
             if key.strip(b" \t") == name:  # defence: V41 cookie-name
-                values.add(value.strip(b" \t"))
-        if not values:
-            return None
-        # defence: V27 V41 one-cookie-value
-        return values.pop().decode("latin-1") if len(values) == 1 else MALFORMED
+                values[value.strip(b" \t").decode("latin-1")] = None  # defence: V27 cookie-bytes
+        return tuple(values)
 
     def is_navigation(self) -> bool:
         """Return whether a browser opens, prefetches or embeds a page, which mail scanners do, too."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from domain.context import Caller, Client
 from domain.errors import Refusal
+from domain.ports import Cipher
 from server.api.client_address import ClientAddressResolver
 from server.api.request import Operation, Request
 from server.clock import Clock
@@ -16,9 +17,9 @@ from server.rate_limit.requests import RequestLimiter
 class Sessions(Protocol):
     """The look-up of sessions."""
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the caller behind a token of 32 characters, None when no session that is live at `now` has it. Raises
-        Unavailable."""
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Return the caller behind the one of these tokens of 32 characters whose session is live at `now`; None
+        without such a token, and with several. Raises Unavailable."""
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends it, or None."""
@@ -30,9 +31,9 @@ class Sessions(Protocol):
 class Challenges(Protocol):
     """The look-up of pending two-factor sign-ins."""
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Any | None:
-        """Return the challenge behind a token `2fa_…`, None when none that is live at `now` has it. Raises
-        Unavailable."""
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Any | None:
+        """Return the challenge behind the one of these tokens `2fa_…` that is live at `now`; None without such a token,
+        and with several. Raises Unavailable."""
 
 
 class ApiKeys(Protocol):
@@ -79,6 +80,7 @@ class Dependencies:
     api_keys: ApiKeys
     endpoint: Endpoint
     addresses: ClientAddressResolver
+    cipher: Cipher
     clock: Clock
     refusals: Refusals
     limiter: RequestLimiter | None = None

@@ -1,4 +1,4 @@
-"""Refusals of hosted pages: the form again with what was sent, or a page that says what happened."""
+"""Responses of hosted pages, and for refusals: the form again with what was sent, or a page that says what happened."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -8,8 +8,10 @@ from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.context import PageRequest
 from domain.errors import Refusal
+from domain.pages import leaving
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
+from domain.ports import Cipher
 from handlers.pages import refusals
 from handlers.pages.environment import template_error
 from handlers.responses.reply import Page, Redirect
@@ -27,18 +29,31 @@ _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
 
-class PageRefusals:
-    """Makes the pages for refusals. `operations` are all of the contract, by operationId."""
+class PageResponses:
+    """Makes the responses of pages, also to refusals. `operations` are all of the contract, by operationId."""
 
-    def __init__(self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy) -> None:
+    def __init__(
+        self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher
+    ) -> None:
         self._operations = operations
         self._endpoint = endpoint
         self._policy = policy
+        self._cipher = cipher
 
     def holds(self, path: str) -> bool:
         """Return whether a decoded request path is below the pages, so that a person looks at the response."""
         pages = self._policy[PagesPolicy]
         return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
+
+    def answer(self, request: Request, result: object) -> ErrorResponse:
+        """Return the response for what the handler of a page returned; a redirect leaves the pages by one page only."""
+        # defence: H15 leaving-page
+        if isinstance(result, Redirect) and not leaving.is_page(self._policy, result.location):
+            carried = request.arguments.get("body", request.arguments)
+            languages = carried.get("ui_locales")
+            url = leaving.leaving_url(self._policy, self._cipher, result.location, request.now, languages)
+            result = replace(result, location=url)
+        return answer(result, request.scope["method"], request.head)
 
     async def render(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
         """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
@@ -56,7 +71,7 @@ class PageRefusals:
             shown = replace(shown, status=status)
         if shown is None:
             return self.error(request, operation, refusal)
-        status, headers, body = answer(shown, operation.method, request.head)
+        status, headers, body = self.answer(request, shown)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def error(self, request: Request, operation: Operation | None, refusal: Refusal) -> ErrorResponse:
@@ -69,7 +84,7 @@ class PageRefusals:
         except Exception as error:  # A template of the operator's fails when it is rendered.
             log_defect(error, request.client.request_id)
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
-        status, headers, body = answer(page, request.scope["method"], request.head)
+        status, headers, body = self.answer(request, page)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _page(

@@ -21,7 +21,7 @@ from server.api.client_address import client_of
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
-from server.api.pages import PageRefusals
+from server.api.pages import PageResponses
 from server.api.request import Operation, Request, check_size
 from server.api.request_body import ClientGoneError
 from server.api.routing import Routes
@@ -39,7 +39,7 @@ class Pipeline:
         *,
         policy: Policy,
         dependencies: Dependencies,
-        pages: PageRefusals,
+        pages: PageResponses,
         max_body: int,
     ) -> None:
         self._routes = routes
@@ -82,6 +82,8 @@ class Pipeline:
                 rendered = self._error(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
+        if self._policy.cookies.domain is not None:
+            rendered = responses.with_twins_cleared(rendered)  # defence: V42 twin
         allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
@@ -133,9 +135,15 @@ class Pipeline:
             if refusal.ends_challenge:
                 request.cookies += request.ending
             raise
+        return self._render(request, operation, result)
+
+    def _render(self, request: Request, operation: Operation, result: object) -> ErrorResponse:
+        """Return the response for what a handler returned."""
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
-        return responses.answer(result, operation.method, head)
+        if operation.is_page:
+            return self._pages.answer(request, result)
+        return responses.answer(result, operation.method, request.head)
 
     async def _refused(self, request: Request, refusal: Refusal) -> ErrorResponse:
         operation = request.operation
@@ -172,7 +180,7 @@ class Pipeline:
             self._clear_cookies(request)
 
     def _clear_cookies(self, request: Request) -> None:
-        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookie)
+        request.cookies += cookies.clear_sessions(self._policy.cookies, request.head.cookies)
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""

@@ -66,7 +66,7 @@ class Request:
     scope: Scope
     receive: Receive
     head: RequestHeaders
-    """The headers; `head.cookie(name)` gives the raw value of any cookie that was sent along."""
+    """The headers; `head.cookies(name)` returns the raw values of any cookie that was sent along."""
     client: Client
     cookies: list[Header] = field(default_factory=list)
     """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 import orjson
 from starlette.types import Scope, Send
 
+from handlers.responses import cookies
 from handlers.responses.reply import Document, Download, Header, Page, Redirect, Reply
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
@@ -97,15 +98,25 @@ def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
     return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
 
 
-def with_cookies(rendered: ErrorResponse, cookies: list[Header]) -> ErrorResponse:
+def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
     """Add Set-Cookie headers, but never a second one for one name: the first counts."""
     status, headers, body = rendered
     taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
     added: dict[bytes, Header] = {}
-    for header in cookies:
+    for header in more:
         added.setdefault(_cookie_name(header[1]), header)
     # defence: V42 one-cookie
     return status, (*headers, *(header for name, header in added.items() if name not in taken)), body
+
+
+def with_twins_cleared(rendered: ErrorResponse) -> ErrorResponse:
+    """Clear the host-only twin of each cookie that the response sets or clears for a domain.
+
+    It comes before the cookie: for a client that does not tell the two apart, the last header counts.
+    """
+    status, headers, body = rendered
+    twins = cookies.clear_twins(headers)
+    return (status, (*twins, *headers), body) if twins else rendered
 
 
 def _cookie_name(value: bytes) -> bytes:

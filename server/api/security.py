@@ -1,5 +1,6 @@
 """Authentication: the contract's security of an operation, compiled once into its class."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,11 +10,10 @@ from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, Sec
 from domain import errors, tokens
 from domain.context import Caller
 from domain.policy import Cookies
-from domain.two_factor.challenges import PREFIX as PENDING_PREFIX
+from domain.two_factor import challenges
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.responses import cookies
 from handlers.responses.reply import Header
-from server.api.headers import MALFORMED
 from server.api.interfaces import ApiKeys, Challenges, Dependencies, Sessions
 from server.api.request import Request, Security
 
@@ -50,17 +50,17 @@ class RequireSession:
 
     async def authenticate(self, request: Request) -> None:
         """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable, Unauthenticated."""
-        token = request.head.bearer()
-        request.by_cookie = by_cookie = token is None
-        if token is None:
-            token = request.head.cookie(self.cookie)
-        if token and tokens.is_token(token):  # defence: V28 bearer-only, JWT3 length
-            request.caller = await self.sessions.find(token, request.now, by_cookie=by_cookie)
+        bearer = request.head.bearer()
+        request.by_cookie = by_cookie = bearer is None
+        values = request.head.cookies(self.cookie) if bearer is None else (bearer,)
+        sent = tokens.presented(values)  # defence: V28 bearer-only, JWT3 length
+        if sent:
+            request.caller = await self.sessions.find(sent, request.now, by_cookie=by_cookie)
             if request.caller is not None:
                 return
-        if by_cookie and token is not None:
+        if by_cookie and values:
             # defence: V27 clear-cookie
-            request.cookies += cookies.clear_sessions(self.policy, request.head.cookie)
+            request.cookies += cookies.clear_sessions(self.policy, request.head.cookies)
         if not self.optional:  # defence: V27 session-required
             raise errors.Unauthenticated
 
@@ -117,36 +117,33 @@ class RequireChallenge:
         Raises Unavailable, InvalidTwoFactorCookie.
         """
         head = request.head
-        bearer = head.bearer()
-        pending, session = head.cookie(self.pending_cookie), head.cookie(self.session_cookie)
-        for token, by_cookie in ((bearer, False), (pending, True)):
-            request.challenge = await self._challenge(token, request.now, by_cookie=by_cookie)
+        token = head.bearer()
+        bearer = () if token is None else (token,)
+        pending, session = head.cookies(self.pending_cookie), head.cookies(self.session_cookie)
+        for values, by_cookie in ((bearer, False), (pending, True)):
+            request.challenge = await self._challenge(values, request.now, by_cookie=by_cookie)
             if request.challenge is not None:
                 request.by_cookie = by_cookie
-                request.ending = self.forget_pending if pending == token else ()
+                request.ending = self.forget_pending if by_cookie or token in pending else ()
                 return
-        if pending is not None:
+        if pending:
             request.cookies += self.forget_pending
-        for token, by_cookie in ((bearer, False), (session, True)):
-            request.caller = await self._caller(token, request.now, by_cookie=by_cookie)
+        for values, by_cookie in ((bearer, False), (session, True)):
+            request.caller = await self._caller(values, request.now, by_cookie=by_cookie)
             if request.caller is not None:
                 request.by_cookie = by_cookie
                 return
-        if session is not None:
-            request.cookies += cookies.clear_sessions(self.policy, head.cookie)
+        if session:
+            request.cookies += cookies.clear_sessions(self.policy, head.cookies)
         raise InvalidTwoFactorCookie
 
-    async def _challenge(self, token: str | None, now: datetime, *, by_cookie: bool) -> Any:
-        if token is None or not token.startswith(PENDING_PREFIX):
-            return None
-        if not tokens.is_token(token.removeprefix(PENDING_PREFIX)):
-            return None
-        return await self.challenges.find(token, now, by_cookie=by_cookie)
+    async def _challenge(self, values: Sequence[str], now: datetime, *, by_cookie: bool) -> Any:
+        sent = tokens.presented(values, challenges.has_form)
+        return await self.challenges.find(sent, now, by_cookie=by_cookie) if sent else None
 
-    async def _caller(self, token: str | None, now: datetime, *, by_cookie: bool) -> Caller | None:
-        if token is None or token == MALFORMED or not tokens.is_token(token):
-            return None
-        return await self.sessions.find(token, now, by_cookie=by_cookie)
+    async def _caller(self, values: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
+        sent = tokens.presented(values)
+        return await self.sessions.find(sent, now, by_cookie=by_cookie) if sent else None
 
 
 def security_map(policy: Cookies) -> dict[str, type]:

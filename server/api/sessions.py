@@ -1,5 +1,6 @@
 """Sessions, sign-ins that wait for their second factor, and API keys, as the pipeline looks them up."""
 
+import asyncio
 import contextlib
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
@@ -40,18 +41,26 @@ class SessionStore:
     """Returns the reads of the database, once it is open."""
     run: RunRule
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the session behind a token if it is live at `now`, or None. One that has ended is deleted."""
-        found = await sessions.stored(self.reads(), token)  # defence: V35 V36 V38 JWT3 JWT6 session-lookup
-        if found is None:
-            return None
-        session, user = found
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
+        """Return the one live session at `now` behind these tokens, or None. Those that have ended are deleted."""
+        if len(sent) == 1:
+            token = sent[0]
+            # defence: V35 V36 V38 JWT3 JWT6 session-lookup
+            found = await sessions.stored(self.reads(), token)
+            return None if found is None else await self._live(Caller(token, *found, by_cookie), now)
+        known = await sessions.presented(self.reads(), sent)
+        live = [caller for each in known if (caller := await self._live(each, now)) is not None]
+        return live[0] if len(live) == 1 else None  # defence: V27 V41 one-session
+
+    async def _live(self, caller: Caller, now: datetime) -> Caller | None:
+        """Return the caller if the session is live at `now`; otherwise delete it."""
+        session, user = caller.session, caller.user
         over = None
         if session.is_active(now) and not user.is_banned(now):  # defence: V33 session-ban
             # defence: ADM7 second-read
             over = session.impersonated_by and await self._impersonation_over(session, user, now)
             if not over:
-                return Caller(token, session, user, by_cookie)
+                return caller
         with contextlib.suppress(errors.Unavailable):
             await self.run(
                 partial(impersonation.end, session=session, reason=over)
@@ -94,9 +103,11 @@ class ChallengeStore:
 
     reads: Callable[[], Reads]
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Challenge | None:
-        """Return the live challenge behind a pending token, or None."""
-        return await challenges.find(self.reads(), token, now)
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Challenge | None:
+        """Return the one live challenge behind these pending tokens, or None."""
+        found = await asyncio.gather(*(challenges.find(self.reads(), token, now) for token in sent))
+        live = [challenge for challenge in found if challenge is not None]
+        return live[0] if len(live) == 1 else None  # defence: V27 one-challenge
 
 
 @dataclass(frozen=True, slots=True)

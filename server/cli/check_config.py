@@ -48,7 +48,7 @@ def check_config() -> None:
         ("base_url", settings.base_url + settings.base_path),
         ("database", parse(settings.database_url.get_secret_value()).label),
         ("mail", mail_route(settings)),
-        ("reset mail", settings.password_reset.sender),
+        ("reset mail", settings.password_reset.effective_sender(settings)),
     ):
         typer.echo(f"{label:12}{value}")
     typer.echo(paint("The configuration is valid.", "green", sys.stdout))

@@ -15,7 +15,9 @@ from sqlalchemy import URL
 from domain import tokens
 from server.config import settings
 from server.config.groups.admin import Admin
-from server.config.groups.mail import Mail
+from server.config.groups.email_codes import EmailCodes
+from server.config.groups.magic_links import MagicLinks
+from server.config.groups.passkeys import Passkey
 from server.config.settings import Settings
 from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
@@ -85,7 +87,10 @@ def verifier_file(chosen: Settings, directory: Path) -> Path | None:
 def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     supplied: dict[str, Any] = {}
     if not written.base_url:
-        supplied["base_url"] = f"http://127.0.0.1:{written.server.port}"
+        # No passkey can exist at an IP address.
+        supplied["base_url"] = f"http://localhost:{written.server.port}"
+    if "host" not in written.server.model_fields_set:
+        supplied["server"] = written.server.model_copy(update={"host": "localhost"})
     if not written.database_url.get_secret_value():
         url = URL.create("sqlite+aiosqlite", database=str(directory.absolute() / DATABASE_FILE))
         supplied["database_url"] = SecretStr(url.render_as_string(hide_password=False))
@@ -104,13 +109,21 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     if admin.enabled and "enabled" not in admin.impersonation.model_fields_set:
         on = admin.impersonation.model_copy(update={"enabled": True})
         supplied["admin"] = admin.model_copy(update={"impersonation": on})
-    for name, sender in (("mail", written.mail), ("password_reset", written.password_reset)):
-        if "sender" not in sender.model_fields_set:
-            supplied[name] = sender.model_copy(update={"sender": "console"})
-    if "mailbox" not in written.mail.model_fields_set:
-        mail: Mail = supplied.get("mail", written.mail)
-        supplied["mail"] = mail.model_copy(update={"mailbox": _is_private(written)})
-    return written.model_copy(update=supplied)
+    own_mail = {"sender": "console", "mailbox": _is_private(written)}
+    unset = {name: value for name, value in own_mail.items() if name not in written.mail.model_fields_set}
+    supplied["mail"] = written.mail.model_copy(update=unset)
+    return _with_ways_in(written.model_copy(update=supplied))
+
+
+def _with_ways_in(completed: Settings) -> Settings:
+    """Return settings that enable every way to sign in, except where it is set or the other settings exclude it."""
+    for name in ("magic_links", "email_codes", "passkey"):
+        group: MagicLinks | EmailCodes | Passkey = getattr(completed, name)
+        if "enabled" not in group.model_fields_set:
+            enabled = group.model_copy(update={"enabled": True})
+            if not any(enabled.problems(completed)):
+                completed = completed.model_copy(update={name: enabled})
+    return completed
 
 
 def _is_private(written: Settings) -> bool:

@@ -118,7 +118,7 @@ def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Ite
             (profiles.VERIFIER_FILE, "a verifier token"),
         ):
             yield from _unreadable(directory / name, _GROUP_AND_OTHERS, f"contains {held}")
-    if "file" in (chosen.mail.sender, chosen.password_reset.sender):
+    if "file" in (chosen.mail.sender, chosen.password_reset.effective_sender(chosen)):
         yield from _unreadable(directory / chosen.mail.file_path, _OTHERS, "contains valid links")
     for name in sorted(environ):
         if name.startswith(PREFIX) and name.endswith("_FILE") and name != CONFIG:

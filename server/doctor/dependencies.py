@@ -28,7 +28,7 @@ PATIENCE = 5.0
 
 async def mail(chosen: Settings) -> list[Finding]:
     """Check each configured sender; no email is sent."""
-    kinds = {chosen.mail.sender, chosen.password_reset.sender}
+    kinds = {chosen.mail.sender, chosen.password_reset.effective_sender(chosen)}
     found: list[Finding] = []
     if "none" in kinds:
         found.append(_unsent(chosen))
@@ -58,18 +58,19 @@ async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Findi
 
 
 def _unsent(chosen: Settings) -> Finding:
-    lacking = [
-        name
-        for name, sender in (
-            (
-                "password_reset.sender: users cannot reset a forgotten password",
-                chosen.password_reset.sender,
-            ),
-            ("mail.sender: email addresses are never verified", chosen.mail.sender),
+    if chosen.mail.sender != "none":
+        return odd(
+            "mail",
+            "password_reset.sender is none: users cannot reset a forgotten password",
+            "set it to mail unless this is intended",
         )
-        if sender == "none"
-    ]
-    return odd("mail", "none is set for " + "; ".join(lacking), "set them to smtp unless this is intended")
+    resets = chosen.password_reset.effective_sender(chosen) != "none"
+    also = "" if resets else ", and users cannot reset a forgotten password"
+    return odd(
+        "mail",
+        f"mail.sender is none: email addresses are never verified{also}",
+        "set it to smtp unless this is intended",
+    )
 
 
 def _file(path: Path) -> Finding:

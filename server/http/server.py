@@ -45,7 +45,7 @@ class ServiceConfig(Config):
         """Take the settings, the number of processes, and the registry for the metrics of a single process."""
         self.settings = settings
         self.address = ""
-        """The address the service listens on, once it is known."""
+        """The host and port that the service listens on, once they are known."""
         self._supervisor = os.getpid() if workers > 1 else None
         self._is_announced = False
         self._is_stopping = False
@@ -75,20 +75,16 @@ class ServiceConfig(Config):
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
-    def bind_socket(self) -> socket.socket:
-        """Return a socket bound to the configured address. Raises ConfigurationError if it is taken."""
-        is_ipv6 = ":" in self.host
-        host = f"[{self.host}]" if is_ipv6 else self.host
-        listener = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((self.host, self.port))
-        except OSError as error:
-            listener.close()
-            raise ConfigurationError(f"server.port: {host}:{self.port}: {error.strerror}") from None
-        listener.set_inheritable(True)
-        self.address = f"{host}:{listener.getsockname()[1]}"
-        return listener
+    def bind_sockets(self) -> list[socket.socket]:
+        """Return a socket bound to the configured address; for `localhost` one for each loopback address.
+
+        Raises ConfigurationError if the port is taken.
+        """
+        host = self.host
+        first = _bind("127.0.0.1" if host == "localhost" else host, self.port)
+        port = first.getsockname()[1]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return [first, _bind("::1", port)] if host == "localhost" and _has_ipv6_loopback() else [first]
 
     def load(self) -> None:
         """Set up, in the process that serves, its log, the application and the signals."""
@@ -145,6 +141,31 @@ class ServiceConfig(Config):
             _terminate()
 
 
+def _bind(host: str, port: int) -> socket.socket:
+    """Return a socket bound to an IP address or a name. Raises ConfigurationError if the port is taken."""
+    is_ipv6 = ":" in host
+    listener = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        place = f"[{host}]:{port}" if is_ipv6 else f"{host}:{port}"
+        raise ConfigurationError(f"server.port: {place}: {error.strerror}") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _has_ipv6_loopback() -> bool:
+    """Return whether this machine has the address ::1, which containers and kernels without IPv6 lack."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 def serve(settings: Settings, workers: int) -> None:
     """Serve until told to stop, in so many processes. Exits with the status 3 when the service cannot start.
 
@@ -153,26 +174,29 @@ def serve(settings: Settings, workers: int) -> None:
     settings = _divided(settings, workers)
     with metrics_port(settings, workers) as registry:
         config = ServiceConfig(settings, workers, registry)
-        listener = config.bind_socket()
+        listeners = config.bind_sockets()
         if workers == 1:
-            _serve_alone(config, listener)
+            _serve_alone(config, listeners)
         else:
-            _serve_together(config, listener)
+            _serve_together(config, listeners)
 
 
-def _serve_alone(config: ServiceConfig, listener: socket.socket) -> None:
+def _serve_alone(config: ServiceConfig, listeners: list[socket.socket]) -> None:
     server = Server(config)
     # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
     # nor may one be lost that is asked for before uvicorn listens.
     for number in HANDLED_SIGNALS:
         signal.signal(number, server.handle_exit)  # defence: R25 asked-to-stop
-    server.run([listener])
+    server.run(listeners)
 
 
-def _serve_together(config: ServiceConfig, listener: socket.socket) -> None:
-    listener.listen(config.backlog)  # From here on clients wait for the processes instead of being refused.
+def _serve_together(config: ServiceConfig, listeners: list[socket.socket]) -> None:
+    for listener in listeners:
+        listener.listen(
+            config.backlog
+        )  # From here on clients wait for the processes instead of being refused.
     _log.info("service.started", address=config.address, processes=config.workers)
-    workers = Workers(config, listener)
+    workers = Workers(config, listeners)
     workers.run()
     _log.info("service.stopped")
     if workers.has_failed:

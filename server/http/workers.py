@@ -1,4 +1,4 @@
-"""Several processes that serve one socket, watched by uvicorn."""
+"""Several processes that serve the same sockets, watched by uvicorn."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ _log = structlog.get_logger(__name__)
 class Workers(Multiprocess):
     """uvicorn's processes: one that has ended, or answers no ping, is replaced. Every signal stops all of them."""
 
-    def __init__(self, config: Config, listener: socket) -> None:
+    def __init__(self, config: Config, listeners: list[socket]) -> None:
         self._has_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN  # as it is under nohup
-        super().__init__(config, [listener])
+        super().__init__(config, listeners)
 
     @property
     def has_failed(self) -> bool:
@@ -37,7 +37,7 @@ class Workers(Multiprocess):
             self.handle_term()  # defence: R25 workers-hang-up
 
     def terminate_all(self) -> None:
-        """Close the socket, which would accept connections that no process serves, and stop every process."""
+        """Close the sockets, which would accept connections that no process serves, and stop every process."""
         for listener in self.sockets:
             listener.close()  # defence: R24 close-listener
         super().terminate_all()

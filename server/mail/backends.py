@@ -50,7 +50,7 @@ def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str,
         "console": ConsoleSender,
         "file": partial(_file, settings),
     }
-    wanted = {settings.mail.sender, settings.password_reset.sender} - {"none"}
+    wanted = {settings.mail.sender, settings.password_reset.effective_sender(settings)} - {"none"}
     made: dict[str, Sender] = {kind: make[kind]() for kind in sorted(wanted)}
     if mailbox is None:
         return made

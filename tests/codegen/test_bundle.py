@@ -105,3 +105,29 @@ def test_cookies_and_server_are_those_of_the_settings() -> None:
     )
     assert chosen["servers"] == [{"url": "/api/auth"}]
     assert bundle()["servers"] == [{"url": "/"}]
+
+
+def test_error_codes_are_those_of_the_examples_of_errors(tmp_path: Path) -> None:
+    (tmp_path / "components").mkdir()
+    (tmp_path / "components" / "schemas.yaml").write_text("ErrorCode: {enum: [LISTED]}\n")
+    (tmp_path / "components" / "examples.yaml").write_text("SHARED: {value: {code: SHARED}}\n")
+    (tmp_path / "openapi.yaml").write_text(
+        """
+        paths:
+          /keys:
+            get:
+              responses:
+                "200": {content: {application/json: {example: {code: NONE}}}}
+                "401": {content: {application/json: {example: {code: SINGLE}}}}
+                "404":
+                  content:
+                    application/json:
+                      examples:
+                        INLINE: {value: {code: INLINE}}
+                        SHARED: {$ref: 'components/examples.yaml#/SHARED'}
+        """
+    )
+
+    codes = bundle(index=tmp_path / "openapi.yaml")["components"]["schemas"]["ErrorCode"]["enum"]
+
+    assert codes == ["INLINE", "LISTED", "SHARED", "SINGLE"]

@@ -35,7 +35,7 @@ def test_every_union_has_a_client_form() -> None:
     unions = {name for name, schema in schemas.items() if {"anyOf", "oneOf"} & schema.keys()}
 
     answers = {"MagicLinkAnswer", "ConfirmMagicLinkAnswer", "EmailCodeAnswer", "PasskeyAnswer"}
-    assert unions == {"Flag", "Scopes", "IdToken", "UserRoles"} | answers
+    assert unions == {"Flag", "Scopes", "IdToken", "UserRoles", "InitialRoles"} | answers
     assert not [name for name in unions if EXTENSION not in schemas[name]]
 
 

@@ -16,6 +16,7 @@ from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
+from domain.pages.errors import InvalidTarget
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
 from server.config.settings import Settings
@@ -56,6 +57,7 @@ PUBLIC = {
     "/email-otp/reset-password",
     *("/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social", "/is-username-available"),
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
+    "/disown-account",
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
     *("/dev/mailbox", "/dev/mailbox/{mailId}", "/dev/mailbox/{mailId}/html"),
 }
@@ -78,6 +80,7 @@ NEVER_ANSWERED = {
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
     StaleProfile,
+    InvalidTarget,
 }
 """Families that only give their members a status; what only a verdict of /api-key/verify or a hosted page says."""
 

@@ -13,9 +13,9 @@ import pytest
 from codegen.bundle import bundle
 from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.service import VERIFIER
 
 HERE = Path(__file__).parent

@@ -4,7 +4,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -13,11 +14,14 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.live import ROOT, Output
+from tests.live import NOTHING, ROOT, Output
 
-pytestmark = pytest.mark.skipif(
+EVERY_PYTHON = pytest.mark.skipif(
     not os.environ.get("GATEWRIGHT_LONG"), reason="installs everything several times"
 )
+READ_ONLY = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""An environment in which Python keeps nothing that it compiles."""
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 NEWEST = 20
 """The highest minor version of Python 3 that is looked for."""
@@ -55,12 +59,12 @@ def built() -> Path:
 
 
 @contextmanager
-def served(program: Path, directory: Path) -> Iterator[Output]:
-    """Run `gatewright serve` in a folder; yield what it prints."""
+def served(program: Path, directory: Path, extra: Mapping[str, str] = NOTHING) -> Iterator[Output]:
+    """Run `gatewright serve` in a folder, with `extra` variables; yield what it prints."""
     process = subprocess.Popen(
         [program, "serve"],
         cwd=directory,
-        env=variables(directory),
+        env={**variables(directory), **extra},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
@@ -77,6 +81,30 @@ def served(program: Path, directory: Path) -> Iterator[Output]:
         process.stdout.close()
 
 
+def compiled(program: Path, directory: Path) -> set[str]:
+    """Return the files that a start of the service compiles, without those of Python itself."""
+    with served(program, directory, {**READ_ONLY, "PYTHONVERBOSE": "1"}) as output:
+        output.wait_for(r"service\.started")
+        printed = "".join(output.lines)
+    sources = set(re.findall(r"^# code object from (\S+\.py)$", printed, re.MULTILINE))
+    return {path for path in sources if "site-packages" in path or not path.startswith(STANDARD_LIBRARY)}
+
+
+@pytest.mark.long
+def test_set_up_leaves_nothing_to_compile(tmp_path: Path) -> None:
+    """As `make setup` and `make run` do it in a new clone."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+
+    environ = {**os.environ, **READ_ONLY}
+    subprocess.run([tmp_path / ".ci/setup.sh", "service"], env=environ, check=True, stdout=subprocess.DEVNULL)
+
+    assert compiled(tmp_path / ".venv/bin/gatewright", tmp_path) == set()
+
+
+@EVERY_PYTHON
 @pytest.mark.parametrize(
     ("version", "kind"),
     [*((version, "*.whl") for version in interpreters()), (next(iter(interpreters())), "*.tar.gz")],
@@ -85,14 +113,16 @@ def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_pat
     [package] = built.glob(kind)
     subprocess.run([interpreters()[version], "-m", "venv", tmp_path / "env"], check=True)
     install: list[str | Path] = [tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", package], check=True)
+    environ = {**os.environ, **READ_ONLY}
+    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", package], env=environ, check=True)
     program = tmp_path / "env/bin/gatewright"
     directory = tmp_path / "empty"
     directory.mkdir()
 
+    assert compiled(program, directory) == set()
     subprocess.run([program, "migrate"], cwd=directory, env=variables(directory), check=True)
     with served(program, directory) as output:
-        address = output.wait_for(r"\b(127\.0\.0\.1:[1-9]\d*)\b")[1]
+        address = output.wait_for(r"\b(localhost:[1-9]\d*)\b")[1]
         user = {"name": "Ada", "email": "ada@example.com", "password": "seven red bicycles"}
         with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60) as client:
             assert client.post("/sign-up/email", json=user).status_code == 200

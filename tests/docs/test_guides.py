@@ -11,11 +11,11 @@ import pytest
 from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
-from tests.bench.servers import free_port
 from tests.docs.typing_in import BASE, Shell, blocks, follow, guide, placed, walk
+from tests.labs.bench.servers import free_port
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, serving
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 
 SOCIAL = guide("social-sign-in")
 
@@ -31,7 +31,6 @@ def live(folder: Path) -> Iterator[LiveService]:
     """A service that prints its mails, for guides whose users differ."""
     settings = {
         "mail.sender": "console",
-        "password_reset.sender": "console",
         "email_codes.enabled": "true",
         "magic_links.enabled": "true",
         "magic_links.confirm": "false",

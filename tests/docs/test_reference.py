@@ -22,7 +22,7 @@ from tests.live import ROOT, LiveService, serving
 DOCUMENT = for_programs(bundle())
 EVERY = list(operations(DOCUMENT))
 OPERATION_IDS = {operation.spec["operationId"] for operation in EVERY}
-CONSUMERS = ROOT / "tests" / "sdk" / "consumers"
+CONSUMERS = ROOT / "tests" / "labs" / "sdk" / "consumers"
 NAMES = {".".join(path) for path, _ in fields(Settings)}
 GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
 VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}

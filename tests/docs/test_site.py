@@ -14,7 +14,7 @@ from playwright.async_api import Browser, expect
 
 from docs.hooks import completed
 from docs.links import mended
-from tests.e2e.browser import browsing, picture, started
+from tests.labs.e2e.browser import browsing, picture, started
 from tests.live import ROOT
 
 PAGES = ("", "quick-start/", "reference/operations/sessions/", "reference/settings/", "security/tests/")

@@ -13,7 +13,7 @@ from tests.live import ROOT, LiveService, serving
 
 README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "pages"
-BASE = "http://127.0.0.1:8000"
+BASE = "http://localhost:8000"
 BIN = Path(sys.executable).parent
 DONE = "-- done --"
 _PLACEHOLDER = re.compile(r"'paste the (link|code) of the mail ([a-z-]+)'")
@@ -153,7 +153,7 @@ def follow(
     text: str, directory: Path, settings: Places = NOTHING, *, port: int = 0, places: Places = NOTHING
 ) -> list[str]:
     """Follow a document beside a service that has its data in `directory`; give what each block of commands printed."""
-    printing = {"mail.sender": "console", "password_reset.sender": "console"}
+    printing = {"mail.sender": "console"}
     with serving(directory, {**printing, **settings}, port=port) as live:
         return walk(text, live, ROOT, {BASE: live.url, **places})
 

@@ -13,15 +13,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import blocks, commands, guide, placed, surroundings, typed, write_files
 from tests.guides.relay import Relay
+from tests.labs.bench.servers import free_port
+from tests.labs.sdk.test_sdks import generate
 from tests.live import LiveService, serving
-from tests.sdk.test_sdks import generate
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"
-GATEWRIGHT, APPLICATION = "http://127.0.0.1:8000", "3000"
+GATEWRIGHT, APPLICATION = "http://localhost:8000", "3000"
 """What the guides call the two places."""
 
 PATIENCE = 60.0

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import httpx
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import guide, write_files
 from tests.guides.protected import PATIENT, calling, running
+from tests.labs.bench.servers import free_port
 from tests.live import promote, serving
 from tests.service import PASSWORD
 

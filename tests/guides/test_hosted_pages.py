@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import commands, guide, placed, typed, write_files
-from tests.e2e.browser import browsing, started
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.browser import browsing, started
 from tests.live import ROOT, serving
 from tests.service import PASSWORD
 
@@ -42,11 +42,11 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             typed(install, place)
     write_files(text, place)
     port, own = free_port(), free_port()
-    url = f"http://127.0.0.1:{own}"
-    with serving(directory, {"base_url": url}, port=own):
+    url = f"http://localhost:{own}"
+    with serving(directory, {"base_url": url, "server.host": "localhost"}, port=own):
         places = {GATEWRIGHT: url, APPLICATION: str(port)}
         with running(placed(start, places), place, port, directory / "printed.txt"):
-            yield Site(f"http://127.0.0.1:{port}", url)
+            yield Site(f"http://localhost:{port}", url)
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from tests.guides.protected import (
     in_python,
     protecting,
 )
+from tests.labs.sdk.test_sdks import generate
 from tests.live import ROOT
-from tests.sdk.test_sdks import generate
 
 ADDRESSES = (f"127.0.{one}.{two}" for one, two in itertools.product(range(1, 255), range(1, 255)))
 PAGE = b"<html>Sorry</html>"

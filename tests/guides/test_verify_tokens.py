@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.bench.servers import free_port
 from tests.docs.typing_in import commands, guide, placed, typed, write_files
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
+from tests.labs.bench.servers import free_port
 from tests.live import serving
 
 GUIDE = guide("verify-tokens")

@@ -125,17 +125,19 @@ class Browser:
         return await self._arrive(answer)
 
     async def _arrive(self, answer: httpx.Response) -> Page:
-        while answer.is_redirect:
-            target = urljoin(str(answer.request.url), answer.headers["location"])
+        """Follow redirects, and pages that go on by themselves, as long as they stay within the service."""
+        while True:
+            self.page = Page(answer)
+            location = answer.headers["location"] if answer.is_redirect else self.page.refresh
+            if not location:
+                return self.page
+            target = urljoin(str(answer.request.url), location)
             if not target.startswith(str(self.service.client.base_url).rstrip("/")):
-                self.page = Page(answer)
                 self.page.path = target
                 return self.page
             answer = await self.service.get(
                 target, headers={"Accept-Language": self.languages, "Accept": "text/html"}
             )
-        self.page = Page(answer)
-        return self.page
 
 
 async def send(

@@ -178,7 +178,7 @@ async def deletion_token(service: Service, headers: Headers, to: str = ADA) -> s
 async def change_token(service: Service, headers: Headers, new: str = NEW_ADDRESS) -> str:
     """Ask for a change of a verified address, and give the token of the link."""
     answer = await service.post("/change-email", {"newEmail": new}, headers=headers)
-    assert answer.json() == {"status": True, "message": "Verification email sent"}
+    assert answer.json() == {"status": True, "message": "Email updated", "verificationSent": True}
     return token_in(await last_link(service, "change-email", new))
 
 

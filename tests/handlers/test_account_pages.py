@@ -39,6 +39,7 @@ from tests.handlers.steps import (
     last_link,
     opens,
     set_user,
+    sign_in,
     token_in,
     works,
 )
@@ -48,8 +49,9 @@ PROFILE, EMAIL, PASSWORD_PAGE = "/account/profile", "/account/email", "/account/
 HISTORY, DATA, EXPORT, DELETE = "/account/history", "/account/data", "/account/data/export", "/account/delete"
 FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "/account/connections"
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
+REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path != EXPORT]
+PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in (EXPORT, REMOVED_ACCESS)]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """Where ways in change, or all data is shown."""
 FORMS = {
@@ -137,6 +139,61 @@ def led(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, urlsplit(answer.headers["location"]).path
 
 
+class TestUnverified:
+    """Pages of a user whose address was never verified ask for it."""
+
+    async def test_asks_on_every_page_for_the_verification(self, service: Service, ada: Browser) -> None:
+        for path in ("/account", PROFILE, SESSIONS, HISTORY):
+            page = await ada.open(path)
+            assert "Verify your email address" in page.text
+            assert page.form(f"{EMAIL}/verification")
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert "We have sent you a link" in page.text
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_an_old_session_is_not_asked_to_sign_in_again_first(
+        self, service: Service, ada: Browser
+    ) -> None:
+        service.clock.advance(days=2)
+        await ada.open("/account")
+        await service.inbox()
+
+        page = await ada.submit(f"{EMAIL}/verification")
+
+        assert page.path.startswith("/account/mail-sent")
+        assert await service.inbox(ADA, "verify-email")
+
+    async def test_asks_no_verified_user_and_no_administrator(self, service: Service, ada: Browser) -> None:
+        await act_as(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+        service.client.cookies.clear()
+        await set_user(service, email_verified=True)
+        await sign_in(service)
+        assert "Verify your email address" not in (await ada.open("/account")).text
+
+    async def test_asks_nothing_where_no_email_can_be_sent(self, make_service: MakeService) -> None:
+        service = await make_service({**SETTINGS, "mail.sender": "none"})
+        await join(service)
+
+        page = await Browser(service).open("/account")
+
+        assert page.title.startswith("Your account")
+        assert "Verify your email address" not in page.text
+
+    @pytest.mark.parametrize("language", ["de", "ar"])
+    async def test_asks_in_the_language_of_the_reader(self, ada: Browser, language: str) -> None:
+        ada.languages = language
+
+        page = await ada.open("/account")
+
+        assert page.language == language
+        assert "We do not know yet" not in page.text
+        assert page.form(f"{EMAIL}/verification")
+
+
 class TestEveryPage:
     @pytest.mark.parametrize("because", ["absent", "ended", "banned", "expired"])
     async def test_leads_to_the_sign_in_page_and_back(self, service: Service, because: str) -> None:
@@ -153,7 +210,7 @@ class TestEveryPage:
                 service.clock.advance(days=400)
         service.client.cookies.clear()
 
-        for path in (*PAGES, EXPORT, f"{DELETE}?token=x"):
+        for path in (*PAGES, EXPORT, REMOVED_ACCESS, f"{DELETE}?token=x"):
             answer = await service.get(path, headers=headers)
             assert led(answer) == (302, "/account/sign-in")
             assert parse_qs(urlsplit(answer.headers["location"]).query)["callbackURL"] == [path]
@@ -293,6 +350,7 @@ class TestEveryForm:
             assert await state(service) == before
 
 
+@pytest.mark.operation("account_pages.show_overview")
 class TestOverview:
     async def test_shows_who_is_signed_in_and_what_happened_and_signs_out(
         self, service: Service, browser: Browser
@@ -309,6 +367,7 @@ class TestOverview:
         assert not await works(service, session)
 
 
+@pytest.mark.operation("account_pages.show_profile", "account_pages.update_profile")
 class TestProfile:
     async def test_changes_the_profile(self, service: Service, ada: Browser) -> None:
         await ada.open(PROFILE)
@@ -447,6 +506,9 @@ class TestProfile:
         assert await recorded(service, "user.updated") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_email", "account_pages.send_verification_email", "account_pages.show_email"
+)
 class TestEmail:
     async def test_sends_the_verification_again(self, service: Service, ada: Browser) -> None:
         await service.inbox()
@@ -533,6 +595,9 @@ class TestEmail:
         assert await recorded(service, "email.changed") == 1
 
 
+@pytest.mark.operation(
+    "account_pages.change_password", "account_pages.send_password_link", "account_pages.show_password"
+)
 class TestPassword:
     async def test_changes_it_and_signs_out_everywhere_else(self, service: Service, ada: Browser) -> None:
         elsewhere = (await service.post("/sign-in/email", {"email": ADA, "password": PASSWORD})).json()
@@ -599,6 +664,7 @@ class TestPassword:
         assert await opens(service, NEW_PASSWORD)
 
 
+@pytest.mark.operation("account_pages.show_history")
 class TestHistory:
     def test_has_words_for_every_event_or_leaves_it_out(self) -> None:
         every_refusal()  # imports every module of the domain
@@ -685,7 +751,9 @@ class TestHistory:
         assert (await stored_user(service, "root@example.com")).id not in exported
 
 
+@pytest.mark.operation("account_pages.delete_account", "account_pages.show_data")
 class TestData:
+    @pytest.mark.operation("account_pages.export_data")
     async def test_names_everything_that_goes_and_is_downloaded(self, service: Service, ada: Browser) -> None:
         page = await ada.open(DATA)
 
@@ -739,6 +807,20 @@ class TestData:
         assert "Delete your account" not in page.text
         assert (await send(service, f"{DATA}/delete", account=ADA)).status_code == 404
 
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator_and_says_so(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await set_user(service, role="admin")
+
+        page = await ada.submit(f"{DATA}/delete", password=PASSWORD)
+
+        assert page.status == 422
+        assert "Make another user an administrator first." in page.text
+        page = await ada.open(DATA)
+        assert "Make another user an administrator first." in page.text
+        assert f"{DATA}/delete" not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
+
     @pytest.mark.threat("H7")
     async def test_sent_twice_deletes_once(self, service: Service, ada: Browser) -> None:
         fields = {**(await ada.open(DATA)).form(f"{DATA}/delete").fields, "password": PASSWORD}
@@ -750,10 +832,27 @@ class TestData:
         assert await recorded(service, "user.deleted") == 1
 
 
+@pytest.mark.operation("account_pages.confirm_deletion", "account_pages.show_deletion")
 class TestDeletionByMail:
     @pytest.fixture
     async def service(self, make_service: MakeService) -> Service:
         return await make_service({**SETTINGS, "delete_user.confirm_by_mail": "true"})
+
+    @pytest.mark.threat("ADM13")
+    async def test_keeps_the_last_administrator(self, service: Service, ada: Browser) -> None:
+        await ada.open(DATA)
+        await ada.submit(f"{DATA}/delete")
+        token = token_in(await last_link(service, "delete-account", ADA))
+        await set_user(service, role="admin")
+
+        page = await ada.open(f"{DELETE}?token={token}")
+        answer = await send(service, DELETE, account=ADA, token=token)
+
+        assert answer.status_code == 422
+        for text in (page.text, answer.text):
+            assert "Make another user an administrator first." in text
+        assert DELETE not in [form.action for form in page.forms]
+        assert await count(service, User) == 1
 
     @pytest.mark.threat("H9")
     async def test_asks_for_a_click_after_the_link(self, service: Service, ada: Browser) -> None:

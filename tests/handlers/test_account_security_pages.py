@@ -26,9 +26,9 @@ from tests.handlers.steps import (
     verify,
     works,
 )
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, identities
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, identities
 from tests.security.second_factor import Owner, challenge, enrol, is_pending, trusted_device
 from tests.service import PASSWORD, Service
 
@@ -85,6 +85,13 @@ def codes_in(html: str) -> list[str]:
     return re.findall(r"<li>([a-z0-9]{5}-[a-z0-9]{5})</li>", html)
 
 
+@pytest.mark.operation(
+    "account_pages.confirm_two_factor",
+    "account_pages.disable_two_factor",
+    "account_pages.enable_two_factor",
+    "account_pages.replace_backup_codes",
+    "account_pages.show_two_factor",
+)
 class TestSecondFactor:
     async def test_is_enabled_with_the_qr_code_and_the_first_code(
         self, service: Service, ada: Browser
@@ -246,6 +253,7 @@ class TestSecondFactor:
         assert "password" not in page.inputs
 
 
+@pytest.mark.operation("account_pages.forget_trusted_device", "account_pages.forget_trusted_devices")
 class TestTrustedDevices:
     async def trust(self, service: Service, owner: Owner) -> str:
         """Sign in on a new device and trust it; the browser keeps the session, but not the cookie of the device."""
@@ -295,6 +303,9 @@ class TestTrustedDevices:
         assert "Trusted devices" not in (await browser.open(FACTOR)).text
 
 
+@pytest.mark.operation(
+    "account_pages.end_other_sessions", "account_pages.end_session", "account_pages.show_sessions"
+)
 class TestSessions:
     async def elsewhere(self, service: Service, agent: str = FIREFOX) -> dict[str, str]:
         """Sign in on another device; give the headers of that session."""
@@ -385,6 +396,9 @@ class TestSessions:
         assert (await send(service, END_OTHERS, account=ADA)).status_code == 404
 
 
+@pytest.mark.operation(
+    "account_pages.connect_provider", "account_pages.disconnect_provider", "account_pages.show_connections"
+)
 class TestConnections:
     @pytest.fixture
     async def service(self, make_service: MakeService, provider: ProviderProcess) -> Service:
@@ -396,9 +410,8 @@ class TestConnections:
         await set_user(browser.service, email_verified=True)
         await browser.open(CONNECTIONS)
         page = await browser.submit(CONNECT, provider=provider)
-        assert page.status == 200
         async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
-            back = await stranger.get(page.refresh)
+            back = await stranger.get(page.path)
         await browser.open(back.headers["location"])
 
     async def test_are_made_through_the_provider(self, service: Service, ada: Browser) -> None:
@@ -467,6 +480,9 @@ class TestConnections:
         assert answer.status_code == 422
 
 
+@pytest.mark.operation(
+    "account_pages.create_api_key", "account_pages.delete_api_key", "account_pages.show_api_keys"
+)
 class TestApiKeys:
     async def test_are_created_and_shown_once(self, service: Service, ada: Browser) -> None:
         await ada.open(KEYS)

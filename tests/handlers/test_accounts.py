@@ -35,10 +35,10 @@ from tests.handlers.steps import (
     works,
 )
 from tests.handlers.test_social import audited, id_token, locked, restarted
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.state import CLIENT_ID, CLIENT_SECRET
+from tests.labs.provider.steps import (
     OOPS,
     WELCOME,
     as_user,
@@ -140,6 +140,7 @@ async def hold_lease(service: Service, *, seconds: int) -> list[Any]:
     return await service.rows("SELECT refresh_lease_until FROM account")
 
 
+@pytest.mark.operation("social.link")
 class TestLink:
     async def test_leads_to_the_provider_and_links_on_the_way_back(
         self, social: Service, ada: Headers
@@ -352,18 +353,21 @@ class TestLink:
         social.client.cookies.clear()
         own = token_of(ada)
         told = []
-        for presented in (eve, f"{own}; {SESSION}={eve}", "x" * 32, "%", own):
+        unknown = f"; {SESSION}=".join(letter * 32 for letter in "vwxyz")
+        strangers = (eve, f"{own}; {SESSION}={eve}", f"{eve}; {SESSION}={'x' * 32}", unknown)
+        for presented in (*strangers, f"{own}; {SESSION}={'x' * 32}", "x" * 32, "%", own):
             flow = await begin_link(social, ada)
             answer = await social.get(await visit(flow), headers=also(flow.headers, SESSION, presented))
             told.append(error_of(answer))
         flow = await begin_link(social, ada)
         in_eves_browser = await social.get(await visit(flow), headers=cookie(SESSION, eve))
 
-        assert told == ["unable_to_link_account"] * 2 + [None] * 3
+        assert told == ["unable_to_link_account"] * 4 + [None] * 4
         assert error_of(in_eves_browser) == "state_mismatch"
         assert await works(social, bearer(eve))
 
 
+@pytest.mark.operation("accounts.list_linked")
 class TestList:
     async def test_shows_every_way_to_sign_in(
         self, social: Service, provider: ProviderProcess, ada: Headers
@@ -399,6 +403,7 @@ class TestList:
         }
 
 
+@pytest.mark.operation("accounts.unlink")
 class TestUnlink:
     @pytest.mark.parametrize("by", ["provider", "row", "subject", "both"])
     async def test_takes_one_way_away(self, social: Service, ada: Headers, by: str) -> None:
@@ -648,6 +653,7 @@ class TestTokens:
         assert len(provider.log("token")) == 1
 
 
+@pytest.mark.operation("social.get_access_token")
 class TestGetAccessToken:
     @pytest.mark.parametrize(
         ("skew", "seconds", "renews"),
@@ -743,6 +749,7 @@ class TestGetAccessToken:
         assert await audited(social, "provider_token.failed") == [("failure", failed)] * 2
 
 
+@pytest.mark.operation("social.refresh_token")
 class TestRefreshToken:
     async def test_always_asks_the_provider(
         self, social: Service, provider: ProviderProcess, linked: Headers
@@ -1026,6 +1033,7 @@ async def renew(service: Service, seen: Any, refresh_token: str) -> Any:
     )
 
 
+@pytest.mark.operation("social.get_profile")
 class TestAccountInfo:
     async def test_shows_what_the_provider_says_now(
         self, social: Service, provider: ProviderProcess, linked: Headers

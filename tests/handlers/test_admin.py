@@ -168,6 +168,7 @@ class TestPermission:
         records = [(row.user_id, row.actor_id, row.code) for row in await of_event(service, "admin.refused")]
         assert sorted(records) == sorted((user.id, user.id, told) for _, told in refused)
 
+    @pytest.mark.operation("admin.has_permission")
     @pytest.mark.threat("ADM18")
     async def test_has_permission_is_about_the_caller(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person("support,editor")
@@ -219,6 +220,7 @@ class TestPermission:
         assert (await call(service, admin, "ban-user", userId=user.email))[1] == "USER_NOT_FOUND"
 
 
+@pytest.mark.operation("admin.set_role")
 class TestRank:
     @pytest.mark.threat("ADM4")
     async def test_a_session_of_an_administrator_is_not_ended_by_lower_ranks(
@@ -263,6 +265,20 @@ class TestRank:
         self, service: Service, admin: Person, role: Any, refusal: str
     ) -> None:
         assert await call(service, admin, "set-role", userId=admin.id, role=role) == (400, refusal)
+
+    @pytest.mark.threat("ADM3")
+    @pytest.mark.parametrize(
+        "role", [{}, {"a": "user"}, 1, 0.5, True, None, [1], ["user", None], [["user"]]], ids=str
+    )
+    async def test_a_new_user_gets_no_role_of_another_type(
+        self, service: Service, admin: Person, person: Make, role: Any
+    ) -> None:
+        clerk, new = await person("clerk"), {"email": "n@example.com", "name": "N"}
+
+        for body in ({"role": role}, {"data": {"role": role}}):
+            assert await call(service, admin, "create-user", **new, **body) == (400, "INVALID_ROLE_TYPE")
+            refused = await call(service, clerk, "create-user", **new, **body)
+            assert refused == (403, "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE")
 
     @pytest.mark.threat("ADM2")
     async def test_a_role_in_the_data_needs_the_permission_and_nothing_else_is_written(
@@ -336,6 +352,7 @@ class TestChanges:
         assert answer[1]["user"]["role"] == ",".join(names)
         assert len(names) == 16
 
+    @pytest.mark.operation("admin.create_user")
     async def test_create_user(self, service: Service, admin: Person) -> None:
         data = {"username": "Grace.H", "emailVerified": True, "banned": True, "banReason": "Later",
                 "banExpires": "2027-01-01T00:00:00Z", "locale": "de-AT"}  # fmt: skip
@@ -388,6 +405,7 @@ class TestChanges:
         await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
         assert await steps.opens(service, PASSWORD, "grace@example.com")
 
+    @pytest.mark.operation("admin.update_user")
     async def test_update_user_changes_all_or_nothing(self, service: Service, person: Make) -> None:
         admin, user = await person("admin"), await person()
         await person("user", "taken@example.com")
@@ -432,6 +450,7 @@ class TestChanges:
         assert (await service.get("/admin/list-users", headers=user.headers)).status_code == 403
         assert len(await of_event(service, "user.role_changed")) == 2
 
+    @pytest.mark.operation("admin.set_user_password")
     async def test_set_user_password_ends_sessions(
         self, service: Service, admin: Person, user: Person
     ) -> None:
@@ -450,6 +469,7 @@ class TestChanges:
             refused = await call(service, admin, "set-user-password", userId=user.id, newPassword=short)
             assert refused == (400, refusal)
 
+    @pytest.mark.operation("admin.ban_user", "admin.unban_user")
     @pytest.mark.threat("ADM12")
     async def test_a_ban_shuts_a_user_out_at_once(
         self, service: Service, admin: Person, user: Person
@@ -468,6 +488,7 @@ class TestChanges:
         assert (lifted["banned"], lifted["banReason"], lifted["banExpires"]) == (False, None, None)
         assert len(await of_event(service, "user.banned")) == 2
 
+    @pytest.mark.operation("admin.reset_two_factor")
     async def test_reset_two_factor(self, service: Service, admin: Person, user: Person) -> None:
         enabled = {"password": PASSWORD, "method": "otp"}
         await steps.set_user(service, user.email, email_verified=True)
@@ -479,6 +500,7 @@ class TestChanges:
         assert not await works(service, user)
         assert (await call(service, admin, "reset-two-factor", userId=user.id))[0] == 200
 
+    @pytest.mark.operation("admin.remove_user")
     async def test_remove_user(self, service: Service, admin: Person, user: Person) -> None:
         assert await call(service, admin, "remove-user", userId=user.id) == (200, {"success": True})
 
@@ -487,6 +509,7 @@ class TestChanges:
         assert [row.actor_id for row in await of_event(service, "user.deleted")] == [admin.id]
 
 
+@pytest.mark.operation("admin.list_user_sessions", "admin.revoke_user_session", "admin.revoke_user_sessions")
 class TestSessions:
     @pytest.mark.threat("ADM10")
     async def test_sessions_of_others_are_listed_without_tokens(
@@ -522,6 +545,7 @@ class TestSessions:
         assert not await works(service, user)
 
 
+@pytest.mark.operation("admin.list_users")
 class TestListing:
     @pytest.fixture
     async def admin(self, service: Service, person: Make) -> Person:
@@ -636,6 +660,7 @@ class TestListing:
         page = (await service.get("/admin/list-users", headers=admin.headers, params={"limit": 1})).json()
         assert (page["total"], page["totalCapped"]) == (1000, True)
 
+    @pytest.mark.operation("admin.get_user")
     async def test_get_user(self, service: Service, admin: Person) -> None:
         answer = await service.get("/admin/get-user", headers=admin.headers, params={"id": admin.id})
         assert (answer.json()["email"], len(answer.json())) == (admin.email, 15)

@@ -107,6 +107,7 @@ async def wait_of(service: Service, key: str) -> int | None:
     return wait
 
 
+@pytest.mark.operation("api_keys.create")
 class TestCreate:
     async def test_a_key_without_any_field(self, service: Service, ada: Headers, call: Call) -> None:
         made = await call(ada, "create")
@@ -152,7 +153,7 @@ class TestCreate:
         [
             ({"configId": "other"}, "API_KEY_CONFIGURATION_NOT_FOUND"),
             ({"metadata": {"a": 1}}, "METADATA_DISABLED"),
-            ({"metadata": "text"}, "VALIDATION_ERROR"),
+            ({"metadata": "text"}, "METADATA_DISABLED"),
             ({"expiresIn": 0}, "EXPIRES_IN_IS_TOO_SMALL"),
             ({"expiresIn": -1}, "EXPIRES_IN_IS_TOO_SMALL"),
             ({"expiresIn": DAY - 1}, "EXPIRES_IN_IS_TOO_SMALL"),
@@ -162,10 +163,12 @@ class TestCreate:
             ({"expiresIn": "60"}, "VALIDATION_ERROR"),
             ({"name": ""}, "INVALID_NAME_LENGTH"),
             ({"name": "n" * 33}, "INVALID_NAME_LENGTH"),
+            ({"name": "n" * 257}, "INVALID_NAME_LENGTH"),
             ({"name": "a\r\nb"}, "VALIDATION_ERROR"),
             ({"name": "\u202eevil"}, "VALIDATION_ERROR"),
-            ({"prefix": ""}, "VALIDATION_ERROR"),
-            ({"prefix": "p" * 33}, "VALIDATION_ERROR"),
+            ({"prefix": ""}, "INVALID_PREFIX_LENGTH"),
+            ({"prefix": "p" * 33}, "INVALID_PREFIX_LENGTH"),
+            ({"prefix": "p" * 10_000}, "INVALID_PREFIX_LENGTH"),
             ({"prefix": "a\r\nb"}, "VALIDATION_ERROR"),
             ({"prefix": "ä"}, "VALIDATION_ERROR"),
             ({"prefix": "2fa_x"}, "VALIDATION_ERROR"),
@@ -203,6 +206,11 @@ class TestCreate:
         assert made["metadata"] == {"team": {"name": "build"}}
         for bad in ({"x": "y" * 5000}, {"a": {"__proto__": {"admin": True}}}):
             assert await call(ada, "create", metadata=bad) == "VALIDATION_ERROR"
+        no_objects: list[Any] = ["text", "", 1, 0.5, False, ["a"], [{}], []]
+        for no_object in no_objects:
+            assert await call(ada, "create", metadata=no_object) == "INVALID_METADATA_TYPE"
+            changed = await call(ada, "update", keyId=made["id"], metadata=no_object)
+            assert changed == "INVALID_METADATA_TYPE"
         assert (await call(ada, "update", keyId=made["id"], metadata=None))["metadata"] is None
 
     @pytest.mark.threat("KEY12", "KEY18")
@@ -319,6 +327,7 @@ class TestManagers:
         assert await call(keeper, "create", permissions={"1x": ["read"]}) == "VALIDATION_ERROR"
 
 
+@pytest.mark.operation("api_keys.delete", "api_keys.get", "api_keys.list_own", "api_keys.update")
 class TestOwnKeys:
     @pytest.mark.threat("KEY2")
     async def test_keys_of_others_do_not_exist(
@@ -440,6 +449,7 @@ class TestKinds:
         assert await call(ada, "delete", keyId=made["id"]) == {"success": True}
 
 
+@pytest.mark.operation("api_keys.verify")
 class TestVerify:
     async def test_a_valid_key(self, service: Service, ada: Headers, call: Call, verify: Call) -> None:
         made = await call(ada, "create")

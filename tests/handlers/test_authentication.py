@@ -65,6 +65,7 @@ def with_cookie(headers: Headers, other: Headers) -> Headers:
     return {**headers, "Cookie": f"service.session-token={token_of(other)}"}
 
 
+@pytest.mark.operation("authentication.sign_up_email")
 class TestSignUpEmail:
     async def test_gives_token_and_user(self, service: Service) -> None:
         answer = await service.post("/sign-up/email", {**NEWCOMER, "email": "Ada@Example.COM"})
@@ -438,6 +439,7 @@ class TestSaturation:
         assert other.status_code == 401
 
 
+@pytest.mark.operation("authentication.sign_in_email")
 class TestSignInEmail:
     async def test_gives_token_and_user(self, service: Service) -> None:
         ada = await join(service)
@@ -692,6 +694,7 @@ class TestImportedHash:
         assert await service.rows("SELECT password, updated_at FROM account") == before
 
 
+@pytest.mark.operation("authentication.sign_in_username")
 class TestSignInUsername:
     @pytest.mark.threat("V77")
     async def test_gives_token_and_user(self, service: Service) -> None:
@@ -727,6 +730,7 @@ class TestSignInUsername:
         assert looks(wrong) == looks(unknown) == looks(passwordless)
 
 
+@pytest.mark.operation("authentication.sign_out")
 class TestSignOut:
     async def test_ends_this_session_alone(self, service: Service, carry: Callable[[str], Headers]) -> None:
         ada = carry(token_of(await join(service)))

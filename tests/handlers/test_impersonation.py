@@ -81,6 +81,7 @@ async def ids(service: Service) -> list[str]:
     return [row[0] for row in await service.rows("SELECT id FROM session WHERE impersonated_by IS NOT NULL")]
 
 
+@pytest.mark.operation("admin.impersonate_user")
 class TestStart:
     async def test_a_caller_with_a_bearer_token_gets_another_and_no_cookie(
         self, service: Service, admin: Person, user: Person
@@ -258,6 +259,7 @@ class TestWhileItLasts:
         assert answer.json() == {"error": None, "success": False}
 
 
+@pytest.mark.operation("admin.stop_impersonating")
 class TestStop:
     @pytest.mark.parametrize("remembered", [True, False])
     async def test_the_cookie_is_the_administrators_again(

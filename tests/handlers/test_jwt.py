@@ -51,6 +51,7 @@ async def token(service: Service, headers: Headers, **query: str) -> str:
     return str(answer.json()["token"])
 
 
+@pytest.mark.operation("jwt.issue")
 class TestIssue:
     async def test_says_who_the_caller_is(self, service: Service, sign_up: SignIn) -> None:
         ada = await sign_up()
@@ -129,6 +130,7 @@ class TestIssue:
         assert [answer.status_code for answer in answers] == [404, 404, 404]
 
 
+@pytest.mark.operation("jwt.keys", "jwt.well_known_keys")
 class TestKeys:
     @settings(algorithms="ES256,RS256,EdDSA")
     async def test_publishes_public_keys_alone(self, service: Service) -> None:

@@ -16,6 +16,7 @@ BOX = "/dev/mailbox"
 ADA = "ada@example.com"
 
 
+@pytest.mark.operation("mailbox.list_mails")
 async def test_lists_what_was_sent_newest_first(make_cold_service: MakeService) -> None:
     service = await make_cold_service()
     assert "No emails yet" in (await service.get(BOX)).text
@@ -34,6 +35,7 @@ async def test_lists_what_was_sent_newest_first(make_cold_service: MakeService) 
     assert "12:01:00 UTC" in page
 
 
+@pytest.mark.operation("mailbox.show_html", "mailbox.show_mail")
 async def test_shows_link_html_and_text_and_a_name_as_text(service: Service) -> None:
     await join(service, name="<script>alert(1)</script>")
     [mail] = await service.inbox()

@@ -13,10 +13,13 @@ from server.config.sources import ConfigurationError
 from server.services import load_settings
 from tests.conftest import MakeService
 from tests.handlers import steps
-from tests.handlers.pages import APP, SETTINGS, Browser, Page, send, signed_in, stored_user
-from tests.handlers.steps import ADA, EVE, count, join, set_user, sign_in, token_in, works
+from tests.handlers.pages import APP, SETTINGS, Browser, Page, act_as, send, signed_in, stored_user
+from tests.handlers.steps import ADA, EVE, bearer, count, execute, join, set_user, sign_in, token_in, works
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user
 from tests.security.second_factor import Owner, enrol_again
-from tests.service import BASE_URL, PASSWORD, Service
+from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
 
 WELCOME = f"{APP}/welcome?from=sign-in"
 UNVERIFIED = {**SETTINGS, "email_verification.required": "true"}
@@ -39,6 +42,7 @@ def at(page: str, **query: str) -> str:
     return f"/account{page}?{asked}" if asked else f"/account{page}"
 
 
+@pytest.mark.operation("pages.show_sign_in", "pages.sign_in")
 class TestSignIn:
     async def test_signs_in_and_leads_back_to_the_application(
         self, service: Service, browser: Browser
@@ -97,6 +101,7 @@ class TestSignIn:
         assert page.inputs["password"]["aria-describedby"] == "password-error"
         assert page.inputs["password"]["aria-invalid"] == "true"
 
+    @pytest.mark.operation("pages.send_verification_email")
     async def test_offers_a_new_link_to_who_is_not_verified(self, make_service: MakeService) -> None:
         service = await make_service(UNVERIFIED)
         browser = Browser(service)
@@ -144,6 +149,7 @@ class TestSignIn:
         assert "Max-Age" not in answer.headers["set-cookie"]
 
 
+@pytest.mark.operation("pages.send_two_factor_code", "pages.show_two_factor", "pages.verify_two_factor")
 class TestSecondFactor:
     async def test_asks_for_a_code_and_leads_back(self, service: Service, browser: Browser) -> None:
         owner = await enrolled(service)
@@ -213,6 +219,7 @@ class TestSecondFactor:
         assert re.search(r"too many wrong codes\. Try again in \d+ minutes\.", browser.page.text)
 
 
+@pytest.mark.operation("pages.show_error")
 class TestProviderError:
     async def test_says_what_happened_and_leads_on(self, browser: Browser) -> None:
         sentences = {
@@ -229,6 +236,33 @@ class TestProviderError:
         assert page.query == {"callbackURL": WELCOME}
 
 
+@pytest.mark.operation("pages.sign_in_with_provider")
+class TestProviders:
+    async def test_lead_through_the_provider_to_the_application(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({**SETTINGS, **social_settings(provider)})
+        browser = Browser(service)
+        as_user(provider, ADA, "1001")
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        page = await browser.submit("/account/sign-in/provider", provider="test")
+        assert page.status == 200
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
+            back = await stranger.get(page.refresh)
+        page = await browser.open(back.headers["location"])
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == ADA
+
+    async def test_that_do_not_exist_are_refused(self, browser: Browser) -> None:
+        answer = await send(browser.service, "/account/sign-in/provider", provider="nobody")
+
+        assert answer.status_code == 422
+        assert await signed_in(browser.service) is None
+
+
+@pytest.mark.operation("pages.show_sign_up", "pages.sign_up")
 class TestSignUp:
     async def test_signs_up_and_in(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-up", callbackURL=WELCOME))
@@ -270,6 +304,13 @@ class TestSignUp:
         assert "Create an account" not in (await service.get(SIGN_IN)).text
 
 
+@pytest.mark.operation(
+    "pages.request_password_reset",
+    "pages.reset_password",
+    "pages.show_forgot_password",
+    "pages.show_mail_sent",
+    "pages.show_reset_password",
+)
 class TestForgottenPassword:
     async def test_is_reset_by_the_link_in_the_mail(self, service: Service, browser: Browser) -> None:
         phone = await join(service)
@@ -314,6 +355,7 @@ class TestForgottenPassword:
         assert "no longer valid" in page.text
 
 
+@pytest.mark.operation("pages.show_verify_email", "pages.verify_email")
 class TestVerification:
     @pytest.mark.threat("H9")
     async def test_is_not_used_up_by_looking(self, service: Service, browser: Browser) -> None:
@@ -338,6 +380,14 @@ class TestVerification:
         assert page.form("/account/verify-email/send")
 
 
+@pytest.mark.operation(
+    "pages.confirm_magic_link",
+    "pages.request_email_sign_in",
+    "pages.show_email_code",
+    "pages.show_email_sign_in",
+    "pages.show_magic_link",
+    "pages.sign_in_with_email_code",
+)
 class TestSignInByMail:
     async def test_signs_in_with_a_code(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-in", callbackURL=WELCOME))
@@ -374,6 +424,7 @@ class TestSignInByMail:
     ) -> None:
         if not is_new:
             await join(service)
+            await set_user(service, email_verified=True)
         urls = {"callbackURL": f"{APP}/home", "newUserCallbackURL": WELCOME}
         await service.post("/sign-in/magic-link", {"email": ADA, **urls})
         token = token_in((await service.inbox(ADA, "magic-link"))[-1]["link"])
@@ -397,6 +448,7 @@ class TestSignInByMail:
         assert await signed_in(service) is None
 
 
+@pytest.mark.operation("pages.show_sign_out", "pages.show_signed_out", "pages.sign_out")
 class TestSignOut:
     async def test_signs_out_and_leads_back(self, service: Service, browser: Browser) -> None:
         token = await join(service)
@@ -428,6 +480,149 @@ class TestOverview:
         assert page.title == f"Your account · {service.services.policy.app_name}"
 
 
+async def mailed_code(service: Service, browser: Browser, **more: str) -> str:
+    """Request a code on the page that is open, and return it."""
+    await browser.submit("/account/sign-in/email", email=ADA, **more)
+    code: str = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
+    return code
+
+
+async def mailed_token(service: Service, template: str) -> str:
+    return token_in((await service.inbox(ADA, template))[-1]["link"])
+
+
+async def stranger(service: Service) -> str:
+    """Sign up with Ada's address and create a key; return it, in a browser without cookies."""
+    await join(service)
+    key: str = (await service.post("/api-key/create", {})).json()["key"]
+    service.client.cookies.clear()
+    return key
+
+
+async def is_live(service: Service, key: str) -> bool:
+    answer = await service.post("/api-key/verify", {"key": key}, headers=bearer(VERIFIER))
+    return bool(answer.json()["valid"])
+
+
+@pytest.mark.operation("account_pages.show_removed_access")
+class TestRemovedAccess:
+    async def test_a_code_leads_to_what_it_removed_and_a_link_to_set_a_password(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await stranger(service)
+        await browser.open(at("/sign-in/email", callbackURL=WELCOME))
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.path.startswith("/account/removed-access?")
+        assert page.title.startswith("Your account was secured")
+        assert "It had never been verified before" in page.text
+        assert "ways to sign in: 1 API keys: 1 sessions: 1" in page.text
+        assert page.links["Continue"] == WELCOME
+        page = await browser.open(page.links["Set a password"])
+        assert page.form("/account/password/link")
+
+    async def test_a_link_leads_there_too(self, service: Service, browser: Browser) -> None:
+        await stranger(service)
+        await browser.open("/account/sign-in/email")
+        await browser.submit("/account/sign-in/email", email=ADA, method="link")
+
+        await browser.open(at("/magic-link", token=await mailed_token(service, "magic-link")))
+        page = await browser.submit("/account/magic-link")
+
+        assert "API keys: 1" in page.text
+
+    @pytest.mark.threat("M5")
+    async def test_the_sign_in_after_a_reset_leads_there_too(
+        self, service: Service, browser: Browser
+    ) -> None:
+        key = await stranger(service)
+        await browser.open(at("/forgot-password", callbackURL=WELCOME))
+        await browser.submit("/account/forgot-password", email=ADA)
+        token = await mailed_token(service, "reset-password")
+        await browser.open(at("/reset-password", token=token, callbackURL=WELCOME))
+        await browser.submit(RESET, newPassword=NEW)
+
+        page = await browser.submit(SIGN_IN, identifier=ADA, password=NEW)
+
+        assert not await is_live(service, key)
+        assert "ways to sign in" not in page.text
+        assert "API keys: 1" in page.text
+        assert "sessions" not in page.text
+        assert page.links["Continue"] == WELCOME
+        assert "Set a password" not in page.links
+
+    async def test_speaks_the_language_of_the_reader(self, service: Service, browser: Browser) -> None:
+        await stranger(service)
+        await browser.open("/account/sign-in/email")
+        browser.languages = "de"
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.language == "de"
+        assert "API-Schlüssel: 1 Sitzungen: 1" in page.text
+
+    async def test_leads_on_if_nothing_was_removed(self, service: Service, browser: Browser) -> None:
+        await join(service)
+
+        page = await browser.open(at("/removed-access", callbackURL=WELCOME))
+
+        assert page.path == WELCOME
+
+
+class TestConfirmByCode:
+    """A code only verifies the address of a user who is signed in: they hold the session and the mailbox."""
+
+    async def test_removes_nothing_from_an_unverified_account(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await join(service)
+        key = (await service.post("/api-key/create", {})).json()["key"]
+        service.clock.advance(days=2)
+        await browser.open(at("/confirm", callbackURL="/account/password"))
+        page = await browser.open(browser.page.links["Sign in with an email"])
+        assert "Email me a link" not in page.text
+
+        code = await mailed_code(service, browser, method="code")
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert page.path.startswith("/account/password")
+        assert (await stored_user(service)).email_verified
+        assert await is_live(service, key)
+        service.client.cookies.clear()
+        assert (await sign_in(service)).status_code == 200
+        assert await service.inbox(ADA, "account-secured") == []
+
+    @pytest.mark.threat("M5")
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("presented", ["ended", "expired", "other user's", "administrator's"])
+    async def test_a_session_that_is_not_the_users_own_confirms_nothing(
+        self, service: Service, browser: Browser, presented: str
+    ) -> None:
+        key = await stranger(service)
+        match presented:
+            case "ended" | "expired":
+                await sign_in(service)
+            case "other user's":
+                await join(service, EVE)
+            case _:
+                await act_as(service)
+        await browser.open("/account/sign-in/email")
+        code = await mailed_code(service, browser, method="code")
+        if presented == "ended":
+            await execute(service, "DELETE FROM session")
+        if presented == "expired":
+            await execute(service, "UPDATE session SET expires_at = created_at")
+
+        page = await browser.submit("/account/sign-in/code", code=code)
+
+        assert "API keys: 1" in page.text
+        assert not await is_live(service, key)
+
+
+@pytest.mark.operation("pages.confirm", "pages.show_confirm")
 class TestConfirm:
     async def test_replaces_the_session_by_a_new_one(self, service: Service, browser: Browser) -> None:
         await join(service)
@@ -457,6 +652,87 @@ class TestConfirm:
         assert page.status == 409
         assert EVE in page.text
         assert ADA in page.text
+
+
+@pytest.mark.operation("pages.show_leaving")
+class TestLeaving:
+    @pytest.fixture
+    async def service(self, make_service: MakeService) -> Service:
+        return await make_service({**SETTINGS, "trusted_origins": f'["{APP}", "myapp://"]'})
+
+    async def leave(self, service: Service, target: str, **fields: str) -> httpx.Response:
+        """Sign in at a form with a target; return the response."""
+        await join(service)
+        service.client.cookies.clear()
+        return await send(service, SIGN_IN, identifier=ADA, password=PASSWORD, callbackURL=target, **fields)
+
+    @pytest.mark.threat("H15")
+    @pytest.mark.parametrize(
+        ("target", "url", "name"),
+        [
+            (WELCOME, WELCOME, "app.example.com"),
+            ("/dashboard?tab=1", f"{BASE_URL}/dashboard?tab=1", BASE_URL.partition("://")[2]),
+            ("/accounts", f"{BASE_URL}/accounts", BASE_URL.partition("://")[2]),
+            ("myapp://signed-in?x=1", "myapp://signed-in?x=1", "myapp"),
+        ],
+    )
+    async def test_a_form_leads_to_applications_by_one_page(
+        self, service: Service, target: str, url: str, name: str
+    ) -> None:
+        done = await self.leave(service, target)
+        location = done.headers["location"]
+        answer = await service.get(location)
+        page = Page(answer)
+
+        assert done.status_code == 303
+        assert location.startswith("/account/leaving?target=")
+        assert "example" not in location
+        assert await signed_in(service) == ADA
+        assert (page.status, page.refresh, page.links[f"Continue to {name}"]) == (200, url, url)
+        assert page.title.startswith(f"Going to {name}")
+        assert '<meta name="referrer" content="no-referrer">' in answer.text
+        assert answer.headers["cache-control"] == "no-store"
+
+    @pytest.mark.threat("H15")
+    async def test_a_page_that_leads_on_does_so_too(self, service: Service) -> None:
+        await join(service)
+
+        answer = await service.get(at("/two-factor", callbackURL=WELCOME))
+
+        assert answer.status_code == 302
+        assert answer.headers["location"].startswith("/account/leaving?target=")
+
+    async def test_speaks_the_language_of_the_form(self, service: Service) -> None:
+        done = await self.leave(service, WELCOME, ui_locales="de")
+
+        page = Page(await service.get(done.headers["location"]))
+
+        assert "Weiter zu app.example.com" in page.links
+
+    async def test_is_not_needed_between_pages(self, service: Service) -> None:
+        done = await self.leave(service, "/account/sessions")
+
+        assert done.headers["location"] == f"{BASE_URL}/account/sessions"
+
+    @pytest.mark.threat("H15")
+    async def test_its_target_cannot_be_forged_or_kept(self, service: Service) -> None:
+        location = (await self.leave(service, WELCOME)).headers["location"]
+        sealed = location.partition("target=")[2]
+        plain = '{"url": "https://evil.example", "until": 9e9}'
+        other = service.services.cipher.encrypt("outbox.payload", plain).decode()
+        forged = [sealed[:-9] + "AAAAAAA==", other, plain, "https://evil.example", "", "é"]
+        pages = [Page(await service.get(at("/leaving", target=target))) for target in forged]
+        service.clock.advance(minutes=4, seconds=59)
+        in_time = Page(await service.get(location))
+        service.clock.advance(seconds=1)
+
+        late = Page(await service.get(location))
+
+        assert in_time.refresh == WELCOME
+        for page in (*pages, late):
+            assert (page.status, page.refresh) == (400, "")
+            assert "Go back to the application, and start again." in page.text
+            assert page.links["Go to the account"] == "/account"
 
 
 class TestEveryPage:
@@ -546,7 +822,7 @@ class TestEveryPage:
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == policy["style-src"] == "'self'"
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
-        assert policy["form-action"] == f"'self' {BASE_URL} {APP}"
+        assert policy["form-action"] == "'self'"
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
         assert "publickey-credentials-get=(self)" in answer.headers["permissions-policy"]
@@ -671,6 +947,7 @@ class TestEveryPage:
             answer: httpx.Response = await service.get(path)
             assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
+    @pytest.mark.operation("pages.find_change_password")
     async def test_password_managers_find_the_password_page(self, service: Service) -> None:
         answer = await service.get("/.well-known/change-password")
 

@@ -20,7 +20,12 @@ SETTINGS = {
     "passkey.rp_id": "localhost",
     "passkey.origins": HERE,
 }
-LAST = {"passkey.max_per_user": "1", "password_reset.sender": "none"}
+LAST = {
+    "passkey.max_per_user": "1",
+    "password_reset.sender": "none",
+    "magic_links.enabled": "false",
+    "email_codes.enabled": "false",
+}
 """One passkey at most, and no way in by mail."""
 SIGN_IN, TWO_FACTOR, CONFIRM = (f"/account/{page}/passkey" for page in ("sign-in", "two-factor", "confirm"))
 PASSKEYS, RENAME, REMOVE = "/account/passkeys", "/account/passkeys/rename", "/account/passkeys/remove"
@@ -77,6 +82,7 @@ def offers(page: Page, action: str) -> bool:
     return any(form.action == action for form in page.forms)
 
 
+@pytest.mark.operation("pages.sign_in_with_passkey")
 class TestSignIn:
     async def test_leads_back_to_where_it_was_begun_for(
         self, service: Service, browser: Browser, device: Authenticator
@@ -149,6 +155,7 @@ def _script(answer: Any) -> str:
     return path
 
 
+@pytest.mark.operation("pages.complete_with_passkey")
 class TestSecondFactor:
     @pytest.fixture
     async def page(self, service: Service, browser: Browser) -> Page:
@@ -201,6 +208,7 @@ class TestSecondFactor:
         assert await signed_in(service) is None
 
 
+@pytest.mark.operation("pages.confirm_with_passkey")
 class TestConfirm:
     async def test_replaces_the_session(self, service: Service, ada: Browser, device: Authenticator) -> None:
         [old] = await service.rows("SELECT id FROM session")
@@ -238,6 +246,12 @@ class TestConfirm:
         assert not offers(await ada.open(PASSKEYS), CONFIRM)
 
 
+@pytest.mark.operation(
+    "account_pages.add_passkey",
+    "account_pages.remove_passkey",
+    "account_pages.rename_passkey",
+    "account_pages.show_passkeys",
+)
 class TestOwnPasskeys:
     async def test_are_added_renamed_and_removed(self, service: Service, ada: Browser) -> None:
         page = await ada.open(PASSKEYS)

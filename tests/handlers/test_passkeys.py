@@ -29,6 +29,7 @@ async def ada(sign_up: SignIn) -> Headers:
     return await sign_up(ADA)
 
 
+@pytest.mark.operation("passkeys.begin_registration")
 class TestBeginRegistration:
     async def test_has_these_members(self, service: Service, ada: Headers) -> None:
         user = (await service.get("/get-session", headers=ada)).json()["user"]
@@ -97,6 +98,7 @@ class TestBeginRegistration:
             assert code(await service.post(path, {}, headers=ada)) == "404 NOT_FOUND"
 
 
+@pytest.mark.operation("passkeys.finish_registration")
 class TestFinishRegistration:
     @pytest.mark.both_databases
     @pytest.mark.parametrize(
@@ -163,6 +165,7 @@ class TestFinishRegistration:
         assert record.code == "FAILED_TO_VERIFY_REGISTRATION"
 
 
+@pytest.mark.operation("passkeys.sign_in")
 class TestSignIn:
     @pytest.mark.both_databases
     @pytest.mark.parametrize("algorithm", [ES256, EDDSA, RS256])
@@ -212,6 +215,7 @@ class TestSignIn:
         assert (record.code, record.user_id is not None) == ("AUTHENTICATION_FAILED", True)
 
 
+@pytest.mark.operation("passkeys.begin_sign_in")
 class TestBeginSignIn:
     async def test_names_the_passkeys_of_a_caller_who_signs_in_again(
         self, service: Service, ada: Headers
@@ -229,6 +233,7 @@ class TestBeginSignIn:
         assert (await service.post(SIGN_IN, {"response": response})).status_code == 200
 
 
+@pytest.mark.operation("passkeys.list_own", "passkeys.remove", "passkeys.rename")
 class TestListRenameRemove:
     async def test_lists_the_oldest_first(self, service: Service, ada: Headers) -> None:
         for name in ("b", "a"):

@@ -34,6 +34,7 @@ async def stopped(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) 
     await close_service(service)
 
 
+@pytest.mark.operation("service.check_health")
 class TestCheckHealth:
     async def test_says_that_the_service_is_there(self, service: Service) -> None:
         answer = await service.get("/ok")
@@ -51,6 +52,7 @@ class TestCheckHealth:
         assert await count(service, Session) == 1
 
 
+@pytest.mark.operation("service.check_readiness")
 class TestCheckReadiness:
     async def test_says_that_requests_can_be_served(self, service: Service) -> None:
         answer = await service.get("/ready")
@@ -111,6 +113,7 @@ class TestCheckReadiness:
         assert free.status_code == 200
 
 
+@pytest.mark.operation("service.show_error")
 class TestShowError:
     @pytest.mark.parametrize("error", ["a", "x" * 64, "it's-SO_9"])
     async def test_shows_the_error(self, service: Service, error: str) -> None:

@@ -1,6 +1,6 @@
 """Signing in through a provider: the way there, the way back, and ID tokens, through the public door.
 
-The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/faults.
+The attacks on it stand in tests/security/test_provider_threats.py, the provider's faults in tests/labs/faults.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from tests.handlers.steps import (
     user_of,
     works,
 )
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     STATE_COOKIE,
     WELCOME,
@@ -108,6 +108,7 @@ async def locked(service: Service, table: str) -> AsyncIterator[None]:
         yield
 
 
+@pytest.mark.operation("social.sign_in")
 class TestWayThere:
     async def test_names_the_providers_page_and_binds_the_flow_to_the_browser(
         self, social: Service, provider: ProviderProcess
@@ -217,6 +218,7 @@ class TestWayThere:
         assert line.endswith("; Path=/; SameSite=Lax; Max-Age=600; HttpOnly; Secure")
 
 
+@pytest.mark.operation("social.receive_callback", "social.relay_callback")
 class TestWayBack:
     async def test_makes_a_user_and_signs_them_in(self, social: Service, provider: ProviderProcess) -> None:
         picture = "https://pictures.example.com/ada.png"
@@ -451,6 +453,20 @@ class TestFailure:
             assert "set-cookie" not in answer.headers
         assert await audited(social, "oauth_state.refused") == [("refused", "state_mismatch")] * 5
         assert await session_count(social) == 1
+
+    @pytest.mark.threat("V54")
+    @pytest.mark.both_databases
+    async def test_among_several_cookies_the_one_of_the_flow_counts(self, social: Service, ada: None) -> None:
+        flow, too_many = await begin(social), await begin(social)
+        [name], [binding] = flow.cookies, flow.cookies.values()
+        [other_name], [other] = too_many.cookies, too_many.cookies.values()
+
+        line = f"{name}={'x' * 32}; {name}=junk; {name}={binding}"
+        answer = await social.get(await visit(flow), headers={"Cookie": line})
+        line = "; ".join(f"{other_name}={value}" for value in (*(letter * 32 for letter in "vwxy"), other))
+        refused = await social.get(await visit(too_many), headers={"Cookie": line})
+
+        assert (error_of(answer), error_of(refused)) == (None, "state_mismatch")
 
     async def test_at_a_provider_that_is_configured_no_more(self, social: Service) -> None:
         flow = await begin(social)

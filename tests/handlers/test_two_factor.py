@@ -87,6 +87,7 @@ def totp(secret: str, service: Service, steps: int = 0) -> str:
     return pyotp.TOTP(secret).at(int(service.clock.now.timestamp()) + PERIOD * steps)
 
 
+@pytest.mark.operation("two_factor.enable")
 class TestEnable:
     @pytest.mark.threat("V48", "V53")
     async def test_opens_an_enrolment_that_changes_nothing_yet(self, service: Service) -> None:
@@ -245,6 +246,7 @@ class TestPassword:
         assert (await act(service, "enable", session)).status_code == 200
 
 
+@pytest.mark.operation("two_factor.disable")
 class TestDisable:
     @pytest.mark.threat("V52", "V53")
     async def test_deletes_everything(self, service: Service) -> None:
@@ -276,6 +278,7 @@ class TestDisable:
         assert await service.inbox(template="two-factor-changed") == []
 
 
+@pytest.mark.operation("two_factor.get_totp_uri")
 class TestGetTotpUri:
     async def test_repeats_the_open_enrolment_then_the_live_secret(self, service: Service) -> None:
         ada = await join(service)
@@ -574,7 +577,7 @@ class TestVerified:
         self, service: Service, ask: Callable[..., Awaitable[object]]
     ) -> None:
         ada = await enrol(service)
-        found = service.services.sessions.find(token_of(ada.session), service.clock.now, by_cookie=False)
+        found = service.services.sessions.find([token_of(ada.session)], service.clock.now, by_cookie=False)
         caller = await found
         await service.post("/sign-out", headers=ada.session)
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
@@ -599,6 +602,7 @@ class TestVerified:
         assert code(await enter(service, method, right, pending)) == "200"
 
 
+@pytest.mark.operation("two_factor.verify_totp")
 class TestVerifyTotp:
     @pytest.mark.threat("V48")
     async def test_confirms_an_enrolment(self, service: Service) -> None:
@@ -641,6 +645,7 @@ class TestVerifyTotp:
         assert (await enter(service, "backup-code", ada.backup_codes[0], pending)).status_code == 200
 
 
+@pytest.mark.operation("two_factor.send_otp")
 class TestSendOtp:
     @pytest.mark.threat("V25")
     async def test_mails_a_code_and_shows_it_nowhere(self, service: Service, carry_pending: Carry) -> None:
@@ -680,6 +685,7 @@ class TestSendOtp:
         assert pending["twoFactorMethods"] == ["totp"]
 
 
+@pytest.mark.operation("two_factor.verify_otp")
 class TestVerifyOtp:
     async def test_confirms_a_first_enrolment(self, service: Service) -> None:
         ada = await join(service)
@@ -746,6 +752,7 @@ class TestVerifyOtp:
         assert (await enter(service, "totp", ada.code(service), pending)).status_code == 200
 
 
+@pytest.mark.operation("two_factor.verify_backup_code")
 class TestVerifyBackupCode:
     async def test_answers_with_the_session(self, service: Service) -> None:
         ada = await enrol(service)
@@ -797,6 +804,7 @@ class TestVerifyBackupCode:
         assert told == refusals[reason]
 
 
+@pytest.mark.operation("two_factor.generate_backup_codes")
 class TestGenerateBackupCodes:
     @pytest.mark.threat("V53")
     async def test_replaces_all(self, service: Service) -> None:

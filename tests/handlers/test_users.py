@@ -7,6 +7,7 @@ import pytest
 
 from models import Account, OneTimeToken, Outbox, Session, User
 from tests.conftest import Headers, MakeService
+from tests.handlers.people import add_person
 from tests.handlers.steps import (
     ADA,
     AT,
@@ -19,12 +20,14 @@ from tests.handlers.steps import (
     code,
     count,
     deletion_token,
+    execute,
     join,
     looks,
     refusal,
     remove_passwords,
     reset_token,
     set_hash,
+    set_user,
     sign_in,
     token_in,
     token_of,
@@ -54,6 +57,7 @@ async def is_there(service: Service, email: str = ADA) -> bool:
     return bool(await service.rows('SELECT id FROM "user" WHERE email = :email', email=email))
 
 
+@pytest.mark.operation("users.update")
 class TestUpdate:
     async def test_changes_what_is_sent(self, service: Service) -> None:
         ada = await join(service)
@@ -192,6 +196,7 @@ class TestUpdate:
         assert (user["name"], user["username"], user["displayUsername"]) == ("B", None, None)
 
 
+@pytest.mark.operation("users.delete")
 class TestDelete:
     @pytest.mark.threat("V36")
     async def test_deletes_the_caller_with_all_that_is_theirs(self, service: Service) -> None:
@@ -349,6 +354,55 @@ class TestDeleteByMail:
         assert (await delete(service, eve, token=foreign)).json() == DELETED
 
 
+LAST_ADMIN = (400, "LAST_ADMIN", "The last administrator cannot be removed")
+
+
+class TestLastAdministrator:
+    @pytest.mark.threat("ADM13")
+    @pytest.mark.parametrize("proof", [{}, {"password": PASSWORD}])
+    async def test_stays(self, service: Service, proof: dict[str, str]) -> None:
+        admin, other = await add_person(service, "admin"), await add_person(service, "admin", EVE)
+        await set_user(service, EVE, banned=True)  # A banned administrator does not count.
+
+        assert refusal(await delete(service, admin.headers, **proof)) == LAST_ADMIN
+        assert await works(service, admin.headers)
+
+        await set_user(service, EVE, banned=False)
+        assert (await delete(service, admin.headers, **proof)).json() == DELETED
+        assert refusal(await delete(service, other.headers)) == LAST_ADMIN
+
+    @pytest.mark.threat("ADM13")
+    async def test_gets_no_mail_and_stays_with_an_old_one(self, make_service: MakeService) -> None:
+        service = await make_service(BY_MAIL)
+        admin, other = await add_person(service, "admin"), await add_person(service, "admin", EVE)
+        token = await deletion_token(service, admin.headers, admin.email)
+        await set_user(service, other.email, role="user")
+
+        refused = [
+            await delete(service, admin.headers, callbackURL="/goodbye"),
+            await delete(service, admin.headers, token=token),
+            await confirm(service, admin.headers, token=token),
+            await confirm(service, admin.headers, token=token, callbackURL="/goodbye"),
+        ]
+
+        assert [refusal(answer) for answer in refused] == [LAST_ADMIN] * 4
+        assert len(await service.inbox(template="delete-account")) == 1
+        await set_user(service, other.email, role="admin")
+        assert (await confirm(service, admin.headers, token=token)).json() == DELETED
+
+    @pytest.mark.both_databases
+    @pytest.mark.threat("ADM13")
+    async def test_of_two_that_go_at_once_one_stays(self, service: Service) -> None:
+        for turn in range(5):
+            people = [await add_person(service, "admin", f"{letter}{turn}@example.com") for letter in "ab"]
+
+            answers = await asyncio.gather(*(delete(service, one.headers) for one in people))
+
+            assert sorted(code(answer) for answer in answers) == ["200", "400 LAST_ADMIN"]
+            await execute(service, "UPDATE \"user\" SET role = 'user'")
+
+
+@pytest.mark.operation("users.confirm_deletion")
 class TestConfirmDeletion:
     async def test_deletes_the_caller(self, make_service: MakeService) -> None:
         service = await make_service(BY_MAIL)
@@ -441,6 +495,7 @@ class TestConfirmDeletion:
         assert await is_there(service)
 
 
+@pytest.mark.operation("users.check_username")
 class TestCheckUsername:
     @pytest.mark.threat("V77")
     @pytest.mark.parametrize(

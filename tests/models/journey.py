@@ -6,8 +6,8 @@ from tests.authenticator import Authenticator
 from tests.conftest import Headers
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
-from tests.provider import steps as provider_steps
-from tests.provider.process import ProviderProcess
+from tests.labs.provider import steps as provider_steps
+from tests.labs.provider.process import ProviderProcess
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
 

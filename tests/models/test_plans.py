@@ -21,10 +21,10 @@ from models.sign_in_query import sign_in_row_by
 from server.database.compile import compile_in_list, compile_read, compile_unnest
 from server.jobs import cleanup
 from tests.handlers import steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.models import crowd, journey
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.service import START, close_service, open_service
 
 pytestmark = pytest.mark.long

@@ -12,7 +12,6 @@ def by_smtp(port: int) -> dict[str, str]:
     """Return the settings of a service that sends everything to a server on the loopback interface."""
     return {
         "mail.sender": "smtp",
-        "password_reset.sender": "smtp",
         "mail.from": "no-reply@example.com",
         "mail.smtp.host": HOST,
         "mail.smtp.port": str(port),

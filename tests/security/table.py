@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests import marks
 from tests.security import threats
 from tests.security.matrix import markdown, matrix
 from tests.security.mutants import lists
@@ -20,13 +21,13 @@ HEAD = """# What is attacked, and where it is tested
 Written by `make table` from `tests/security/threats.toml` and the tests marked `@pytest.mark.threat("V35")`; do not
 edit. The last column counts the row's mutants: `make mutants` removes one defence at a time and checks that these tests
 fail. Comments such as `# defence: V35 sign-out` mark the code of a defence. Random sequences of operations against a
-model are in `tests/fuzz`.
+model are in `tests/labs/fuzz`.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the file, or check it; give the exit code."""
-    groups, places = threats.read(), threats.places()
+    groups, places = threats.read(), marks.places("threat")
     declared = matrix.read()
     missing = declared.complaints()
     if missing:

@@ -13,11 +13,11 @@ from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, AT, EVE, NEW_PASSWORD, UNKNOWN, bearer, code, works
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import Flow as ProviderFlow
+from tests.labs.provider.steps import as_user, begin, begin_link, deliver, error_of, go_through, opened, visit
 from tests.live import LiveService, serving
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import Flow as ProviderFlow
-from tests.provider.steps import as_user, begin, begin_link, deliver, error_of, go_through, opened, visit
 from tests.security import belongings
 from tests.security.belongings import Belongings, gather, kept
 from tests.security.redirect_sites import example_of
@@ -204,15 +204,18 @@ class TestMalformedCookies:
 
                 assert code(answer) == "401 UNAUTHORIZED", (operation_id, value)
 
-    def test_of_two_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
-        good, bad = [b"Cookie: " + SESSION.encode() + b"=" + value for value in (live_token, b"x" * 32)]
+    def test_of_two_live_ones_on_the_wire_none_counts(self, live: LiveService, live_token: bytes) -> None:
+        body = b'{"email":"ada@example.com","password":"correct horse battery"}'
+        second = ask(live.url, "POST /sign-in/email HTTP/1.1", b"Host: {host}", body=body).json["token"]
+        sent = (live_token, b"x" * 32, str(second).encode())
+        good, bad, other = [b"Cookie: " + SESSION.encode() + b"=" + value for value in sent]
 
         heard = [
             ask(live.url, "GET /get-session HTTP/1.1", b"Host: {host}", *sent).code
-            for sent in ((good,), (good, bad), (bad, good))
+            for sent in ((good,), (good, bad), (bad, good), (good, other), (other, good))
         ]
 
-        assert heard == ["200", "401 UNAUTHORIZED", "401 UNAUTHORIZED"]
+        assert heard == ["200"] * 3 + ["401 UNAUTHORIZED"] * 2
 
     async def test_broken_pending_and_trust_cookies_prove_nothing(self, service: Service, ada: Owner) -> None:
         before = await session_count(service)

@@ -14,9 +14,9 @@ import pytest
 from tests.handlers import steps
 from tests.handlers.steps import ADA, NEW_PASSWORD, change_token, code, join, token_in
 from tests.handlers.test_emails import follow, join_verified
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, begin, deliver, error_of, visit
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, begin, deliver, error_of, visit
 from tests.security import second_factor
 from tests.security.second_factor import enrol
 from tests.service import Service, close_service, open_service

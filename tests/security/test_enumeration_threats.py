@@ -22,9 +22,9 @@ from server.jobs.cleanup import sweep
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user, sign_in_directly
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user, sign_in_directly
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.mailing import by_smtp
 from tests.service import PASSWORD, Service

@@ -15,12 +15,12 @@ from typing import ClassVar
 import httpx
 import pytest
 
-from tests.bench import machine
 from tests.conftest import Headers, MakeService
 from tests.contract.conformance import HEAD_PATHS
 from tests.contract.reading import JSON_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, bearer, code, join, refusal, user_of
+from tests.labs.bench import machine
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
 from tests.server.http.test_protocol import PATIENCE, Wire

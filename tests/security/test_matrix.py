@@ -21,8 +21,8 @@ from models.base import tables
 from models.statements import table_of
 from tests.conftest import MakeService
 from tests.contract.reading import JSON_OPERATIONS, responses
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.security.matrix import matrix, snapshot
 from tests.security.matrix.cells import KINDS, UNPROVEN, VERIFIED, Event, Users, Verdict, Way, ends, stays
 from tests.security.matrix.matrix import Matrix

@@ -13,9 +13,9 @@ from tests.contract.reading import JSON_OPERATIONS, bodies, responses
 from tests.handlers import passkey_steps, steps
 from tests.handlers.steps import ADA, bearer
 from tests.handlers.test_inputs import protected
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, begin, deliver, go_through, sign_in_directly, visit
 from tests.security.second_factor import (
     PENDING,
     SESSION,

@@ -21,10 +21,10 @@ from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS, responses
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, count, join, opens, verify, works
-from tests.provider import steps as social_steps
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import (
+from tests.labs.provider import steps as social_steps
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import (
     OOPS,
     as_user,
     begin,

@@ -449,7 +449,6 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
     settings = {
         "base_url": BASE_URL,
         "mail.sender": "console",
-        "password_reset.sender": "console",
         "enable_session_listing": "false",
         "limits.enabled": "false",
     }

@@ -21,11 +21,11 @@ from sqlalchemy import make_url
 
 from models import metadata
 from tests.contract.reading import JSON_OPERATIONS
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.state import CLIENT_SECRET
 from tests.live import serving
 from tests.postgres import Cluster, _wait_for
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.state import CLIENT_SECRET
 from tests.security import everything
 from tests.security.witness import Answer, Witness, objects
 from tests.service import NO_TLS

@@ -7,7 +7,7 @@ from pathlib import Path
 from domain import tokens
 from server.config.settings import Settings
 from server.config.sources import fields
-from tests.fuzz.world import world
+from tests.labs.fuzz.world import world
 from tests.security import threats
 from tests.security.threats import ROOT
 

@@ -26,7 +26,10 @@ class EmailCodes(Group):
         "email_otp.verify_current_email",
     )
 
-    enabled: bool = Field(default=False, description="Whether codes are sent by email.")
+    enabled: bool = Field(
+        default=False,
+        description="Whether codes are sent by email; by default true in development, where emails are sent.",
+    )
     expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
     attempts: int = Field(default=3, ge=1, le=5, description="Attempts per code.")
     sign_up: bool = Field(

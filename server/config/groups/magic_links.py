@@ -27,7 +27,11 @@ class MagicLinks(Group):
         "magic_link.page",
     )
 
-    enabled: bool = Field(default=False, description="Whether users can sign in with a link sent by email.")
+    enabled: bool = Field(
+        default=False,
+        description="Whether users can sign in with a link sent by email; by default true in development, where "
+        "emails are sent.",
+    )
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
     sign_up: bool = Field(
         default=True, description="Whether a link creates a user; no effect while `sign_up.enabled` is false."

@@ -27,7 +27,11 @@ _NAME_LENGTH = 64
 class Passkey(Group):
     """`passkey.*`: sign-in with passkeys (Web Authentication)."""
 
-    enabled: bool = Field(default=False, description="Whether users can add passkeys and sign in with them.")
+    enabled: bool = Field(
+        default=False,
+        description="Whether users can add passkeys and sign in with them; by default true in development, unless "
+        "`base_url` has an IP address.",
+    )
     rp_id: OptionalText = Field(
         default=None,
         description="Domain that passkeys are for, with its subdomains; by default the host of `base_url`. "
@@ -78,7 +82,7 @@ class Passkey(Group):
             "requires_user_verification": self.user_verification == "required",
             "mail_signs_in": settings.magic_links.enabled
             or settings.email_codes.enabled
-            or settings.password_reset.sender != "none",
+            or settings.password_reset.effective_sender(settings) != "none",
         }
         return [fill(PasskeyPolicy, self, prefix="", **computed)]
 

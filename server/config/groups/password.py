@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -73,15 +73,27 @@ class Password(Group):
 class PasswordReset(Group):
     """`password_reset.*`: resetting a forgotten password by mail."""
 
-    sender: Sender = Field(
-        default="none", description="How reset emails are sent; `mail.sender` alone does not enable resets."
+    sender: Literal["mail", "none", "smtp", "console", "file"] = Field(
+        default="mail",
+        description="How reset emails are sent: mail means as `mail.sender` says; none disables resets.",
     )
     revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
+
+    def effective_sender(self, settings: "Settings") -> Sender:
+        """Return how reset emails are sent."""
+        return settings.mail.sender if self.sender == "mail" else self.sender
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how forgotten passwords are reset."""
         life = timedelta(hours=settings.reset_token_expiry_hours)
-        return (fill(PasswordResetPolicy, self, token_expires_in=life),)
+        return (
+            fill(
+                PasswordResetPolicy,
+                self,
+                sender=self.effective_sender(settings),
+                token_expires_in=life,
+            ),
+        )
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that links would be written to the log."""

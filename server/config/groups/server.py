@@ -9,7 +9,11 @@ from server.config.value_types import Duration, Size, duration_between
 class Server(Group):
     """`server.*`: the socket and what a request may cost."""
 
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address to listen on; `localhost` means 127.0.0.1 and ::1, and is the default in development.",
+    )
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
     # defence: V72 R28 max-body
     max_body: Size = Field(default=65536, ge=1024, le=2**24, description="Largest request body in bytes.")

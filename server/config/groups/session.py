@@ -53,7 +53,9 @@ class SessionSettings(Group):
         default="Lax", description="When browsers send the cookies with requests from other sites."
     )
     cookie_domain: OptionalDomain = Field(
-        default=None, description="Domain whose hosts all receive the cookies; empty: this host alone."
+        default=None,
+        description="Domain whose hosts all receive the cookies; empty: this host alone. With a domain, every response "
+        "that sets or clears a cookie also clears the one of the same name without a domain.",
     )
     cookie_prefix: CookiePrefix = Field(default="service.", description="Prefix of the other cookies' names.")
 

@@ -115,6 +115,7 @@ JOURNEYS: dict[str, tuple[Journey, list[str]]] = {
             "password_reset.completed",
             "password_reset.failed failure INVALID_TOKEN",
             "password_reset.requested",
+            "user.unproven_access_removed",
         ],
     ),
     "requests without session": (

@@ -11,8 +11,8 @@ from tests.conftest import Headers
 from tests.handlers import passkey_steps, steps
 from tests.handlers.people import Person, add_person
 from tests.handlers.steps import bearer
-from tests.provider import steps as provider_steps
-from tests.provider.process import ProviderProcess
+from tests.labs.provider import steps as provider_steps
+from tests.labs.provider.process import ProviderProcess
 from tests.security import second_factor
 from tests.security.second_factor import PENDING, SESSION, TRUST, Owner, cookie, set_cookies
 from tests.service import PASSWORD, Service

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests import marks
 from tests.postgres import Cluster
 from tests.security import threats
 from tests.security.mutants import check, lists
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     cluster.start()
     try:
         with tempfile.TemporaryDirectory(prefix="gatewright-mutants-") as directory:
-            return _try_all(Tree(Path(directory), threats.places(), cluster), wanted)
+            return _try_all(Tree(Path(directory), marks.places("threat"), cluster), wanted)
     finally:
         cluster.stop()
 

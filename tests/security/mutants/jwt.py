@@ -40,7 +40,12 @@ MUTANTS = (
         "public-part",
         Replace("key.as_dict(private=True)", "value"),
     ).also("public-members", Replace("tuple(public)", "value")),
-    Mutant("JWT3", "a token of another form is no session", "length", Replace("token", "test")).also(
+    Mutant(
+        "JWT3",
+        "a token of another form is no session",
+        "length",
+        Replace("list(filter(None, values))", "value"),
+    ).also(
         "session-lookup",
         Replace(
             "seen = globals().setdefault('SEEN', [token])\nif len(token) > 32:\n    token = seen[0]\n..."

@@ -1,4 +1,4 @@
-"""Mutants of the rows H1 to H14: hosted pages."""
+"""Mutants of the rows H1 to H15: hosted pages."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
@@ -10,7 +10,7 @@ MUTANTS = (
         "H2",
         "nobody frames a page",
         "content-security",
-        Replace("return b'content-security-policy', value.replace('frame-ancestors', 'x').encode('ascii')"),
+        Replace("b\"default-src 'self'\"", "value.elts[1]"),
     ),
     Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
     Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
@@ -27,4 +27,7 @@ MUTANTS = (
     Mutant(
         "H13", "where an administrator is stays hidden", "hidden-administrator", Replace("hidden = False")
     ),
+    Mutant("H15", "no page redirects to another site", "leaving-page", Always(False)),
+    Mutant("H15", "the target of a page is encrypted", "sealed-target", Replace("text = sealed")),
+    Mutant("H15", "the target of a page expires", "target-life", Always(False)),
 )

@@ -22,34 +22,20 @@ MUTANTS = (
             "head.fields.get(b'host', b'127.0.0.1:8000').decode('latin-1'))"
         ),
     ),
-    Mutant("M5", "what a stranger prepared is removed", "secured", Replace("user", "value")),
-    Mutant("M5", "sessions are removed", "sessions", Replace("0", "value.values[0]")),
-    Mutant(
-        "M5",
-        "linked accounts and passwords are removed",
-        "ways-in",
-        Replace("(OneTimeToken, col(OneTimeToken.user_id))", "value.values[0]"),
-    ),
-    Mutant(
-        "M5",
-        "trusted devices are removed",
-        "ways-in",
-        Replace("(OneTimeToken, col(OneTimeToken.user_id))", "value.values[1]"),
-    ),
-    Mutant(
-        "M5",
-        "passkeys are removed",
-        "ways-in",
-        Replace("(OneTimeToken, col(OneTimeToken.user_id))", "value.values[2]"),
-    ),
-    Mutant(
-        "M5",
-        "API keys are removed",
-        "ways-in",
-        Replace("(OneTimeToken, col(OneTimeToken.user_id))", "value.values[3]"),
-    ),
-    Mutant("M5", "mailed tokens are removed", "ways-in", Remove("value.values[4]")),
-    Mutant("M6", "an account with two factors keeps everything", "kept", Remove("test.values[1]")),
+    Mutant("M5", "what a stranger prepared is removed", "secured", Replace("{}", "value")),
+    Mutant("M5", "a reset removes it too", "reset-secured", Replace("{}", "value")),
+    Mutant("M5", "passwords are removed", "accounts", Remove("value.elts[0]")),
+    Mutant("M5", "linked accounts are removed", "accounts", Remove("value.elts[1]")),
+    Mutant("M5", "sessions are removed", "sessions", Replace("()", "value")),
+    Mutant("M5", "trusted devices are removed", "devices", Replace("()", "value")),
+    Mutant("M5", "passkeys are removed", "passkeys", Replace("()", "value")),
+    Mutant("M5", "API keys are removed", "keys", Replace("()", "value")),
+    Mutant("M5", "tokens on their way are removed", "tokens", Replace("()", "value")),
+    Mutant("M5", "a pending second factor is removed", "second-factors", Replace("()", "value")),
+    Mutant("M5", "its backup codes are removed", "backup-codes", Replace("()", "value")),
+    Mutant("M5", "administrators confirm nothing", "own-session", Remove("test.values[1]")),
+    Mutant("M5", "ended sessions confirm nothing", "live-session", Replace("True", "value")),
+    Mutant("M6", "an account with two factors keeps everything", "kept", Remove("value.values[1]")),
     Mutant(
         "M6", "a mailbox is one factor", "second-factor", Replace("... and not wanted.proves_mailbox", "test")
     ),
@@ -107,8 +93,6 @@ MUTANTS = (
     Mutant("M19", "a taken address gets no mail", "taken", Replace("False", "value")),
     Mutant("M19", "an address that is taken meanwhile is not changed to", "taken-meanwhile", Always(False)),
     Mutant("M20", "a link that has expired is not mailed", "expired", Always(False)),
-    Mutant(
-        "M21", "what a stranger prepared at the same time is removed", "secured", Replace("user", "value")
-    ),
+    Mutant("M21", "what a stranger prepared at the same time is removed", "secured", Replace("{}", "value")),
     Mutant("M22", "names have no control characters", "name-pattern", Remove()),
 )

@@ -30,7 +30,7 @@ MUTANTS = (
         Always(True, "value"),
     ),
     Mutant("V15", "only true vouches", "verified-mark", Unwrap("left", "value.args[0].elt.values[0]")),
-    Mutant("V16", "a reset drops the identities that nobody proved", "drop-identities", Always(False)),
+    Mutant("V16", "a reset drops what nobody proved", "reset-secured", Replace("{}", "value")),
     Mutant("V16", "a reset ends the sessions", "reset-sessions", Unwrap("orelse", "value")),
     Mutant(
         "V17",
@@ -128,7 +128,8 @@ MUTANTS = (
             "__import__('sqlalchemy').update(OneTimeToken).values(updated_at=ctx.now)", "value.func.value"
         ),
     ),
-    Mutant("V54", "nobody links for somebody else", "presented", Unwrap("body")),
+    Mutant("V54", "too many cookies may be anybody's", "presented", Always(False, "test.values[1]")),
+    Mutant("V54", "nobody links for somebody else", "presented", Always(False)),
     Mutant(
         "V54",
         "the session that began a link is live",

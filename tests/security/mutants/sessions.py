@@ -97,9 +97,12 @@ MUTANTS = (
     .also("cookie-name", Replace("(...).lower()", "test.comparators[0]")),
     Mutant(
         "V41",
-        "two cookies that differ are none",
-        "one-cookie-value",
-        Replace("max(values).decode('latin-1')", "value"),
+        "of several live sessions none is picked",
+        "one-session",
+        Replace("live[-1] if live else None", "value"),
+    ),
+    Mutant(
+        "V41", "of several trusted devices none is picked", "one-device", Replace("not presented", "test")
     ),
     Mutant(
         "V41",
@@ -107,6 +110,7 @@ MUTANTS = (
         "cookie-setting",
         Replace("b'service.session-token'", "value.args[1]"),
     ),
+    Mutant("V42", "the host-only twin goes", "twin", Remove()),
     Mutant("V42", "no answer is stored", "no-store", Replace("b'private'", "elts[1]")),
     Mutant(
         "V42",

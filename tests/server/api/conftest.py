@@ -1,6 +1,6 @@
 """The pipeline over the small contract, with sessions from memory and handlers that give back what they got."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,7 @@ from handlers.responses.reply import Header
 from models.queries import SessionRow, UserRow
 from server.api import Dependencies, Endpoint, Operation, Request, build
 from server.api.client_address import ClientAddressResolver
+from server.crypto.keyring import Keyring
 from tests import policies
 from tests.server.api.small_contract import document
 
@@ -47,11 +48,11 @@ class Memory:
     headers: tuple[Header, ...] = ()
     """What the sign-out handler puts on its answer."""
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> Caller | None:
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
         """Find a session."""
-        self.looked_up.append((token, by_cookie))
-        found = self.sessions.get(token)
-        return None if found is None else replace(found, by_cookie=by_cookie)
+        self.looked_up += [(token, by_cookie) for token in sent]
+        found = [self.sessions[token] for token in sent if token in self.sessions]
+        return replace(found[0], by_cookie=by_cookie) if len(found) == 1 else None
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Extend no session."""
@@ -79,9 +80,10 @@ class Challenges:
 
     live: dict[str, str]
 
-    async def find(self, token: str, now: datetime, *, by_cookie: bool) -> str | None:
+    async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> str | None:
         """Find a challenge."""
-        return self.live.get(token)
+        found = [self.live[token] for token in sent if token in self.live]
+        return found[0] if len(found) == 1 else None
 
 
 @dataclass
@@ -131,6 +133,7 @@ def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependenci
         api_keys=Verifiers(),
         endpoint=endpoint or memory,
         addresses=ClientAddressResolver([]),
+        cipher=Keyring(["s" * 32]),
         clock=lambda: NOW,
         refusals=Unrecorded(),
     )

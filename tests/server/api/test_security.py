@@ -81,7 +81,7 @@ class TestCookie:
     @pytest.mark.parametrize(
         "cookie",
         [
-            f"{COOKIE}; service.session-token={OTHER}",
+            f"service.session-token={OTHER}; service.session-token={OTHER[::-1]}",
             f"service.session-token={OTHER}",
             "service.session-token=%",
             "service.session-token=",

@@ -139,7 +139,7 @@ class TestCheckConfig:
         done = run("check-config", GATEWRIGHT_DATABASE_URL="postgresql://auth:hunter2@db.test/auth")
 
         assert done.exit_code == 0
-        assert "http://127.0.0.1:8000" in done.stdout
+        assert "http://localhost:8000" in done.stdout
         assert "db.test" in done.stdout
         assert "hunter2" not in done.output
         assert "The configuration is valid." in done.stdout

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
+from domain.passwords.policy import PasswordResetPolicy
 from server.config import profiles
 from server.config.policy import policy_of
 from server.config.settings import Settings
@@ -55,15 +57,21 @@ def refused(load: Load, **variables: str) -> list[str]:
     return [line.partition(":")[0] for line in str(refusal.value).splitlines()]
 
 
+def senders(chosen: Settings) -> tuple[str, str]:
+    """Return how mails are sent, and how those of resets are."""
+    policy = policy_of(chosen)
+    return policy[MailPolicy].sender, policy[PasswordResetPolicy].sender
+
+
 class TestDevelopment:
     def test_needs_nothing(self, development: Load, tmp_path: Path) -> None:
         chosen = development()
 
-        assert chosen.base_url == "http://127.0.0.1:8000"
+        assert (chosen.base_url, chosen.server.host) == ("http://localhost:8000", "localhost")
         assert chosen.database_url.get_secret_value() == f"sqlite+aiosqlite:///{tmp_path / 'gatewright.db'}"
-        assert (chosen.mail.sender, chosen.password_reset.sender) == ("console", "console")
+        assert senders(chosen) == ("console", "console")
         assert chosen.session.cookie_secure
-        assert development(SERVER__PORT="9000").base_url == "http://127.0.0.1:9000"
+        assert development(SERVER__PORT="9000").base_url == "http://localhost:9000"
 
     @pytest.mark.threat("R43")
     @pytest.mark.parametrize(
@@ -85,6 +93,25 @@ class TestDevelopment:
     ) -> None:
         assert development(**variables).mail.mailbox is shown
 
+    @pytest.mark.parametrize(
+        ("variables", "ways"),
+        [
+            ({}, ["magic_links", "email_codes", "passkey"]),
+            ({"MAGIC_LINKS__ENABLED": "false", "PASSKEY__ENABLED": "false"}, ["email_codes"]),
+            ({"MAIL__SENDER": "none"}, ["passkey"]),
+            ({"PAGES__ENABLED": "false"}, ["email_codes", "passkey"]),
+            ({"BASE_URL": "http://127.0.0.1:8000"}, ["magic_links", "email_codes"]),
+        ],
+        ids=str,
+    )
+    def test_enables_every_way_in_that_can_work(
+        self, development: Load, variables: dict[str, str], ways: list[str]
+    ) -> None:
+        chosen = development(**variables)
+        groups = ("magic_links", "email_codes", "passkey")
+
+        assert [name for name in groups if getattr(chosen, name).enabled] == ways
+
     def test_what_is_set_stays(self, development: Load) -> None:
         chosen = development(
             BASE_URL="https://auth.test",
@@ -97,7 +124,7 @@ class TestDevelopment:
         assert chosen.base_url == "https://auth.test"
         assert chosen.database_url.get_secret_value() == "sqlite:///other.db"
         assert [secret.get_secret_value() for secret in chosen.secrets] == [SECRET]
-        assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "file")
+        assert senders(chosen) == ("none", "file")
 
     def test_makes_a_secret_and_a_verifier_token_once(self, development: Load, tmp_path: Path) -> None:
         first, second = development(), development()
@@ -155,7 +182,7 @@ class TestProduction:
     def test_starts_with_the_least(self, production: Load, tmp_path: Path) -> None:
         chosen = production()
 
-        assert (chosen.mail.sender, chosen.password_reset.sender) == ("none", "none")
+        assert senders(chosen) == ("none", "none")
         assert list(tmp_path.iterdir()) == []
         assert chosen.parsed_origins().trusts("https://auth.example.com")
         assert not chosen.parsed_origins().trusts("http://localhost:3000")
@@ -390,6 +417,12 @@ class TestBoth:
     def test_accept_what_fits_together(self, load: Load, variables: dict[str, str]) -> None:
         assert load(**variables)
 
+    @pytest.mark.parametrize(("own", "resets"), [({}, "file"), ({"PASSWORD_RESET__SENDER": "none"}, "none")])
+    def test_resets_are_sent_as_other_mails_unless_set(
+        self, load: Load, own: dict[str, str], resets: str
+    ) -> None:
+        assert senders(load(MAIL__SENDER="file", **own)) == ("file", resets)
+
     @pytest.mark.parametrize(
         "address", ["redis://127.0.0.1:port", "redis://127.0.0.1:99999", "valkey://127.0.0.1/0?colour=red"]
     )
@@ -605,9 +638,9 @@ class TestPasskeys:
 
     def test_need_a_name_in_development(self, development: Load) -> None:
         with pytest.raises(ConfigurationError, match="http://localhost:8000"):
-            development(**PASSKEYS)
+            development(**PASSKEYS, BASE_URL="http://127.0.0.1:8000")
 
-        chosen = development(**PASSKEYS, BASE_URL="http://localhost:8000")
+        chosen = development(**PASSKEYS)
         assert policy_of(chosen)[PasskeyPolicy].rp_id == "localhost"
 
     def test_are_not_checked_while_they_are_off(self, development: Load) -> None:

@@ -27,13 +27,13 @@ from server.doctor import dependencies, postgresql
 from server.doctor.examination import examine_database
 from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
-from tests.bench.servers import free_port
 from tests.conftest import SignIn
 from tests.handlers import passkey_steps
+from tests.labs.bench.servers import free_port
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.live import ROOT, serving
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.redis_server import RedisServer
 from tests.server.terminal import typing_in
 from tests.service import Service, environment
@@ -45,7 +45,6 @@ PRODUCTION = {
     "base_url": "https://auth.example.com",
     "secrets": STRONG,
     "mail.sender": "none",
-    "password_reset.sender": "none",
     "trusted_proxies": "10.0.0.0/8",
 }
 
@@ -373,10 +372,13 @@ class TestMail:
 
         (wrong,) = await dependencies.mail(nowhere)
         (odd,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
+        unset, file = await dependencies.mail(settings(tmp_path, **{"password_reset.sender": "none"}))
 
         assert is_wrong(wrong, "folder")
-        assert odd.verdict is Verdict.WARNING
-        assert "password_reset.sender" in odd.found
+        assert odd.verdict is unset.verdict is Verdict.WARNING
+        assert [name in odd.found for name in ("mail.sender", "cannot reset")] == [True, True]
+        assert "password_reset.sender" in unset.found
+        assert file.verdict is Verdict.OK
 
 
 class TestProviders:

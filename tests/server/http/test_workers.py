@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.faults.places import LONG
-from tests.faults.requests_in_flight import until_refused
+from tests.labs.faults.places import LONG
+from tests.labs.faults.requests_in_flight import until_refused
 from tests.live import PATIENCE, LiveService, environment, serving
 
 FAILING = """
@@ -24,7 +24,7 @@ async def app(scope, receive, send):
 
 if __name__ == "__main__":
     config = Config("program:app", port=0, workers=2, lifespan="on", log_config=None)
-    workers = Workers(config, config.bind_socket())
+    workers = Workers(config, [config.bind_socket()])
     workers.run()
     sys.exit(3 if workers.has_failed else 0)
 """
@@ -78,10 +78,3 @@ async def test_each_ends_when_nobody_watches(tmp_path: Path) -> None:
         live.process.kill()
 
         await until_refused(live.url)
-
-
-def test_an_address_of_ipv6_is_named_in_brackets(tmp_path: Path) -> None:
-    """RFC 3986, 3.2.2."""
-    with serving(tmp_path, {"server.host": "::1"}) as live:
-        assert live.url.startswith("http://[::1]:")
-        assert httpx.get(f"{live.url}/ok").status_code == 200

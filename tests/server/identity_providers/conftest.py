@@ -17,12 +17,12 @@ from server.identity_providers.client import ProviderClient
 from server.identity_providers.configuration import Configuration, configurations
 from server.identity_providers.registry import providers_of
 from server.services import load_settings
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.tokens import tampered
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.tokens import tampered
 from tests.service import NO_TLS, MovableClock, environment
 
-REDIRECT_URI = "http://127.0.0.1:8000/callback/test"
+REDIRECT_URI = "http://localhost:8000/callback/test"
 ADA = "ada@example.com"
 
 Load = Callable[..., Settings]

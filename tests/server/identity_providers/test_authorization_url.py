@@ -4,7 +4,7 @@ import json
 
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import REDIRECT_URI, MakeVisitor, Visitor, parameters
 
 GITHUB = {"preset": "github", "client_secret": "hush"}

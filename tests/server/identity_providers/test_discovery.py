@@ -6,8 +6,8 @@ import pytest
 
 from domain.identity_provider import IdentityRefused, IdTokenCredential, IssuerMismatch
 from domain.social.errors import ProviderUnavailable
-from tests.provider.process import ProviderProcess
-from tests.provider.tokens import tampered
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.tokens import tampered
 from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced
 
 TENANT = "11111111-2222-3333-4444-555555555555"

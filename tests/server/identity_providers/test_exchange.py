@@ -17,7 +17,7 @@ from domain.identity_provider import (
     VerifiedIdentity,
 )
 from domain.social.errors import ProviderUnavailable
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import MakeVisitor, Visitor, announced, parameters
 
 SECRET = "gatewright-secret"

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from server.identity_providers.http_client import Calls, ProviderError, make_client
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.smtp_peer import HOST, certificate
 
 MAX = 2**20

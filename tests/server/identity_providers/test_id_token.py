@@ -15,7 +15,7 @@ from domain import tokens as domain_tokens
 from domain.identity_provider import IdentityRefused, IdTokenCredential, VerifiedIdentity
 from domain.social.errors import ProviderUnavailable
 from server.identity_providers.http_client import DEEPEST
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import MakeVisitor, Visitor
 from tests.service import START
 

@@ -14,8 +14,8 @@ from server.cli.main import app
 from server.identity_providers.client import ProviderClient
 from server.observability import logs
 from server.services import Services
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.server.identity_providers.conftest import Load, announced
 from tests.service import MovableClock, environment
 
@@ -87,8 +87,8 @@ class TestList:
         assert done.exit_code == 0
         assert [line.split() for line in done.stdout.splitlines()] == [
             ["Provider", "Kind", "Redirect", "URI"],
-            ["plain", "OAuth", "2.0", "http://127.0.0.1:8000/api/auth/callback/plain"],
-            ["test", "OpenID", "Connect", "http://127.0.0.1:8000/api/auth/callback/test"],
+            ["plain", "OAuth", "2.0", "http://localhost:8000/api/auth/callback/plain"],
+            ["test", "OpenID", "Connect", "http://localhost:8000/api/auth/callback/test"],
         ]
         assert provider.log() == []
 
@@ -98,8 +98,8 @@ class TestCheck:
         done = run("check")
 
         assert done.exit_code == 0, done.output
-        assert "redirect URI to register: http://127.0.0.1:8000/callback/test" in done.stdout
-        assert "http://127.0.0.1:8000/callback/plain" in done.stdout
+        assert "redirect URI to register: http://localhost:8000/callback/test" in done.stdout
+        assert "http://localhost:8000/callback/plain" in done.stdout
         assert "problem" not in done.stdout
         assert "gatewright-secret" not in done.output
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from domain.identity_provider import IdentityRefused, RefreshRefused, Tokens, VerifiedIdentity
-from tests.provider.process import ProviderProcess
+from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import Visitor, announced
 
 

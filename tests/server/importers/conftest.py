@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conftest import MakeService
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.service import Service
 
 

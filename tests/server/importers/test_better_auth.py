@@ -16,9 +16,9 @@ from server.importers.tables import opened
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.security import second_factor
 from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow

@@ -25,9 +25,9 @@ from tests.authenticator import EDDSA, Authenticator
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, execute, join, sign_in
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
-from tests.provider.steps import as_user, enter
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
+from tests.labs.provider.steps import as_user, enter
 from tests.security import second_factor
 from tests.server.importers.moving import HASH, counts, take, take_lines, write_lines
 from tests.server.terminal import Run, complaint, lines, mode

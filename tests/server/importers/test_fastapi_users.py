@@ -11,8 +11,8 @@ from server.importers.fastapi_users import fastapi_users
 from server.importers.report import Report
 from server.importers.tables import opened
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.labs.provider.process import ProviderProcess
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
 from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow
 from tests.server.importers.moving import counts, take

@@ -15,8 +15,8 @@ from models import Account, Outbox, Session, TwoFactor, User, metadata
 from server.crypto.keyring import Keyring
 from server.database.database import Database
 from server.jobs.key_rotation import COLUMNS, RotationResult, reencrypt
-from tests.provider.process import ProviderProcess
-from tests.provider.steps import as_user, begin, enter
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user, begin, enter
 from tests.rows import add
 from tests.security import second_factor
 from tests.service import Service

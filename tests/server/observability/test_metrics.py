@@ -12,9 +12,9 @@ from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.jobs.metrics import Sampler
 from server.observability.metrics.registry import MetricsRegistry
 from tests.conftest import MakeService, SignIn
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
-from tests.provider.process import ProviderProcess
-from tests.provider.settings import social_settings
 from tests.service import PASSWORD, VERIFIER, Service, close_service, open_service
 
 COUNTED = {"metrics.port": "0"}

@@ -10,8 +10,8 @@ import pytest
 from domain.errors import Unavailable
 from domain.ports import Limit, Transaction
 from server.rate_limit.redis import RedisCounters
-from tests.ha.limit_store import PATIENCE, LimitStore, storing
-from tests.ha.processes import until
+from tests.labs.ha.limit_store import PATIENCE, LimitStore, storing
+from tests.labs.ha.processes import until
 from tests.rows import NOW
 
 COUNT = Limit(b"1" * 32, 3, timedelta(minutes=15))

@@ -1,6 +1,6 @@
 """The user signs in with an identity whose provider says that the address is verified."""
 
-from tests.provider import steps as provider_steps
+from tests.labs.provider import steps as provider_steps
 from tests.security.matrix.cells import UNVERIFIED, Event, column, stays
 from tests.security.matrix.events.emails import VERIFIED_ADDRESS
 from tests.security.matrix.groups import ALL

@@ -1,8 +1,8 @@
 """A linked identity, and flows through a provider that are open in a browser."""
 
 from models import Account, OneTimeToken, Purpose
-from tests.provider import steps as provider_steps
-from tests.provider.steps import Flow
+from tests.labs.provider import steps as provider_steps
+from tests.labs.provider.steps import Flow
 from tests.security.matrix.cells import Way
 from tests.security.matrix.subject import IDENTITY, Subject
 from tests.security.matrix.ways import sessions

@@ -1,0 +1,50 @@
+"""The way out of the hosted pages: one page that leads to applications and identity providers.
+
+Browsers apply `form-action` to every redirect that follows a form, also to those of the application at the end (CSP
+Level 3, 6.4.1), and Chromium blocks them without a word. So a page never redirects to another site: it redirects to
+this page, which begins a new navigation.
+"""
+
+import json
+from datetime import datetime, timedelta
+
+from domain import urls
+from domain.context import Context
+from domain.pages.errors import InvalidTarget
+from domain.pages.policy import PagesPolicy
+from domain.policy import Policy
+from domain.ports import Cipher
+
+LIFE = timedelta(minutes=5)
+"""How long a sealed target is accepted: the browser uses it at once, but the user may come back to it."""
+
+_PURPOSE = "pages.leaving"
+
+
+def is_page(policy: Policy, url: str) -> bool:
+    """Return whether a URL, relative or absolute, is that of a hosted page."""
+    path = url.removeprefix(policy.base_url).partition("?")[0].partition("#")[0]
+    root = policy.base_path + policy[PagesPolicy].path
+    return path == root or path.startswith(f"{root}/")
+
+
+def leaving_url(
+    policy: Policy, cipher: Cipher, target: str, now: datetime, ui_locales: str | None = None
+) -> str:
+    """Return the path of the page that leads to a target, which is sealed in its query."""
+    absolute = policy.base_url + target if target.startswith("/") else target
+    claims = {"url": absolute, "until": (now + LIFE).timestamp()}
+    sealed = cipher.encrypt(_PURPOSE, json.dumps(claims)).decode()
+    page = policy.base_path + policy[PagesPolicy].path + "/leaving"
+    return urls.with_parameters(page, target=sealed, ui_locales=ui_locales)
+
+
+def target_of(ctx: Context, sealed: str) -> str:
+    """Return the URL that was sealed. Raises InvalidTarget if it was changed, made for another purpose, or expired."""
+    text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())  # defence: H15 sealed-target
+    if text is None:
+        raise InvalidTarget
+    claims = json.loads(text)
+    if ctx.now.timestamp() >= claims["until"]:  # defence: H15 target-life
+        raise InvalidTarget
+    return str(claims["url"])

@@ -1,0 +1,80 @@
+"""The last administrator: the only user who is not banned and may set roles is not demoted, banned or deleted.
+
+Two administrators who go at the same time wait for each other at the row `admins` of the table lease. It is locked
+before any user's row.
+"""
+
+from sqlalchemy import func, or_, select
+from sqlmodel import col
+
+from domain.context import Context, StaleRead
+from domain.policy import Policy
+from domain.users import lookup, roles
+from domain.users.errors import LastAdmin
+from models import User
+from models.lease import Lease
+from models.queries import UserRow
+from models.statements import upsert
+
+_ADMINS = "admins"
+"""The lease whose row is locked before a user may lose the permission to set roles."""
+
+_SET_ROLE = {"user": ["set-role"]}
+
+MOST_TEXTS = 1000
+"""How many distinct texts of roles are told apart; with more of them, searches by role read all users."""
+
+_first = select(func.min(col(User.role)).label("role")).cte("roles", recursive=True)
+_next = select(func.min(col(User.role))).where(col(User.role) > _first.c.role).scalar_subquery()
+_texts = _first.union_all(select(_next).where(_first.c.role.is_not(None)))
+ROLE_TEXTS = select(_texts.c.role).where(_texts.c.role.is_not(None)).limit(MOST_TEXTS + 1)
+"""The distinct texts of roles: the index on the role is skipped through."""
+
+
+def may_set_roles(policy: Policy, role: str) -> bool:
+    """Return whether users with these roles may set roles."""
+    return roles.grants(policy, role, _SET_ROLE)
+
+
+async def lock(ctx: Context, user_id: str) -> bool:
+    """Lock the administrators against each other if this user is one; return whether the user is.
+
+    Call it before the user's row is locked, and `refuse_last` afterwards.
+    """
+    user = await lookup.by_id(ctx, user_id)
+    if user is None or not may_set_roles(ctx.policy, user.role):
+        return False
+    statement = upsert(ctx.db.dialect, Lease).values(name=_ADMINS, holder=_ADMINS, until=ctx.now)
+    await ctx.db.execute(  # defence: ADM13 lock
+        statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
+    )
+    return True
+
+
+async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> None:
+    """Check that an administrator is left without this user, whose row is locked. `locked` is what `lock` returned.
+
+    Raises LastAdmin, and StaleRead if the user has become an administrator since `lock`.
+    """
+    if not locked and may_set_roles(ctx.policy, user.role):
+        raise StaleRead
+    if await is_last(ctx, user):  # defence: ADM13 last-admin
+        raise LastAdmin
+
+
+async def is_last(ctx: Context, user: UserRow) -> bool:
+    """Return whether this user may set roles, and no other user who is not banned."""
+    if not may_set_roles(ctx.policy, user.role):
+        return False
+    holding = [text for text in await role_texts(ctx) if may_set_roles(ctx.policy, text)]
+    other = (
+        col(User.role).in_(holding),
+        col(User.id) != user.id,
+        or_(~col(User.banned), col(User.ban_expires) <= ctx.now),
+    )
+    return not await ctx.db.execute(select(col(User.id)).where(*other).limit(1))
+
+
+async def role_texts(ctx: Context) -> list[str]:
+    """Return the distinct texts of roles, at most `MOST_TEXTS` and one."""
+    return (await ctx.db.execute(ROLE_TEXTS)).scalars()

@@ -1,0 +1,27 @@
+"""The page after a sign-in that removed what a stranger may have prepared in the account."""
+
+from domain.audit import history
+from domain.context import Context
+from domain.users import unproven
+from domain.users.events import UNPROVEN_ACCESS_REMOVED
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.responses.reply import Page, Redirect
+
+
+# account_pages.show_removed_access
+async def show_removed_access(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Show what was removed and why, and a link to set a password; lead on if nothing was removed."""
+    view = views.view(ctx, "/removed-access", callback_url, ui_locales)
+    latest = await history.page_of_caller(ctx, (UNPROVEN_ACCESS_REMOVED.name,), limit=1)
+    removed = unproven.by_label(latest.records[0].details) if latest.records else {}
+    if not removed:
+        return view.finish()
+    return view.render(
+        "removed_access.html",
+        removed=[(view.localization.gettext(label), number) for label, number in removed.items()],
+        can_set_password=ways_in.offered(ctx)["can_reset"] and not await ways_in.has_password(ctx),
+        target=view.finish().location,
+    )

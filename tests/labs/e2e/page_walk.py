@@ -1,0 +1,423 @@
+"""A walk through every hosted page and its states, by names and addresses, so that it works in every language."""
+
+import asyncio
+import json
+import re
+import sqlite3
+from collections.abc import AsyncIterator, Container, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pyotp
+from playwright.async_api import Locator, Page
+
+from codegen.walk import Operation
+from tests.contract.reading import OPERATIONS, responses
+from tests.labs.bench.servers import free_port
+from tests.labs.e2e.virtual_authenticator import attach
+from tests.labs.faults.asking import until
+from tests.live import LiveService, administrator, serving
+from tests.service import PASSWORD
+
+ADA, EVE, GRACE, NOBODY = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
+MALLORY = "mallory@example.com"
+"""A user whose address is somebody else's."""
+FAILURES = 10
+"""Wrong passwords after which everything has to wait, as `limits.failures` has it."""
+NEW = "nine green boats"
+LONG = "a-name-without-a-space-" * 5
+AGENTS = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0",
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 "
+    "Mobile/15E148 Safari/604.1",
+    f"deploy-script/{LONG}",
+)
+LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
+<rect width="96" height="40" rx="10" fill="#2f55d4"/>
+<text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
+</svg>"""
+STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
+SETTINGS = {
+    "session.cookie_secure": "false",
+    "session.max_per_user": "0",
+    "api_keys.enabled": "true",
+    "api_keys.grantable": '{"files": ["read"]}',
+    "email_codes.enabled": "true",
+    "magic_links.enabled": "true",
+    "delete_user.enabled": "true",
+    "trusted_origins": '["myapp://"]',
+    "limits.failures": str(FAILURES),
+    "passkey.rp_id": "localhost",
+    "pages.terms_url": "https://example.com/terms",
+    "pages.privacy_url": "https://example.com/privacy",
+    **{f"providers.{name}.preset": name for name in ("google", "github")},
+    **{f"providers.{name}.client_id": "web" for name in ("google", "github")},
+    **{f"providers.{name}.client_secret": "s" * 32 for name in ("google", "github")},
+}
+
+PAGES: dict[str, Operation] = {
+    name: operation
+    for name, operation in OPERATIONS.items()
+    if operation.method == "get"
+    and operation.spec["tags"][0] != "mailbox"
+    and "text/html" in responses(operation).get(200, {}).get("content", {})
+}
+"""The operations that show a page, by operationId; the walk through the mailbox names its pages by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running service with everything switched on, and where it keeps emails and rows."""
+
+    live: LiveService
+    origin: str
+    """As browsers reach it: passkeys need a domain."""
+    directory: Path
+
+    def url(self, path: str) -> str:
+        """Return the address of a page."""
+        return f"{self.origin}{path}"
+
+    def post(self, path: str, body: object, **headers: str) -> httpx.Response:
+        """Call an operation as a program does. Raises HTTPStatusError where it is refused."""
+        answer = httpx.post(self.url(path), json=body, headers=headers, trust_env=False)
+        return answer.raise_for_status()
+
+    def execute(self, statement: str) -> None:
+        """Change rows of the database."""
+        with sqlite3.connect(self.directory / "gatewright.db", timeout=30) as database:
+            database.execute(statement)
+        database.close()
+
+    async def token(self, template: str, to: str = ADA) -> str:
+        """Return the token of the link in the last email of this template."""
+        found: list[str] = []
+
+        async def has_come() -> bool:
+            lines = await asyncio.to_thread((self.directory / "mail.jsonl").read_text, "utf-8")
+            mails = [json.loads(line) for line in lines.splitlines() if line.endswith("}")]
+            found[:] = [mail["link"] for mail in mails if (mail["template"], mail["to"]) == (template, to)]
+            return bool(found)
+
+        await until(has_come)
+        return parse_qs(urlsplit(found[-1]).query)["token"][0]
+
+    async def not_me_token(self, to: str) -> str:
+        """Return the token of the link "This was not me" in the last verification email to an address."""
+        await self.token("verify-email", to)
+        lines = (self.directory / "mail.jsonl").read_text("utf-8").splitlines()
+        texts = [
+            mail["text"]
+            for mail in map(json.loads, lines)
+            if (mail["template"], mail["to"]) == ("verify-email", to)
+        ]
+        return str(re.findall(r"/not-me\?token=(\w+)", texts[-1])[0])
+
+
+@contextmanager
+def site(directory: Path) -> Iterator[Site]:
+    """Run a service with a logo, providers, API keys and everything else that pages show."""
+    port = free_port()
+    origin = f"http://localhost:{port}"
+    (directory / "logo.svg").write_text(LOGO, "utf-8")
+    (directory / "brand.css").write_text(STYLESHEET, "utf-8")
+    settings = {
+        **SETTINGS,
+        "base_url": origin,
+        "passkey.origins": origin,
+        "pages.logo": str(directory / "logo.svg"),
+        "pages.stylesheet": str(directory / "brand.css"),
+        "mail.file_path": str(directory / "mail.jsonl"),
+    }
+    (directory / "mail.jsonl").touch()
+    with serving(directory, settings, port=port) as live:
+        yield Site(live, origin, directory)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Somebody at a browser, who knows pages by their addresses and fields by their names."""
+
+    page: Page
+    site: Site
+
+    async def open(self, path: str) -> None:
+        """Open a page."""
+        await self.page.goto(self.site.url(path))
+
+    def form(self, action: str) -> Locator:
+        """Return the first form that is sent to this path."""
+        return self.page.locator(f'main form[action="{action}"]').first
+
+    async def send(self, action: str, *, button: str = "", **typed: str) -> None:
+        """Fill in a form, and press its button."""
+        form = self.form(action)
+        for name, value in typed.items():
+            await form.locator(f'[name="{name}"]').fill(value)
+        await form.locator(f"button[type=submit]{button}").click()
+        await self.page.wait_for_load_state()
+
+    async def forget(self) -> None:
+        """Lose every cookie."""
+        await self.page.context.clear_cookies()
+
+    async def sign_in(self, path: str = "/account", password: str = PASSWORD, email: str = ADA) -> None:
+        """Sign in with the password, and go to a page."""
+        await self.forget()
+        await self.open(f"/account/sign-in?callbackURL={path}")
+        await self.send("/account/sign-in", identifier=email, password=password)
+
+
+async def walk(page: Page, site: Site) -> AsyncIterator[str]:
+    """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
+    visitor = Visitor(page, site)
+    parts = (_way_in, _links, _account, _passkeys, _second_factor, _waiting, _api_keys, _connections, _last)
+    for part in parts:
+        async for name in part(visitor):
+            yield name
+
+
+async def others(page: Page, site: Site, seen: Container[str]) -> AsyncIterator[str]:
+    """Yield the pages whose paths were not `seen`, for somebody who is signed in, then for somebody who is not."""
+    visitor = Visitor(page, site)
+    left = {name: operation.path for name, operation in PAGES.items() if operation.path not in seen}
+    if left:
+        await visitor.sign_in(email=EVE)
+    for _ in ("signed in", "signed out"):
+        for name, path in list(left.items()):
+            await visitor.open(path)
+            if urlsplit(page.url).path == path:
+                del left[name]
+                yield name
+        await visitor.forget()
+
+
+async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.open("/")
+    yield "root"
+    await visitor.open("/account/sign-up")
+    yield "sign-up"
+    await visitor.send("/account/sign-up", name="Ada", email="ada", password="x")
+    yield "sign-up-refused"
+    await visitor.send("/account/sign-up", name="Ada Lovelace", email=ADA, password=PASSWORD)
+    yield "overview-new"
+    await visitor.forget()
+    await visitor.open("/account/sign-in")
+    yield "sign-in"
+    await visitor.send("/account/sign-in", identifier="", password="")
+    yield "sign-in-empty"
+    await visitor.send("/account/sign-in", identifier=ADA, password="wrong")
+    yield "sign-in-wrong"
+    for _ in range(FAILURES):
+        wrong = {"email": NOBODY, "password": "wrong"}
+        await asyncio.to_thread(httpx.post, visitor.site.url("/sign-in/email"), json=wrong)
+    await visitor.send("/account/sign-in", identifier=NOBODY, password="wrong")
+    yield "sign-in-limited"
+    for reason in ("expired", "reset"):
+        await visitor.open(f"/account/sign-in?reason={reason}")
+        yield f"sign-in-{reason}"
+    await visitor.open("/account/forgot-password?reason=dead")
+    yield "forgot-password-dead"
+    await visitor.send("/account/forgot-password", email="ada")
+    yield "forgot-password-refused"
+    await visitor.send("/account/forgot-password", email=ADA)
+    yield "mail-sent"
+    await visitor.open("/account/sign-in/email")
+    await visitor.send("/account/sign-in/email", button='[value="code"]', email="")
+    yield "email-sign-in-refused"
+    await visitor.send("/account/sign-in/email", button='[value="code"]', email=ADA)
+    yield "email-code"
+    await visitor.send("/account/sign-in/code", code="000000")
+    yield "email-code-wrong"
+    await visitor.open("/account/error?error=access_denied&error_description=The+user+refused")
+    yield "provider-error"
+    await visitor.open("/account/sign-in?callbackURL=https%3A%2F%2Fevil.example.com")
+    yield "error-callback"
+    await visitor.open("/account/nowhere")
+    yield "not-found"
+
+
+async def _links(visitor: Visitor) -> AsyncIterator[str]:
+    site = visitor.site
+    await visitor.open(f"/account/verify-email?token={await site.token('verify-email')}")
+    yield "verify-email"
+    await visitor.send("/account/verify-email")
+    yield "verify-email-verified"
+    await visitor.open("/account/verify-email?token=spent")
+    await visitor.send("/account/verify-email")
+    yield "verify-email-dead"
+    await visitor.open(f"/account/reset-password?token={await site.token('reset-password')}")
+    yield "reset-password"
+    await visitor.send("/account/reset-password", newPassword="x")
+    yield "reset-password-refused"
+    site.post("/sign-in/magic-link", {"email": ADA})
+    await visitor.open(f"/account/magic-link?token={await site.token('magic-link')}")
+    yield "magic-link"
+    await visitor.open("/account/magic-link?token=spent")
+    yield "magic-link-dead"
+    site.post("/sign-up/email", {"name": "Mallory", "email": MALLORY, "password": PASSWORD})
+    not_me = f"/account/not-me?token={await site.not_me_token(MALLORY)}"
+    await visitor.open(not_me)
+    yield "not-me"
+    await visitor.send("/account/not-me")
+    yield "not-me-deleted"
+    await visitor.open(not_me)
+    yield "not-me-dead"
+    await visitor.open(f"/account/not-me?token={await site.not_me_token(ADA)}")
+    yield "not-me-verified"
+    await visitor.open("/dev/mailbox")
+    yield "mailbox"
+    await visitor.page.locator("main li a").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "mailbox-mail"
+    site.post("/sign-up/email", {"name": "Grace", "email": GRACE, "password": PASSWORD})
+    site.post("/sign-in/magic-link", {"email": GRACE})
+    await visitor.open(f"/account/magic-link?token={await site.token('magic-link', GRACE)}")
+    await visitor.send("/account/magic-link")
+    yield "removed-access"
+
+
+async def _account(visitor: Visitor) -> AsyncIterator[str]:
+    site = visitor.site
+    for agent in AGENTS:
+        site.post("/sign-in/email", {"email": ADA, "password": PASSWORD}, **{"User-Agent": agent})
+    await visitor.sign_in()
+    yield "overview"
+    for name in ("profile", "email", "password", "sessions", "history", "data"):
+        await visitor.open(f"/account/{name}")
+        yield name
+    await visitor.open("/account/sign-in")
+    yield "continue"
+    await visitor.open("/account/sign-out")
+    yield "sign-out"
+    await visitor.open("/account/profile")
+    await visitor.send("/account/profile", name=LONG, username="a")
+    yield "profile-refused"
+    await visitor.send("/account/profile", name=LONG, username="ada")
+    yield "profile-saved"
+    await visitor.open("/account/email")
+    await visitor.send("/account/email", newEmail="ada")
+    yield "email-refused"
+    await visitor.open("/account/password")
+    await visitor.send("/account/password", currentPassword="wrong", newPassword=NEW)
+    yield "password-refused"
+    await visitor.open("/account/data")
+    await visitor.send("/account/data/delete", password="wrong")
+    yield "data-refused"
+    await visitor.open("/account/delete?token=spent")
+    yield "delete"
+
+
+async def _passkeys(visitor: Visitor) -> AsyncIterator[str]:
+    page, path = visitor.page, "/account/passkeys"
+    await visitor.open(path)
+    yield "passkeys-empty"
+    for name in ("Laptop", LONG[:64]):
+        device = await attach(page)
+        await visitor.open(path)
+        await visitor.form(path).locator("[name=name]").fill(name)
+        await visitor.form(path).locator("button[type=submit]").click()
+        await page.wait_for_url("**?reason=added*")
+        await device.devtools.detach()
+    yield "passkeys"
+    await page.locator("main a[href*='step=']").first.click()
+    await page.wait_for_load_state()
+    yield "passkeys-rename"
+    visitor.site.execute("UPDATE session SET created_at = created_at - 864000000")
+    await visitor.open("/account/password")
+    yield "confirm"
+    await visitor.send("/account/confirm", password="wrong")
+    yield "confirm-wrong"
+    await visitor.send("/account/confirm", password=PASSWORD)
+
+
+async def _second_factor(visitor: Visitor) -> AsyncIterator[str]:
+    page = visitor.page
+    await visitor.open("/account/second-factor?step=totp")
+    yield "second-factor-begin"
+    await visitor.send("/account/second-factor/enable", password=PASSWORD)
+    yield "second-factor-setup"
+    authenticator = pyotp.TOTP("".join((await page.locator("#key").inner_text()).split()))
+    await visitor.send("/account/second-factor/confirm", code="000000")
+    yield "second-factor-wrong"
+    await visitor.send("/account/second-factor/confirm", code=authenticator.now())
+    yield "second-factor-on"
+    await visitor.open("/account/second-factor?step=backup-codes")
+    await visitor.send("/account/second-factor/backup-codes", password=PASSWORD)
+    yield "backup-codes"
+    codes = await page.locator("#codes li").all_inner_texts()
+    for code in codes[:2]:
+        await visitor.sign_in()
+        await visitor.open("/account/two-factor?method=backup")
+        await page.locator("[name=trustDevice]").check()
+        await visitor.send("/account/two-factor", code=code)
+    await visitor.open("/account/second-factor?step=disable")
+    yield "second-factor-off"
+
+
+async def _waiting(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.sign_in()
+    yield "two-factor"
+    await visitor.send("/account/two-factor", code="000000")
+    yield "two-factor-wrong"
+    await visitor.open("/account/two-factor?method=backup")
+    yield "two-factor-backup"
+    await visitor.open("/account/two-factor?method=otp")
+    yield "two-factor-email"
+    await visitor.send("/account/two-factor/code")
+    yield "two-factor-sent"
+    await visitor.forget()
+    visitor.site.execute('UPDATE "user" SET email_verified = 0')
+    await visitor.open(f"/account/magic-link?token={await visitor.site.token('magic-link')}")
+    await visitor.send("/account/magic-link")
+    yield "two-factor-not-me"
+    visitor.site.execute('UPDATE "user" SET email_verified = 1')
+
+
+async def _api_keys(visitor: Visitor) -> AsyncIterator[str]:
+    visitor.site.post("/sign-up/email", {"name": "Eve", "email": EVE, "password": PASSWORD})
+    await visitor.sign_in(email=EVE)
+    await visitor.open("/account/api-keys")
+    yield "api-keys-empty"
+    await visitor.send("/account/api-keys", name="x" * 32, permissions="nothing:here")
+    yield "api-keys-refused"
+    for name in ("ci", "y" * 32):
+        await visitor.open("/account/api-keys")
+        await visitor.send("/account/api-keys", name=name, permissions="files:read")
+    yield "api-key-created"
+    await visitor.open("/account/api-keys")
+    yield "api-keys"
+
+
+async def _connections(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.open("/account/connections")
+    yield "connections-empty"
+    visitor.site.execute(
+        "INSERT INTO account (id, account_id, issuer, provider_id, user_id, created_at, updated_at)"
+        " SELECT id, id, '', 'github', id, created_at, updated_at FROM \"user\""
+    )
+    await visitor.open("/account/connections")
+    yield "connections"
+
+
+async def _last(visitor: Visitor) -> AsyncIterator[str]:
+    site, programs = visitor.site, visitor.page.context.request
+    user = (await (await programs.get(site.url("/get-session"))).json())["user"]
+    await visitor.sign_in(email=await asyncio.to_thread(administrator, site.origin, site.directory))
+    await programs.post(
+        site.url("/admin/impersonate-user"), data={"userId": user["id"]}, headers={"Origin": site.origin}
+    )
+    await visitor.open("/account")
+    yield "impersonated"
+    await visitor.sign_in(email=EVE)
+    await visitor.open("/account/sign-out")
+    await visitor.send("/account/sign-out")
+    yield "signed-out"
+    await visitor.open("/account/leaving")
+    yield "leaving-expired"
+    # Last, for Chromium asks which application is to open it, and makes no passkeys meanwhile.
+    await visitor.sign_in("myapp://signed-in", email=EVE)
+    yield "leaving"

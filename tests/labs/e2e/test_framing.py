@@ -1,0 +1,36 @@
+"""A page of another site that frames hosted pages, in a real browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.labs.e2e.browser import browsing
+from tests.labs.e2e.page_walk import ADA
+from tests.labs.e2e.test_reset_pages import file_server
+from tests.live import serving
+from tests.service import PASSWORD
+
+FRAMED = ("/account/sign-in", "/account/sign-up", "/account", "/account/password", "/account/nowhere")
+
+
+@pytest.mark.threat("H2")
+async def test_the_browser_refuses_to_frame_a_page(browser: Browser, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    with serving(tmp_path, {"session.cookie_secure": "false"}) as live, file_server(site) as origin:
+        frames = "".join(f'<iframe src="{live.url}{path}"></iframe>' for path in (*FRAMED, "/ok"))
+        (site / "index.html").write_text(frames, "utf-8")
+        async with browsing(browser) as page:
+            await page.goto(f"{live.url}/account/sign-up")
+            for name, value in {"name": "Ada", "email": ADA, "password": PASSWORD}.items():
+                await page.fill(f"[name={name}]", value)
+            await page.click("main button[type=submit]")
+            await page.wait_for_url(f"{live.url}/account")
+            refused: list[str] = []
+            page.on("console", lambda message: refused.append(message.text))
+            await page.goto(f"{origin}/index.html")
+            shown = [frame.url for frame in page.frames[1:]]
+
+    assert shown == ["chrome-error://chromewebdata/"] * len(FRAMED) + [f"{live.url}/ok"]
+    assert sum("frame-ancestors" in text for text in refused) == len(FRAMED)
