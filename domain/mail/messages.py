@@ -166,7 +166,7 @@ def resolves(template: str) -> Callable[[Resolver], Resolver]:
 
 def resolvers() -> Mapping[str, Resolver]:
     """Return the resolvers of queued requests, by the name of the email."""
-    import_modules(domain)
+    import_modules(domain, except_for=domain.LOADED_LATER)
     return _RESOLVERS
 
 

@@ -15,6 +15,7 @@ from domain.policy import Policy
 from domain.ports import Cipher
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
+from handlers.pages import refusals
 from handlers.responses.reply import Page, Redirect
 from server.api import cors
 from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
@@ -107,9 +108,6 @@ class PageResponder:
         return None
 
     def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
-        # Jinja2 is loaded with the first page: a service may show none.
-        from handlers.pages import refusals  # noqa: PLC0415 - see above
-
         page = refusals.other_account(
             self._policy, request.page or PageRequest(), caller.user, rendered_for=rendered_for
         )
@@ -167,9 +165,6 @@ class PageResponder:
     def _page(
         self, request: Request, operation: Operation | None, refusal: Refusal, *, with_built_in: bool = False
     ) -> Page | Redirect:
-        # Jinja2 is loaded with the first page: a service may show none.
-        from handlers.pages import refusals  # noqa: PLC0415 - see above
-
         return refusals.page(
             self._policy,
             replace(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from handlers.pages.environment import template_error
 from server.components.component import Component
 from server.config.settings import Settings
 
@@ -15,7 +16,5 @@ class Pages(Component):
         folder = settings.pages.templates_dir
         if folder is None or not folder.is_dir():
             return
-        from handlers.pages.environment import template_error  # noqa: PLC0415 - loads Jinja2
-
         if (fault := template_error(folder)) is not None:
             yield f"pages.templates_dir: {fault}"

@@ -6,7 +6,7 @@ from domain.authenticators import Authenticators
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
 from server.components.component import Component, Core
-from server.crypto.webauthn import WebAuthn
+from server.crypto import authenticators
 
 _log = structlog.get_logger(__name__)
 
@@ -16,7 +16,7 @@ class Passkeys(Component):
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        core.port.add(Authenticators, WebAuthn())
+        core.port.add(Authenticators, authenticators.Authenticators())
 
     async def start(self) -> None:
         """Log how many passkeys were made for another domain: browsers never offer them here."""
