@@ -1,4 +1,4 @@
-"""What the rules for passkeys need of a library for Web Authentication; `server/crypto/webauthn.py` provides it."""
+"""What the rules for passkeys need of a library for Web Authentication; `server/crypto` provides it."""
 
 from typing import NamedTuple, Protocol
 

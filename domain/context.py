@@ -82,6 +82,8 @@ class Challenge(NamedTuple):
     """The number of attempts made so far."""
     mailbox: bool = False
     """Whether the first factor was a link or code sent by email, so that another email cannot be the second."""
+    email: str | None = None
+    """The address that the first factor proved, if it was such a link or code."""
 
 
 def _no_cookies(name: bytes) -> Sequence[str]:

@@ -52,7 +52,7 @@ class Refusal(Exception):
 
 def every_refusal() -> list[type[Refusal]]:
     """Return the refusals of all capabilities, with the families."""
-    import_modules(domain)
+    import_modules(domain, except_for=domain.LOADED_LATER)
     return list(_DECLARED)
 
 

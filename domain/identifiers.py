@@ -104,6 +104,12 @@ def email(text: str) -> str:
     return text.lower()  # defence: V77 email-case
 
 
+def masked_email(address: str) -> str:
+    """Return an email address of which only the first letter and the domain are shown."""
+    local, _, domain = address.partition("@")
+    return f"{local[0]}***@{domain}"
+
+
 def username(text: str) -> str:
     """Return the username in lower case, as it is stored. Raises UsernameTooShort, UsernameTooLong, InvalidUsername."""
     return _username(text, UsernameTooShort, UsernameTooLong, InvalidUsername)

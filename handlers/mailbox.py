@@ -4,15 +4,13 @@ import base64
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from domain import errors
 from domain.context import Context
 from domain.ports import Mailbox, SentMail
 from handlers.responses.reply import Header, Page
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _STYLE = (_TEMPLATES / "mailbox.css").read_text("utf-8")
@@ -69,9 +67,7 @@ def _page(ctx: Context, template: str, **values: object) -> Page:
 
 
 @cache
-def _environment() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - with the first page
-
+def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

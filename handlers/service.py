@@ -5,6 +5,7 @@ import re
 from domain import errors
 from domain.context import Context, PageRequest
 from handlers import shapes
+from handlers.pages import texts, view
 from handlers.responses.reply import Page
 
 _SHOWN = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
@@ -30,9 +31,6 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     """Show an error of a flow without an error page of its own, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
-    # The template engine is loaded with the first page; most services show none.
-    from handlers.pages import texts, view  # noqa: PLC0415 - see above
-
     shown = view.stand_alone(ctx.policy, ctx.page or PageRequest())
     return shown.render(
         "provider_error.html",

@@ -198,6 +198,12 @@ class DisableTwoFactorRequest(TypedDict):
     password: str
 
 
+class DisownAccountRequest(TypedDict):
+    """The token of the link "This was not me" in an email."""
+
+    token: str
+
+
 Email: TypeAlias = str
 
 

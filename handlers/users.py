@@ -3,7 +3,7 @@
 from typing import Any
 
 from domain.context import Context
-from domain.user_deletion import deletion
+from domain.user_deletion import deletion, disowning
 from domain.users import profile
 from domain.users.errors import EmailCanNotBeUpdated, FieldNotAllowed
 from handlers import shapes
@@ -72,6 +72,13 @@ async def confirm_deletion(
     if callback_url is None:
         return reply
     return redirects.to(ctx.policy, callback_url, headers=reply.headers)
+
+
+# users.disown
+async def disown(ctx: Context, body: shapes.DisownAccountRequest) -> shapes.Success:
+    """Delete a user whose unverified address is somebody else's, by the emailed link."""
+    await disowning.disown(ctx, body["token"])
+    return {"success": True}  # defence: N3 no-session
 
 
 # users.check_username

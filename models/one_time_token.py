@@ -19,6 +19,7 @@ class Purpose(StrEnum):
     VERIFY = "verify"
     CHANGE_EMAIL = "change-email"
     DELETE = "delete"
+    DISOWN = "disown"
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
     OAUTH_STATE = "oauth-state"

@@ -36,10 +36,10 @@ from server.config.settings import Settings
 from server.config.sources import setting
 from server.config.validation import Check
 from server.crypto import blocklist
+from server.crypto.authenticators import Authenticators
 from server.crypto.hash_pool import MAX_PREPARING
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
-from server.crypto.webauthn import WebAuthn
 from server.database import address, migrations
 from server.database.database import Database, open_database
 from server.database.errors import reason
@@ -136,7 +136,7 @@ class Services:
             audit_writer=self.audit_writer,
             signing_keys=self.signing_keys,
             key_usage=self.key_usage,
-            authenticators=WebAuthn(),
+            authenticators=Authenticators(),
             metrics=self.metrics,
             mailbox=mailbox,
         )

@@ -25,6 +25,7 @@ DIES_WITH_ADDRESS = (
     Purpose.VERIFY,
     Purpose.CHANGE_EMAIL,
     Purpose.DELETE,
+    Purpose.DISOWN,
     Purpose.MAIL_CODE,
     *MAILBOX_PROOFS,
 )

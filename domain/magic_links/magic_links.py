@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from domain import errors, mailbox_proofs, one_time_tokens, urls
+from domain import errors, identifiers, mailbox_proofs, one_time_tokens, urls
 from domain.context import Context
 from domain.magic_links import events, mails
 from domain.magic_links.policy import MagicLinkPolicy
@@ -89,8 +89,7 @@ async def peek(ctx: Context, token: str) -> tuple[str, bool]:
     """
     found = await _find(ctx, token)
     user = await lookup.by_email(ctx, found.email)
-    local, _, domain = found.email.partition("@")
-    return f"{local[0]}***@{domain}", user is None
+    return identifiers.masked_email(found.email), user is None
 
 
 async def consume(ctx: Context, token: str) -> MailboxSignIn:

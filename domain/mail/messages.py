@@ -9,7 +9,7 @@ import domain
 from domain import localization
 from domain.context import Context
 from domain.localization import Localization
-from domain.mail import outbox
+from domain.mail import disown_links, outbox
 from domain.mail.policy import MailPolicy
 from domain.pages.policy import PagesPolicy
 from domain.rate_limits import limits
@@ -98,8 +98,12 @@ def queue_mail(
     key_start, network, enabled_keys, passkeys, passkey_name, removed.
     """
     expires_at = None if lives is None else ctx.now + lives
+    by = sender or ctx.policy[MailPolicy].sender
+    if by == "none":
+        return
+    recipient = user.email if to is None else to
     payload: outbox.Payload = {
-        "to": user.email if to is None else to,
+        "to": recipient,
         "name": user.name,
         "locale": localization_of(ctx, user).language,
         "link": None,
@@ -107,11 +111,19 @@ def queue_mail(
         "expires": None if expires_at is None else expires_at.isoformat(),
         **values,
     }
-    by = sender or ctx.policy[MailPolicy].sender
+    not_me_link = _not_me_link(ctx, template, user, recipient)
+    if not_me_link is not None:
+        payload["not_me_link"] = not_me_link
     _add(
         ctx,
         outbox.row(ctx, MailState.QUEUED, template, by, payload, user_id=user.id, expires_at=expires_at),
     )
+
+
+def _not_me_link(ctx: Context, template: str, user: Addressee, recipient: str) -> str | None:
+    """Return the link with which the recipient deletes a user whose address, this one, was never verified."""
+    is_unproven = recipient == user.email and not user.email_verified  # defence: N4 verified
+    return disown_links.link(ctx, template, user.id if is_unproven else None, recipient)
 
 
 def localization_of(ctx: Context, user: Addressee) -> Localization:
@@ -154,7 +166,7 @@ def resolves(template: str) -> Callable[[Resolver], Resolver]:
 
 def resolvers() -> Mapping[str, Resolver]:
     """Return the resolvers of queued requests, by the name of the email."""
-    import_modules(domain)
+    import_modules(domain, except_for=domain.LOADED_LATER)
     return _RESOLVERS
 
 

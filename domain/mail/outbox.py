@@ -24,9 +24,9 @@ from models import MailState, Outbox, OutboxRow
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
-"""Of an email: to, name, locale, link, code, expires (ISO time), and of some until (ISO time), switched (on, off),
-key_name, key_start, passkey_name and network, or enabled_keys and passkeys. Of an unresolved request: email, target,
-and who made it: address, user_agent, request_id, languages."""
+"""Of an email: to, name, locale, link, code, expires (ISO time), and of some not_me_link, until (ISO time), switched
+(on, off), key_name, key_start, passkey_name and network, or enabled_keys and passkeys. Of an unresolved request: email,
+target, and who made it: address, user_agent, request_id, languages."""
 
 LEASE = timedelta(seconds=60)
 FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry

@@ -14,3 +14,5 @@ class MailPolicy:
     sender: Sender
     retry_for: timedelta
     send_email_notifications: bool
+    not_me_page: str | None
+    """The page that the link "This was not me" opens; None: the hosted one, if there are hosted pages."""

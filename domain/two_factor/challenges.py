@@ -54,6 +54,7 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
             user_id=user.id,
             remembered=remembered,
             binding=_MAILBOX if mailbox else None,
+            email=user.email if mailbox else None,
             expires_at=ctx.now + ctx.policy[TwoFactorPolicy].challenge_expires_in,
             created_at=ctx.now,
             updated_at=ctx.now,
@@ -87,7 +88,7 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
     if found is None or found[0].purpose != Purpose.CHALLENGE or found[0].expires_at <= now:
         return None
     row, user = found
-    return Challenge(digest, user, bool(row.remembered), row.attempts, row.binding == _MAILBOX)
+    return Challenge(digest, user, bool(row.remembered), row.attempts, row.binding == _MAILBOX, row.email)
 
 
 async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
@@ -95,9 +96,8 @@ async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRo
 
     Raises InvalidTwoFactorCookie if the challenge has ended meanwhile, BannedUser, AccountTemporarilyLocked.
     """
-    user = await locking.lock(ctx, challenge.user.id)
-    alive = select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))
-    if user is None or (await ctx.db.execute(alive)).first() is None:
+    user = await _lock_live(ctx, challenge)
+    if user is None:
         raise InvalidTwoFactorCookie
     if user.is_banned(ctx.now):  # defence: V33 challenge-ban
         session_events.sign_in_banned(ctx, user.id, None, BannedUser)
@@ -105,6 +105,22 @@ async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRo
     row = await enrolment.row_of(ctx, user.id)
     lockout.refuse(ctx, row)  # defence: V44 lock
     return user, row
+
+
+async def proven_user(ctx: Context, challenge: Challenge) -> UserRow | None:
+    """Return the user of an active challenge, locked, if its first factor proved the address that they have now."""
+    if not challenge.mailbox:  # defence: N1 proven-mailbox
+        return None
+    user = await _lock_live(ctx, challenge)
+    # defence: N1 proven-address
+    return user if user is not None and user.email == challenge.email else None
+
+
+async def _lock_live(ctx: Context, challenge: Challenge) -> UserRow | None:
+    """Return the user of a challenge, locked; None if the challenge has ended meanwhile."""
+    user = await locking.lock(ctx, challenge.user.id)
+    alive = select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))
+    return user if await ctx.db.execute(alive) else None
 
 
 async def take_attempt(ctx: Context, challenge: Challenge) -> None:

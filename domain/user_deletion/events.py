@@ -4,8 +4,15 @@ from domain.audit.record import Event, record
 from domain.context import Context
 
 USER_DELETION_REQUESTED = Event("user.deletion_requested")
+USER_DISOWNED = Event("user.disowned")
 
 
 def user_deletion_requested(ctx: Context) -> None:
     """The caller was sent a link that deletes them."""
     record(ctx, USER_DELETION_REQUESTED)
+
+
+def user_disowned(ctx: Context, user_id: str) -> None:
+    """The user was deleted by the owner of their unverified address; this record does not contain it."""
+    row = record(ctx, USER_DISOWNED, user_id=user_id)
+    row.address = row.user_agent = None

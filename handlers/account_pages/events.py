@@ -95,6 +95,7 @@ LEFT_OUT = frozenset(
         "signing_key.retired",
         "signing_key.revoked",
         "user.deleted",
+        "user.disowned",
     }
 )
 """The events that it does not show: they say nothing to a person, or are about nobody."""

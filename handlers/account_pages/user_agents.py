@@ -36,9 +36,7 @@ def _recognized(user_agent: str) -> tuple[str | None, str | None]:
 @cache
 def _parser() -> "Parser":
     """Return what knows programs and systems, in 17 MB; the models of devices would take 15 MB more."""
-    from ua_parser import Parser  # noqa: PLC0415 - loaded where it is used
-    from ua_parser.loaders import load_lazy_builtins  # noqa: PLC0415
-    from ua_parser.regex import Resolver  # noqa: PLC0415
+    from ua_parser import Parser, loaders, regex  # noqa: PLC0415 - loaded with its tables, for the first page with devices
 
-    programs, systems, _ = load_lazy_builtins()
-    return Parser(Resolver((programs, systems, [])))
+    programs, systems, _ = loaders.load_lazy_builtins()
+    return Parser(regex.Resolver((programs, systems, [])))

@@ -10,6 +10,7 @@ from handlers.pages.email_sign_in import (
 )
 from handlers.pages.emails import send_verification_email, show_mail_sent, show_verify_email, verify_email
 from handlers.pages.leaving import show_leaving
+from handlers.pages.not_me import begin_disowning, disown, show_not_me
 from handlers.pages.passkeys import complete_with_passkey, confirm_with_passkey, sign_in_with_passkey
 from handlers.pages.passwords import (
     find_change_password,
@@ -24,10 +25,12 @@ from handlers.pages.sign_up import show_sign_up, sign_up
 from handlers.pages.two_factor import send_two_factor_code, show_two_factor, verify_two_factor
 
 __all__ = [
+    "begin_disowning",
     "complete_with_passkey",
     "confirm",
     "confirm_magic_link",
     "confirm_with_passkey",
+    "disown",
     "find_change_password",
     "request_email_sign_in",
     "request_password_reset",
@@ -42,6 +45,7 @@ __all__ = [
     "show_leaving",
     "show_magic_link",
     "show_mail_sent",
+    "show_not_me",
     "show_reset_password",
     "show_sign_in",
     "show_sign_out",

@@ -34,6 +34,7 @@ async def show_two_factor(
         methods=methods,
         with_passkey=ctx.policy[PasskeyPolicy].counts_as_two_factors
         and await passkeys.can_use(ctx, ctx.challenge.user.id),
+        can_disown=ctx.challenge.mailbox and not ctx.challenge.user.email_verified,
         sent=reason == "sent" or view.form.is_refused,
         notice=view.localization.gettext("We have sent you an email with a code.")
         if reason == "sent"

@@ -12,6 +12,8 @@ from domain.pages import leaving
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
+from handlers.pages import refusals
+from handlers.pages.environment import template_error
 from handlers.responses.reply import Page, Redirect
 from server.api import cors, request_body
 from server.api.errors import ErrorResponse, log_defect, status_headers
@@ -88,9 +90,6 @@ class PageResponses:
     def _page(
         self, request: Request, operation: Operation | None, refusal: Refusal, *, with_built_in: bool = False
     ) -> Page | Redirect:
-        # Jinja2 is loaded with the first page: a service may show none.
-        from handlers.pages import refusals  # noqa: PLC0415 - see above
-
         return refusals.page(
             self._policy,
             replace(
@@ -162,7 +161,5 @@ def check(settings: Settings) -> Iterator[str]:
     folder = settings.pages.templates_dir
     if folder is None or not folder.is_dir():
         return
-    from handlers.pages.environment import template_error  # noqa: PLC0415 - loads Jinja2
-
     if (fault := template_error(folder)) is not None:
         yield f"pages.templates_dir: {fault}"

@@ -7,6 +7,9 @@ as far as the library, and neither does an attestation with certificates.
 
 from domain.authenticators import ResponseRefused
 
+ES256, EDDSA, RS256 = -7, -8, -257
+ALGORITHMS = (EDDSA, ES256, RS256)
+"""The algorithms of keys that are accepted, by their COSE numbers (RFC 8152, RFC 8812), the preferred one first."""
 DEPTH = 4
 """Nested arrays and maps in an attestation."""
 

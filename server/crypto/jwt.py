@@ -1,16 +1,16 @@
-"""Key pairs and signed tokens (RFC 7515 to 7519), by joserfc, which is imported when the first key is used."""
+"""Key pairs and signed tokens (RFC 7515 to 7519), by joserfc; `server.jobs.jwt` loads this module when needed."""
 
 import json
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+from joserfc import jws
+from joserfc.errors import SecurityWarning
+from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
 from domain.jwt.rotation import KeyPair
-
-if TYPE_CHECKING:
-    from joserfc.jwk import Key
 
 RSA_BITS = 2048
 """Twice the bits quadruple the cost of every signature."""
@@ -31,9 +31,7 @@ def generate(algorithm: str) -> KeyPair:
     return KeyPair(kid, algorithm, json.dumps(published), json.dumps(key.as_dict(private=True)))
 
 
-def _new_key(algorithm: str) -> "Key":
-    from joserfc.jwk import ECKey, OKPKey, RSAKey  # noqa: PLC0415 - see the module
-
+def _new_key(algorithm: str) -> Key:
     if algorithm == "ES256":
         return ECKey.generate_key("P-256")
     if algorithm == "EdDSA":
@@ -41,18 +39,13 @@ def _new_key(algorithm: str) -> "Key":
     return RSAKey.generate_key(RSA_BITS)
 
 
-def import_private(jwk: str) -> "Key":
+def import_private(jwk: str) -> Key:
     """Return the key of a private JSON Web Key."""
-    from joserfc.jwk import import_key  # noqa: PLC0415 - see the module
-
     return import_key(json.loads(jwk))
 
 
-def sign(key: "Key", algorithm: str, kid: str, claims: Mapping[str, Any], *, typ: str = "JWT") -> str:
+def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], *, typ: str = "JWT") -> str:
     """Return a token signed with a private key."""
-    from joserfc import jws  # noqa: PLC0415 - see the module
-    from joserfc.errors import SecurityWarning  # noqa: PLC0415
-
     header = {"alg": algorithm, "kid": kid, "typ": typ}  # defence: JWT4 typ
     payload = orjson.dumps(claims)
     if algorithm != "EdDSA":

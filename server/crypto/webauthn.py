@@ -1,12 +1,29 @@
 """Check responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), by py_webauthn.
 
 The library compares and verifies what the standard says. Added here is what it leaves to its caller: the formats of
-attestation, keys that no authenticator makes, and CBOR that is more than an attestation needs. It takes a sixth of a
-second to load, so it is imported when the first response arrives.
+attestation, keys that no authenticator makes, and CBOR that is more than an attestation needs. `authenticators.py`
+loads this module when the first response arrives.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from webauthn import verify_authentication_response, verify_registration_response
+from webauthn.helpers import (
+    bytes_to_base64url,
+    decode_credential_public_key,
+    decoded_public_key_to_cryptography,
+    parse_attestation_object,
+    parse_authenticator_data,
+)
+from webauthn.helpers.cose import COSEAlgorithmIdentifier
+from webauthn.helpers.structs import (
+    AuthenticationCredential,
+    AuthenticatorAssertionResponse,
+    AuthenticatorAttestationResponse,
+    RegistrationCredential,
+)
 
 from domain.authenticators import (
     Assertion,
@@ -17,11 +34,10 @@ from domain.authenticators import (
     VerifiedAssertion,
 )
 from server.crypto import attestation
+from server.crypto.attestation import ALGORITHMS, EDDSA, ES256, RS256
 
 Result = TypeVar("Result")
 
-ES256, EDDSA, RS256 = -7, -8, -257
-"""The algorithms of keys, by their COSE numbers (RFC 8152, RFC 8812)."""
 _EC2, _OKP, _RSA = 2, 1, 3
 _FAMILIES: Mapping[int, tuple[int, int | None]] = {ES256: (_EC2, 1), EDDSA: (_OKP, 6), RS256: (_RSA, None)}
 """The type of key of each algorithm, and its curve: P-256 and Ed25519."""
@@ -32,7 +48,7 @@ RSA_EXPONENT_BITS = 32
 class WebAuthn:
     """The checks of responses. Nothing is stored."""
 
-    algorithms: tuple[int, ...] = (EDDSA, ES256, RS256)
+    algorithms: tuple[int, ...] = ALGORITHMS
 
     def verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
@@ -43,18 +59,10 @@ class WebAuthn:
     def _verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
     ) -> NewCredential:
-        from webauthn import verify_registration_response  # noqa: PLC0415 - see the module
-        from webauthn.helpers import parse_attestation_object  # noqa: PLC0415
-        from webauthn.helpers.cose import COSEAlgorithmIdentifier  # noqa: PLC0415
-        from webauthn.helpers.structs import (  # noqa: PLC0415
-            AuthenticatorAttestationResponse,
-            RegistrationCredential,
-        )
-
         attestation.check(response.attestation_object)
         verified = verify_registration_response(
             credential=RegistrationCredential(
-                id=_base64url(response.credential_id),
+                id=bytes_to_base64url(response.credential_id),
                 raw_id=response.credential_id,
                 response=AuthenticatorAttestationResponse(
                     client_data_json=response.client_data, attestation_object=response.attestation_object
@@ -98,20 +106,13 @@ class WebAuthn:
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        from webauthn import verify_authentication_response  # noqa: PLC0415 - see the module
-        from webauthn.helpers import parse_authenticator_data  # noqa: PLC0415
-        from webauthn.helpers.structs import (  # noqa: PLC0415
-            AuthenticationCredential,
-            AuthenticatorAssertionResponse,
-        )
-
         if _check_key(public_key) != algorithm:  # defence: P12 stored-algorithm
             raise ResponseRefused("the key is for another algorithm")
         attestation.check_authenticator_data(response.authenticator_data)
         # defence: P14 signature
         verified = verify_authentication_response(
             credential=AuthenticationCredential(
-                id=_base64url(response.credential_id),
+                id=bytes_to_base64url(response.credential_id),
                 raw_id=response.credential_id,
                 response=AuthenticatorAssertionResponse(
                     client_data_json=response.client_data,
@@ -138,9 +139,6 @@ def algorithm_of(public_key: bytes) -> int:
 
 def _check_key(public_key: bytes) -> int:
     """Return the algorithm of a key that an authenticator may have: of its type, on its curve, not weak."""
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey  # noqa: PLC0415 - see the module
-    from webauthn.helpers import decode_credential_public_key, decoded_public_key_to_cryptography  # noqa: PLC0415
-
     attestation.check_item(public_key)
     decoded: Any = decode_credential_public_key(public_key)
     family = _FAMILIES.get(decoded.alg)
@@ -164,9 +162,3 @@ def _refusing(check: Callable[[], Result]) -> Result:
     except Exception as fault:
         # On malformed input the library raises its own errors, and KeyError, TypeError, ValueError and others.
         raise ResponseRefused(type(fault).__name__) from fault
-
-
-def _base64url(value: bytes) -> str:
-    from webauthn.helpers import bytes_to_base64url  # noqa: PLC0415 - see the module
-
-    return bytes_to_base64url(value)

@@ -9,15 +9,12 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from models import metadata
 from server.database.errors import is_missing_table
-from server.database.schema import SCRIPTS, Mode, SchemaRefused, known, tables_found
-
-IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
-"""Whether the creation of an index was interrupted."""
+from server.database.schema import IS_INVALID, SCRIPTS, Mode, SchemaRefused, known, tables_found
 
 _MEND = "restore a backup that is whole, or begin with an empty database"
 
@@ -31,11 +28,11 @@ def _config() -> Config:
 def _upgrade(connection: Connection, head: str) -> None:
     if _refuse_unusable(connection, head) != head:
         with _refusing_missing_tables():
-            upgrade_to("head", connection)
+            _upgrade_to("head", connection)
     _refuse_incomplete(connection, head)
 
 
-def upgrade_to(revision: str, connection: Connection) -> None:
+def _upgrade_to(revision: str, connection: Connection) -> None:
     """Apply the migrations up to a revision, if they are not applied, in the transaction of a connection."""
     config = _config()
     config.attributes["connection"] = connection
@@ -64,6 +61,30 @@ class PendingIndexes(NamedTuple):
     indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
     """Table, columns and condition, by name."""
 
+    def upgrade(self, connection: Connection) -> None:
+        """Apply the migrations up to that revision, in the transaction of the connection."""
+        _upgrade_to(self.needs, connection)
+
+    def create(self, connection: Connection) -> None:
+        """Create the indexes while the tables are used; the connection commits every statement.
+
+        Raises SchemaRefused.
+        """
+        operations = Operations(MigrationContext.configure(connection))
+        with _refusing_missing_tables():
+            for name, (table, columns, where) in self.indexes.items():
+                # One that was interrupted stays, and is of no use.
+                if connection.scalar(IS_INVALID, {"name": name}):
+                    operations.drop_index(name, postgresql_concurrently=True)
+                operations.create_index(
+                    name,
+                    table,
+                    list(columns),
+                    postgresql_where=where,
+                    postgresql_concurrently=True,
+                    if_not_exists=True,
+                )
+
 
 def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
     """Return the indexes that PostgreSQL can build before the migrations they belong to; none for an empty database.
@@ -76,24 +97,6 @@ def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
     pending = ScriptDirectory.from_config(_config()).iterate_revisions(head, found)
     modules = [script.module for script in pending if hasattr(script.module, "INDEXES")]
     return [PendingIndexes(module.NEEDS, module.INDEXES) for module in reversed(modules)]
-
-
-def create_concurrently(pending: PendingIndexes, connection: Connection) -> None:
-    """Create indexes while the tables are used; the connection commits every statement. Raises SchemaRefused."""
-    operations = Operations(MigrationContext.configure(connection))
-    with _refusing_missing_tables():
-        for name, (table, columns, where) in pending.indexes.items():
-            # One that was interrupted stays, and is of no use.
-            if connection.scalar(IS_INVALID, {"name": name}):
-                operations.drop_index(name, postgresql_concurrently=True)
-            operations.create_index(
-                name,
-                table,
-                list(columns),
-                postgresql_where=where,
-                postgresql_concurrently=True,
-                if_not_exists=True,
-            )
 
 
 def _check(connection: Connection, head: str) -> None:

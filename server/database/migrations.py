@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
@@ -12,8 +11,14 @@ from sqlalchemy.exc import DBAPIError
 from server.database.database import Database
 from server.database.errors import first_line, is_lock_timeout, is_unavailable
 from server.database.postgresql.engine import patient_postgresql_engine
-from server.database.schema import Mode, SchemaRefused, current_is_head, head
+from server.database.schema import IS_INVALID, Mode, SchemaRefused, current_is_head, head
 from server.database.sqlite.engine import migration_engine
+
+if TYPE_CHECKING:
+    from server.database.alembic import PendingIndexes
+
+IndexSearch = Callable[[Connection, str], "Sequence[PendingIndexes]"]
+"""Finds the indexes that can be created before the migrations up to a revision."""
 
 _LOCK = 0x6761746577726967
 """The advisory lock of a migration: the letters `gatewrig`, as any number will do."""
@@ -59,7 +64,7 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
 async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle | None:
     """Do it while no other instance does, and return what is in the way, if anything."""
     # Alembic is a tenth of the time and the memory of a start, and a start that finds its schema has no use for it.
-    from server.database.alembic import STEPS  # noqa: PLC0415 - see above
+    from server.database.alembic import STEPS, pending_indexes  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
         if mode == "auto" and connection.dialect.name == "postgresql":
@@ -69,7 +74,9 @@ async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle
 
     try:
         has_indexes = (
-            mode != "auto" or database.dialect != "postgresql" or await _create_indexes(database, deadline)
+            mode != "auto"
+            or database.dialect != "postgresql"
+            or await _create_indexes(database, pending_indexes, deadline)
         )
         is_done = has_indexes and await run_alone(database, step)
     except DBAPIError as error:
@@ -79,22 +86,15 @@ async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle
     return None if is_done else _Obstacle("another instance has been migrating the database", _PAUSE)
 
 
-async def _create_indexes(database: Database, deadline: float) -> bool:
+async def _create_indexes(database: Database, search: IndexSearch, deadline: float) -> bool:
     """Create the indexes of the migrations to come; return False while another instance migrates."""
-    from server.database.alembic import (  # noqa: PLC0415 - see above
-        PendingIndexes,
-        create_concurrently,
-        pending_indexes,
-        upgrade_to,
-    )
-
     found: list[PendingIndexes] = []
-    is_alone = await run_alone(database, lambda connection: found.extend(pending_indexes(connection, head())))
+    is_alone = await run_alone(database, lambda connection: found.extend(search(connection, head())))
     for pending in found:
         is_alone = (
             is_alone
-            and await run_alone(database, partial(upgrade_to, pending.needs))
-            and await _run_outside_transactions(database, partial(create_concurrently, pending), deadline)
+            and await run_alone(database, pending.upgrade)
+            and await _run_outside_transactions(database, pending.create, deadline)
         )
     return is_alone
 
@@ -177,8 +177,6 @@ async def add_search_indexes(database: Database) -> None:
     """
     if database.dialect != "postgresql":
         raise SchemaRefused("only PostgreSQL has indexes for parts of texts")
-    from server.database.alembic import IS_INVALID  # noqa: PLC0415 - see above
-
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         # CREATE INDEX CONCURRENTLY runs in no transaction.

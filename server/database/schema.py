@@ -14,6 +14,7 @@ from sqlalchemy import (
     literal,
     select,
     table,
+    text,
     values,
 )
 
@@ -25,6 +26,9 @@ from server.database.errors import is_missing_table
 _version = column("version_num", String(32))
 _given = bindparam("value", type_=String(32))
 _schema = select(_version).select_from(table("alembic_version"))
+
+IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
+"""Whether the creation of an index was interrupted, by its name."""
 
 SCRIPTS = Path(migrations.__file__).parent
 VERSIONS = SCRIPTS / "versions"

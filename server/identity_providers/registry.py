@@ -31,13 +31,12 @@ def providers_of(
     if not configured:
         return Providers({})
     # An HTTP client and the keys and tokens of OpenID Connect are a tenth of the time and the memory of a start.
-    from server.identity_providers.client import client_of  # noqa: PLC0415 - see above
-    from server.identity_providers.http_client import calls_by, make_client  # noqa: PLC0415 - see above
+    from server.identity_providers import client, http_client  # noqa: PLC0415 - see above
 
-    http, ends = make_client(), AsyncExitStack()
+    http, ends = http_client.make_client(), AsyncExitStack()
     ends.push_async_callback(http.aclose)
-    calls = calls_by(settings, http)
-    clients = {id_: client_of(one, calls, clock, instrumentation) for id_, one in configured.items()}
-    for client in clients.values():
-        ends.push_async_callback(client.close)
+    calls = http_client.calls_by(settings, http)
+    clients = {id_: client.client_of(one, calls, clock, instrumentation) for id_, one in configured.items()}
+    for opened in clients.values():
+        ends.push_async_callback(opened.close)
     return Providers(clients, ends)

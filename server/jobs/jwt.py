@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
@@ -18,7 +18,6 @@ from domain.jwt.rotation import KeyPair
 from domain.ports import Cipher, KeyDocument
 from models.signing_key import PUBLISHED_KEYS, SigningKeyRow
 from server.clock import Clock
-from server.crypto import jwt
 from server.database.database import Database
 from server.database.errors import is_unavailable
 from server.jobs.scheduler import take_lease
@@ -43,6 +42,26 @@ Run = Callable[[Callable[[Context], Awaitable[None]]], Awaitable[None]]
 """Runs a rule in a transaction of its own."""
 
 _log = structlog.get_logger(__name__)
+
+
+class Signatures(Protocol):
+    """The functions of `server.crypto.jwt`."""
+
+    def generate(self, algorithm: str) -> KeyPair:
+        """Return a new key pair."""
+
+    def import_private(self, jwk: str) -> "Key":
+        """Return the key of a private JSON Web Key."""
+
+    def sign(self, key: "Key", algorithm: str, kid: str, claims: Mapping[str, Any]) -> str:
+        """Return a token signed with a private key."""
+
+
+def _signatures() -> Signatures:
+    # joserfc costs 180 ms and 6 MB; a service without tokens for other services does not load it.
+    from server.crypto import jwt  # noqa: PLC0415 - see above
+
+    return jwt
 
 
 class SigningKeyStore:
@@ -86,7 +105,7 @@ class SigningKeyStore:
             row = rotation.signing_key(self._rows, algorithm, now)
         if row is None:
             raise Unavailable
-        token = jwt.sign(self._private[row.kid], algorithm, row.kid, claims)
+        token = _signatures().sign(self._private[row.kid], algorithm, row.kid, claims)
         if self._metrics is not None:
             self._metrics.token_issued(algorithm)
         return token
@@ -102,7 +121,9 @@ class SigningKeyStore:
                 for kid, value in sealed.items()
                 if kid not in known
             }
-            self._private = known | {kid: jwt.import_private(jwk) for kid, jwk in opened.items() if jwk}
+            self._private = known | {
+                kid: _signatures().import_private(jwk) for kid, jwk in opened.items() if jwk
+            }
             self._rows = [row for row in rows if row.kid in self._private]
             self._document = _document(rows)
             self._report(frozenset(kid for kid, jwk in opened.items() if jwk is None))
@@ -153,7 +174,8 @@ class SigningKeyStore:
             return False
         try:
             # In a thread, because an RSA key costs a tenth of a second or more.
-            pairs = {algorithm: await asyncio.to_thread(jwt.generate, algorithm) for algorithm in algorithms}
+            generate = _signatures().generate
+            pairs = {algorithm: await asyncio.to_thread(generate, algorithm) for algorithm in algorithms}
             await self._run(rule(pairs))
         finally:
             await lease(now=self._clock(), seconds=0)

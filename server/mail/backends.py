@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from email.utils import formataddr
 from functools import partial
 
+from jinja2 import TemplateError
+
 from domain import identifiers, tokens
 from domain.mail.outbox import LeasedMail
 from server.clock import system_clock
@@ -12,13 +14,12 @@ from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.mail.mailbox import KeepingSender, RecentMails
 from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, SmtpOptions
+from server.mail.templates import Brand, TemplateRenderer, template_error
 
 
 def renderer(settings: Settings) -> Rendering:
-    """Return what makes mails of outbox rows; who sends none has no use for it, nor for the library it loads."""
+    """Return what makes mails of outbox rows."""
     sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
-    from server.mail.templates import Brand, TemplateRenderer  # noqa: PLC0415 - loads Jinja2
-
     pages = settings.pages
     return TemplateRenderer(
         settings.app_name,
@@ -38,8 +39,6 @@ def check(settings: Settings) -> Iterator[str]:
     if not folder.is_dir():
         yield f"mail.templates_dir: there is no folder {folder}"
         return
-    from server.mail.templates import template_error  # noqa: PLC0415 - loads Jinja2
-
     if (fault := template_error(folder)) is not None:
         yield f"mail.templates_dir: {fault}"
 
@@ -102,8 +101,6 @@ async def deliver_test(settings: Settings, to: str) -> None:
         expires_at=now,
         payload={"to": identifiers.email(to)},
     )
-    from jinja2 import TemplateError  # noqa: PLC0415 - loaded where it is used
-
     try:
         message = renderer(settings).render(row, now)
     except TemplateError as fault:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from jinja2 import TemplateError
 
 from domain.localization import LANGUAGES, supported
+from domain.mail import disown_links
 from domain.mail.outbox import LeasedMail, Payload
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
@@ -74,6 +75,7 @@ def _payload(name: str, language: str | None, now: datetime) -> Payload:
         "name": "Ada Lovelace",
         "locale": language,
         "expires": None if lifetime is None else (now + lifetime).isoformat(),
+        "not_me_link": _LINK.format(page="not-me") if name in disown_links.TEMPLATES else None,
         **values,
     }
 

@@ -117,6 +117,7 @@ def _values(row: LeasedMail, payload: Payload, language: Localization, now: date
         "to": one_line(str(payload["to"])),
         "name": shown_name(payload.get("name") or ""),
         "link": payload.get("link"),
+        "not_me_link": payload.get("not_me_link"),
         "code": payload.get("code"),
         "happened_at": language.format_datetime(row.created_at),
         "expires_in": expires and language.format_duration(datetime.fromisoformat(expires) - now),

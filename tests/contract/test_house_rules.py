@@ -57,6 +57,7 @@ PUBLIC = {
     "/email-otp/reset-password",
     *("/sign-up/email", "/sign-in/email", "/sign-in/username", "/sign-in/social", "/is-username-available"),
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
+    "/disown-account",
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
     *("/dev/mailbox", "/dev/mailbox/{mailId}", "/dev/mailbox/{mailId}/html"),
 }

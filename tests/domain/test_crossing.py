@@ -32,7 +32,7 @@ JOBS = {
 async def let_in(service: Service) -> Caller:
     """Sign up, and give the caller as the pipeline would find them."""
     token = (await service.post("/sign-up/email", ADA)).json()["token"]
-    caller = await service.services.sessions.find(token, service.clock.now, by_cookie=False)
+    caller = await service.services.sessions.find([token], service.clock.now, by_cookie=False)
     assert caller is not None
     return caller
 

@@ -177,7 +177,7 @@ def _link(ada: Traveller) -> Iterator[None]:
     yield
     call("accounts.list_linked", session=session)
     for operation in ("get_access_token", "refresh_token", "get_access_token"):
-        call(f"accounts.{operation}", {"providerId": PROVIDER}, session=session)
+        call(f"social.{operation}", {"providerId": PROVIDER}, session=session)
         yield
     call("social.get_profile", session=session, query={"providerId": PROVIDER})
     direct = {"provider": PROVIDER, "idToken": {"token": ada.provider.mint()}}
@@ -383,6 +383,17 @@ def _passkeys(ada: Traveller) -> Iterator[None]:
     yield
 
 
+def _disown(ada: Traveller) -> Iterator[None]:
+    """Create a user with the address of somebody else, who deletes it."""
+    call = ada.witness.call
+    call("authentication.sign_up_email", {"name": "Mallory", "email": "owner@example.com", "password": FIRST})
+    token = ada.witness.not_me_token("verify-email")
+    yield
+    for _ in range(2):
+        call("users.disown", {"token": token})
+    yield
+
+
 def _leave(ada: Traveller) -> Iterator[None]:
     call = ada.witness.call
     call("users.delete", {"password": THIRD}, session=ada.session)
@@ -395,5 +406,5 @@ def _leave(ada: Traveller) -> Iterator[None]:
 
 LEGS = (
     _arrive, _look, _passwords, _address, _enrol, _second_factor, _link, _come_through, _meet_trouble, _service,
-    _tokens, _administer, _keys, _by_mail, _passkeys, _leave,
+    _tokens, _administer, _keys, _by_mail, _passkeys, _disown, _leave,
 )  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 
 from tests.handlers.mailed import checked, code_for, link_to, open_link, use_code, wrong
 from tests.handlers.steps import bearer, execute, join, set_user, works
+from tests.handlers.test_user_disowning import not_me_token
 from tests.security.conftest import UNLIMITED
 from tests.security.limits import told
 from tests.security.test_two_factor_races import PATIENT
@@ -110,6 +111,22 @@ async def test_of_many_wrong_codes_three_are_compared(
 
     assert told(answers) == {"400 INVALID_OTP": number - 1, "403 TOO_MANY_ATTEMPTS": 1}
     assert await service.rows("SELECT attempts FROM \"grant\" WHERE purpose = 'code-sign-in'") == []
+
+
+@pytest.mark.both_databases
+@pytest.mark.threat("N2", "R21")
+@pytest.mark.parametrize("number", [50])
+async def test_a_user_is_disowned_once(instances: list[Service], number: int) -> None:
+    service = instances[0]
+    await join(service)
+    token = await not_me_token(service)
+
+    body = {"token": token}
+    answers = await all_of([each.post("/disown-account", body) for each in turns(instances, number)])
+
+    assert told(answers) == {"200": 1, "400 INVALID_TOKEN": number - 1}
+    assert len(await service.rows("SELECT id FROM audit WHERE event = 'user.disowned'")) == 1
+    assert await service.rows('SELECT id FROM "user"') == []
 
 
 @pytest.mark.threat("M10", "R21")

@@ -1,6 +1,7 @@
 """Somebody who drives a service that runs as a process of its own, and remembers every secret they met on the way."""
 
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -120,6 +121,12 @@ class Witness:
         token = url.params.get("token") or url.path.rpartition("/")[2]
         self.secrets.setdefault(token, f"token of the mail {template}")
         return token
+
+    def not_me_token(self, template: str) -> str:
+        """Wait for the next mail of a kind, and give the token in its link "This was not me"."""
+        token = re.findall(r"/not-me\?token=(\w+)", self.mail(template)["text"])[0]
+        self.secrets.setdefault(token, f"token of the mail {template} that deletes the user")
+        return str(token)
 
     def overhear(self, page: httpx.URL, provider: ProviderProcess) -> None:
         """Remember what is secret in the address of a provider's page, and between the service and the provider."""

@@ -3,6 +3,7 @@
 import gzip
 from dataclasses import dataclass, field
 
+import brotli
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -10,6 +11,7 @@ from domain import tokens
 from domain.errors import NotFound, Refusal
 from domain.pages.links import static_path
 from domain.policy import Policy
+from handlers.pages import assets
 from handlers.responses.reply import Header
 from server.api import responses
 from server.api.errors import ErrorResponse, render
@@ -84,8 +86,6 @@ class Assets:
 
     def _read(self) -> dict[str, _File]:
         if self._files is None:
-            from handlers.pages import assets  # noqa: PLC0415 - loads Jinja2, and a service may show no page
-
             self._files = {
                 asset.path: _File(asset.media_type.encode(), _encodings(asset.media_type, asset.body))
                 for asset in assets.assets(self._policy).values()
@@ -96,6 +96,4 @@ class Assets:
 def _encodings(media_type: str, body: bytes) -> dict[str, bytes]:
     if not media_type.startswith(_COMPRESSIBLE):
         return {"": body}
-    import brotli  # noqa: PLC0415 - loaded where it is used
-
     return {"": body, "gzip": gzip.compress(body, 9, mtime=0), "br": brotli.compress(body, quality=11)}

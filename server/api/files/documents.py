@@ -15,6 +15,7 @@ from codegen.client_forms import client_forms
 from domain import tokens
 from domain.context import PageRequest
 from domain.policy import Policy
+from handlers.pages import root
 from handlers.responses.reply import Header, Page
 from server.api import cors as api_cors
 from server.api import responses
@@ -157,9 +158,6 @@ class Documents:
         return 200, document.headers, document.body
 
     def _root_page(self, head: RequestHeaders) -> Page:
-        # Jinja2 is loaded with the first page: a service may show none.
-        from handlers.pages import root  # noqa: PLC0415 - see above
-
         languages = b",".join(head.every(b"accept-language")).decode("latin-1")
         return root.page(self._policy, PageRequest(languages), version=version("gatewright"))
 

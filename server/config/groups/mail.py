@@ -1,5 +1,6 @@
 """The settings of mail."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +9,14 @@ from pydantic import Field, SecretStr
 
 from domain.mail.policy import MailPolicy, Sender
 from server.config.groups.group import Group, fill
-from server.config.value_types import Duration, OptionalPath, OptionalSender, OptionalText, duration_between
+from server.config.value_types import (
+    Duration,
+    OptionalPath,
+    OptionalSender,
+    OptionalText,
+    OptionalUrl,
+    duration_between,
+)
 
 if TYPE_CHECKING:
     from server.config.settings import Settings
@@ -46,6 +54,11 @@ class Mail(Group):
         description="File to which the sender `file` appends one JSON line per email.",
     )
 
+    not_me_page: OptionalUrl = Field(
+        default=None,
+        description="Page at a trusted origin that the link `This was not me` in emails opens; by default the hosted "
+        "one. Without either, emails have no such link.",
+    )
     mailbox: bool = Field(
         default=False,
         description="Whether /dev/mailbox shows the emails that `console` and `file` have sent. The development "
@@ -62,12 +75,15 @@ class Mail(Group):
         return (fill(MailPolicy, self, send_email_notifications=settings.send_email_notifications),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what SMTP needs and is not given."""
+        """Yield what SMTP needs and is not given, and a page that may not be linked to."""
         if "smtp" in (self.sender, settings.password_reset.effective_sender(settings)):
             if self.smtp.host is None:
                 yield "mail.smtp.host: must be given when mail is sent by smtp"
             if self.from_address is None:
                 yield "mail.from: must be given when mail is sent by smtp"
+        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+            if self.not_me_page is not None and not settings.parsed_origins().accepts(self.not_me_page):
+                yield "mail.not_me_page: must be at base_url or at one of trusted_origins"
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
         """Yield that links would be written to the log, or shown to everybody."""

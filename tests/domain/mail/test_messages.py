@@ -85,7 +85,7 @@ class TestExpiry:
     async def test_is_that_of_the_link_or_of_patience_whichever_is_first(self) -> None:
         ctx = context(email_verification={"token_expires_in": "1h"}, reset_token_expiry_hours=7 * 24)
 
-        email_mails.verify_email(ctx, ADA, "t", None)
+        email_mails.change_email(ctx, ADA, "countess@example.com", "t", None)
         password_mails.reset_password(ctx, ADA, "t", None)
         await password_mails.password_changed(ctx, ADA)
 

@@ -248,7 +248,7 @@ class Probe:
         """Find the session behind a token, and its user; give the seconds it took."""
         with timed() as taken:
             caller = await self.services.sessions.find(
-                rows.token(self.number()), self.services.clock(), by_cookie=False
+                [rows.token(self.number())], self.services.clock(), by_cookie=False
             )
         assert caller is not None
         return taken[0]
@@ -281,7 +281,9 @@ class Probe:
 
     async def caller(self, number: int) -> Caller:
         """Return the caller with a session."""
-        caller = await self.services.sessions.find(rows.token(number), self.services.clock(), by_cookie=False)
+        caller = await self.services.sessions.find(
+            [rows.token(number)], self.services.clock(), by_cookie=False
+        )
         assert caller is not None, number
         return caller
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Container, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 
 ADA, EVE, GRACE, NOBODY = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
+MALLORY = "mallory@example.com"
+"""A user whose address is somebody else's."""
 FAILURES = 10
 """Wrong passwords after which everything has to wait, as `limits.failures` has it."""
 NEW = "nine green boats"
@@ -36,6 +39,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 <rect width="96" height="40" rx="10" fill="#2f55d4"/>
 <text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
 </svg>"""
+APPLICATION = "https://app.example.com"
 STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
 SETTINGS = {
     "session.cookie_secure": "false",
@@ -45,7 +49,7 @@ SETTINGS = {
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
     "delete_user.enabled": "true",
-    "trusted_origins": '["myapp://"]',
+    "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
@@ -101,6 +105,17 @@ class Site:
 
         await until(has_come)
         return parse_qs(urlsplit(found[-1]).query)["token"][0]
+
+    async def not_me_token(self, to: str) -> str:
+        """Return the token of the link "This was not me" in the last verification email to an address."""
+        await self.token("verify-email", to)
+        lines = (self.directory / "mail.jsonl").read_text("utf-8").splitlines()
+        texts = [
+            mail["text"]
+            for mail in map(json.loads, lines)
+            if (mail["template"], mail["to"]) == ("verify-email", to)
+        ]
+        return str(re.findall(r"/not-me\?token=(\w+)", texts[-1])[0])
 
 
 @contextmanager
@@ -244,6 +259,16 @@ async def _links(visitor: Visitor) -> AsyncIterator[str]:
     yield "magic-link"
     await visitor.open("/account/magic-link?token=spent")
     yield "magic-link-dead"
+    site.post("/sign-up/email", {"name": "Mallory", "email": MALLORY, "password": PASSWORD})
+    not_me = f"/account/not-me?token={await site.not_me_token(MALLORY)}"
+    await visitor.open(not_me)
+    yield "not-me"
+    await visitor.send("/account/not-me")
+    yield "not-me-deleted"
+    await visitor.open(not_me)
+    yield "not-me-dead"
+    await visitor.open(f"/account/not-me?token={await site.not_me_token(ADA)}")
+    yield "not-me-verified"
     await visitor.open("/dev/mailbox")
     yield "mailbox"
     await visitor.page.locator("main li a").first.click()
@@ -345,6 +370,12 @@ async def _waiting(visitor: Visitor) -> AsyncIterator[str]:
     yield "two-factor-email"
     await visitor.send("/account/two-factor/code")
     yield "two-factor-sent"
+    await visitor.forget()
+    visitor.site.execute('UPDATE "user" SET email_verified = 0')
+    await visitor.open(f"/account/magic-link?token={await visitor.site.token('magic-link')}")
+    await visitor.send("/account/magic-link")
+    yield "two-factor-not-me"
+    visitor.site.execute('UPDATE "user" SET email_verified = 1')
 
 
 async def _api_keys(visitor: Visitor) -> AsyncIterator[str]:
@@ -388,6 +419,7 @@ async def _last(visitor: Visitor) -> AsyncIterator[str]:
     yield "signed-out"
     await visitor.open("/account/leaving")
     yield "leaving-expired"
-    # Last, for Chromium asks which application is to open it, and makes no passkeys meanwhile.
-    await visitor.sign_in("myapp://signed-in", email=EVE)
+    # A response without content leaves the browser where it is (HTML, "navigate").
+    await visitor.page.route(f"{APPLICATION}/**", lambda route: route.fulfill(status=204))
+    await visitor.sign_in(f"{APPLICATION}/welcome", email=EVE)
     yield "leaving"

@@ -5,6 +5,7 @@ Run beside a service and a provider that the environment names; it prints nothin
 
 import json
 import os
+import re
 import subprocess
 import time
 from base64 import urlsafe_b64decode
@@ -94,7 +95,7 @@ from gatewright_client.api.two_factor import (
     verify_otp,
     verify_totp,
 )
-from gatewright_client.api.users import check_username, confirm_deletion
+from gatewright_client.api.users import check_username, confirm_deletion, disown
 from gatewright_client.api.users import delete as delete_user
 from gatewright_client.api.users import update as update_profile
 
@@ -307,6 +308,12 @@ def deletion() -> None:
     assert of(confirm_deletion.sync(client=ada, token="x" * 32), models.Error).code == "INVALID_TOKEN"
     ok(delete_user.sync(client=ada, body=models.DeleteUserRequest(password=PASSWORD)))
     assert of(get_current.sync(client=ada), models.Error).code == "UNAUTHORIZED"
+    mallory = models.SignUpRequest(name="Mallory", email="mallory@example.com", password=PASSWORD)
+    ok(sign_up_email.sync(client=nobody, body=mallory))
+    token = re.findall(r"not-me\?token=(\w+)", mail("verify-email", mallory.email)["text"])[0]
+    link = models.DisownAccountRequest(token=token)
+    assert of(disown.sync(client=nobody, body=link), models.Success).success is True
+    assert of(disown.sync(client=nobody, body=link), models.Error).code == "INVALID_TOKEN"
 
 
 def administration() -> None:

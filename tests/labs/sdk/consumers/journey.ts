@@ -21,6 +21,7 @@ interface Mail {
   to: string;
   link: string | null;
   code: string | null;
+  text: string;
 }
 
 /** The SDK for whoever holds this token, of a session or of a pending sign-in; without one, for nobody. */
@@ -195,6 +196,11 @@ async function deletion(): Promise<void> {
   assert.equal(refused(await sdk.users.confirmDeletion({ query: { token: "x".repeat(32) } })), "INVALID_TOKEN");
   ok(await sdk.users.delete({ body: { password: PASSWORD } }));
   assert.equal(refused(await sdk.sessions.getCurrent()), "UNAUTHORIZED");
+  const email = "mallory@example.com";
+  ok(await nobody.authentication.signUpEmail({ body: { name: "Mallory", email, password: PASSWORD } }));
+  const [, token = ""] = /not-me\?token=(\w+)/.exec((await mail("verify-email", email)).text) ?? [];
+  assert.equal(ok(await nobody.users.disown({ body: { token } })).success, true);
+  assert.equal(refused(await nobody.users.disown({ body: { token } })), "INVALID_TOKEN");
 }
 
 async function administration(): Promise<void> {

@@ -1,0 +1,67 @@
+"""The link "This was not me" of emails to an address that was never verified: its tokens, and where it leads."""
+
+from datetime import timedelta
+
+from sqlalchemy import bindparam, delete
+from sqlmodel import col
+
+from domain import tokens, urls
+from domain.context import Context
+from domain.mail.policy import MailPolicy
+from domain.pages.links import page_url
+from domain.policy import Policy
+from models import OneTimeToken, Purpose
+
+LIFETIME = timedelta(days=7)
+PATH = "/not-me"
+"""The hosted page, below `pages.path`."""
+
+_REQUESTED = frozenset({"verify-email", "magic-link"})
+"""The emails that strangers can request; preparing them must not cost less if the address has no unverified user."""
+TEMPLATES = _REQUESTED | {"account-secured", "api-key-created", "two-factor-changed"}
+"""The emails with the link."""
+
+# Statements that are built once are compiled once.
+_REPLACE = delete(OneTimeToken).where(
+    col(OneTimeToken.user_id) == bindparam("owner"),
+    col(OneTimeToken.purpose) == Purpose.DISOWN,
+    col(OneTimeToken.binding) == bindparam("reason"),
+)
+
+
+def link(ctx: Context, template: str, user_id: str | None, email: str) -> str | None:
+    """Return the link of an email to the unverified address of a user, with a new token.
+
+    None for an email without the link, without a user, and if there is no page that the link could lead to.
+    """
+    page = _page(ctx.policy)
+    if template not in TEMPLATES or page is None or (user_id is None and template not in _REQUESTED):
+        return None
+    token = issue(ctx, template, user_id, email, expires_in=LIFETIME)
+    return None if user_id is None else urls.with_parameters(page, token=token)
+
+
+def issue(ctx: Context, reason: str, user_id: str | None, email: str, *, expires_in: timedelta) -> str:
+    """Create a token that deletes the user while this is their address; an older one with this reason is replaced.
+
+    Without a user it is a decoy.
+    """
+    token = tokens.token()
+    ctx.db.defer(_REPLACE, owner=user_id, reason=reason.encode())
+    ctx.db.add(
+        OneTimeToken(
+            digest=tokens.digest(token),
+            purpose=Purpose.SPENT if user_id is None else Purpose.DISOWN,
+            user_id=user_id,
+            email=None if user_id is None else email,
+            binding=reason.encode(),
+            expires_at=ctx.now if user_id is None else ctx.now + expires_in,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    )
+    return token
+
+
+def _page(policy: Policy) -> str | None:
+    return policy[MailPolicy].not_me_page or page_url(policy, PATH)

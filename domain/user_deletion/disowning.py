@@ -1,0 +1,59 @@
+"""Delete an account that somebody else created, with a link that was sent to its unverified address."""
+
+from typing import NamedTuple
+
+from domain import identifiers, one_time_tokens
+from domain.context import Context
+from domain.mail import disown_links
+from domain.two_factor import challenges
+from domain.two_factor.policy import TwoFactorPolicy
+from domain.user_deletion import deletion, events
+from domain.user_deletion.errors import InvalidDisownToken
+from domain.users import admins, locking
+from models import Purpose
+
+
+class Disownable(NamedTuple):
+    """The user of a link: their masked address, and whether it was verified meanwhile."""
+
+    email: str
+    is_verified: bool
+
+
+async def disown(ctx: Context, token: str) -> None:
+    """Delete the user of a link while their address is unverified. Raises InvalidDisownToken, LastAdmin."""
+    found = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
+    if found is None:
+        raise InvalidDisownToken
+    row, owner = found
+    is_admin = await admins.lock(ctx, owner.id)
+    user = await locking.lock(ctx, owner.id)  # defence: N2 lock
+    # defence: N1 unproven
+    if user is None or user.email_verified or user.email != row.email:
+        raise InvalidDisownToken
+    await admins.refuse_last(ctx, user, locked=is_admin)  # defence: N1 last-admin
+    # defence: N2 used-once
+    if not await one_time_tokens.consume(ctx, Purpose.DISOWN, user.id, token):
+        raise InvalidDisownToken
+    await deletion.remove(ctx, user)
+    events.user_disowned(ctx, user.id)
+
+
+async def peek(ctx: Context, token: str) -> Disownable | None:
+    """Return whom a link would delete, None if it is not valid; nothing is used up."""
+    found = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
+    if found is None or found[0].email != found[1].email:
+        return None
+    return Disownable(identifiers.masked_email(found[1].email), found[1].email_verified)
+
+
+async def begin(ctx: Context) -> str | None:
+    """Return a token for the user of a sign-in that waits for its second factor, None if it may not delete them.
+
+    The sign-in must have begun with a link or code sent to the user's address, and the address be unverified.
+    """
+    user = None if ctx.challenge is None else await challenges.proven_user(ctx, ctx.challenge)
+    if user is None or user.email_verified:  # defence: N1 unproven-challenge
+        return None
+    expires_in = ctx.policy[TwoFactorPolicy].challenge_expires_in
+    return disown_links.issue(ctx, "second-factor", user.id, user.email, expires_in=expires_in)

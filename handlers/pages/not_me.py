@@ -1,0 +1,45 @@
+"""The page of the link "This was not me": it deletes an account that somebody else created."""
+
+from domain.context import Context
+from domain.user_deletion import disowning
+from handlers import shapes
+from handlers.pages import view as views
+from handlers.pages import ways_in
+from handlers.responses.reply import Page, Redirect
+
+_DELETED = "deleted"
+
+
+# pages.show_not_me
+async def show_not_me(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    token: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Say what goes and ask for a click, or say why nothing does, or that it is done."""
+    view = views.view(ctx, "/not-me", callback_url, ui_locales, token=token, reason=reason)
+    found = await disowning.peek(ctx, token) if token else None
+    return view.render(
+        "not_me.html",
+        is_deleted=reason == _DELETED,
+        user=found,
+        token=token,
+        can_sign_up=ways_in.offered(ctx)["can_sign_up"],
+    )
+
+
+# pages.disown
+async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
+    """Delete the account, and offer to sign up."""
+    view = views.of_form(ctx, body)
+    await disowning.disown(ctx, body["token"])
+    return view.lead("/not-me", reason=_DELETED)
+
+
+# pages.begin_disowning
+async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
+    """Lead from a sign-in that waits for its second factor to the page that deletes the account."""
+    view = views.of_form(ctx, body)
+    return view.lead("/not-me", token=await disowning.begin(ctx))
