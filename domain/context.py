@@ -20,7 +20,8 @@ from domain.ports import (
 )
 from models import AuditRecord, OutboxRow
 from models.api_key import ApiKeyRow
-from models.queries import SessionRow, UserRow
+from models.session import SessionRow
+from models.user import UserRow
 
 Result = TypeVar("Result")
 

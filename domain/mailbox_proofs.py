@@ -15,7 +15,7 @@ from domain.users import events as user_events
 from domain.users import locking, profile, unproven
 from domain.users.errors import BannedUser
 from models import Purpose
-from models.queries import UserRow
+from models.user import UserRow
 
 SIGN_IN_PROOFS = (Purpose.MAGIC_LINK, Purpose.CODE_SIGN_IN)
 

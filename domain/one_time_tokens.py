@@ -10,8 +10,8 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from models import OneTimeToken, Purpose
-from models.one_time_token import MAILBOX_PROOFS
-from models.queries import ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow, UserRow
+from models.one_time_token import MAILBOX_PROOFS, ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow
+from models.user import UserRow
 
 # Statements that are built once are compiled once.
 _MAILED = select(

@@ -15,9 +15,11 @@ from domain.identity_provider import IdTokenCredential
 from domain.passkeys import client_data
 from domain.social.tokens import DecryptedTokens, Profile
 from handlers import shapes
+from models.account import AccountRow
 from models.api_key import ApiKeyRow
 from models.passkey import PasskeyRow
-from models.queries import AccountRow, SessionRow, UserRow
+from models.session import SessionRow
+from models.user import UserRow
 
 _SEPARATORS = re.compile(r"[ ,]+")
 

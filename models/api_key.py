@@ -8,9 +8,9 @@ from sqlalchemy import BigInteger, Index, and_, bindparam, case, func, or_, sele
 from sqlmodel import Field, col
 
 from models.base import Access, Instant, Record, Retention
-from models.queries import USER_COLUMNS, ReadStatement, UserRow, by
+from models.queries import ReadStatement, by
 from models.statements import table_of
-from models.user import User
+from models.user import USER_COLUMNS, User, UserRow
 
 _EXPIRES, _CREATED_BY = text("expires_at IS NOT NULL"), text("created_by IS NOT NULL")
 

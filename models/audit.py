@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Index
 from sqlmodel import Field, SQLModel
 
 from models.base import Instant, Retention
+from models.statements import insert
 
 
 class Outcome(StrEnum):
@@ -62,3 +63,5 @@ class AuditRow:
 
 
 AuditRecord = Audit | AuditRow
+
+ADD_AUDIT = insert(Audit)

@@ -1,9 +1,14 @@
 """The table `backup_code`: single-use codes that replace the second factor."""
 
-from sqlalchemy import UniqueConstraint
-from sqlmodel import Field
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import UniqueConstraint, select
+from sqlmodel import Field, col
 
 from models.base import Access, Record
+from models.queries import ReadStatement, by
+from models.two_factor import TwoFactor
 
 
 class BackupCode(Record, table=True):
@@ -21,3 +26,22 @@ class BackupCode(Record, table=True):
     salt: bytes
     params: str
     code: bytes
+
+
+class BackupSetRow(NamedTuple):
+    """The salt and cost to hash a backup code with, and the end of the lock of the second factor."""
+
+    set_id: str
+    salt: bytes
+    params: str
+    locked_until: datetime | None
+
+
+BACKUP_SET_BY_USER = ReadStatement(
+    select(col(BackupCode.set_id), col(BackupCode.salt), col(BackupCode.params), col(TwoFactor.locked_until))
+    .join(TwoFactor, col(TwoFactor.user_id) == col(BackupCode.user_id))
+    .where(by(BackupCode.user_id), col(BackupCode.live))
+    .limit(1),
+    BackupSetRow._make,
+)
+"""The active set of a user's backup codes, as long as one code is left."""

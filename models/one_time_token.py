@@ -1,12 +1,16 @@
 """The table `grant`: tokens and codes that can be used once, before they expire."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any, NamedTuple
 
-from sqlalchemy import Index, text
-from sqlmodel import Field
+from sqlalchemy import Index, select, text
+from sqlmodel import Field, col
 
 from models.base import Access, Instant, Retention, Timestamped
+from models.queries import ReadStatement, by
+from models.user import USER_COLUMNS, User, UserRow
 
 
 class Purpose(StrEnum):
@@ -40,7 +44,6 @@ MAILBOX_PROOFS = (Purpose.MAGIC_LINK, *MAILED_CODES)
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
 """Kept for a while after expiry, so that TOKEN_EXPIRED can be distinguished from INVALID_TOKEN."""
-
 
 _EMAIL = text("email IS NOT NULL")
 
@@ -76,3 +79,34 @@ class OneTimeToken(Timestamped, table=True):
     email: str | None = None
     payload: bytes | None = Field(default=None, repr=False)
     expires_at: datetime = Field(index=True, sa_type=Instant)
+
+
+class OneTimeTokenRow(NamedTuple):
+    """A one-time token as read by a query; the fields are those of `OneTimeToken`."""
+
+    purpose: str
+    user_id: str | None
+    remembered: bool | None
+    attempts: int
+    email: str | None
+    binding: bytes | None
+    expires_at: datetime
+
+
+_ONE_TIME_TOKEN = tuple(col(getattr(OneTimeToken, name)) for name in OneTimeTokenRow._fields)
+
+
+def _one_time_token_and_user(columns: Sequence[Any]) -> tuple[OneTimeTokenRow, UserRow]:
+    return OneTimeTokenRow._make(columns[: len(_ONE_TIME_TOKEN)]), UserRow._make(
+        columns[len(_ONE_TIME_TOKEN) :]
+    )
+
+
+ONE_TIME_TOKEN_BY_DIGEST = ReadStatement(
+    select(*_ONE_TIME_TOKEN, *USER_COLUMNS)
+    .select_from(User)
+    .join(OneTimeToken, col(OneTimeToken.user_id) == col(User.id))
+    .where(by(OneTimeToken.digest)),
+    _one_time_token_and_user,
+)
+"""The one-time token with a digest, expired or not, and its user."""

@@ -8,6 +8,7 @@ from sqlalchemy import Index
 from sqlmodel import Field
 
 from models.base import ENCRYPTED, Instant, Record, Retention
+from models.statements import insert
 
 
 class MailState(StrEnum):
@@ -58,3 +59,6 @@ class OutboxRow(NamedTuple):
     created_at: datetime
     updated_at: datetime
     attempts: int = 0
+
+
+ADD_MAIL = insert(Outbox)

@@ -1,11 +1,17 @@
 """The table `session`: who is signed in where."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from sqlalchemy import Index, text
-from sqlmodel import Field
+from sqlalchemy import Index, Integer, bindparam, delete, literal, or_, select, text
+from sqlalchemy.orm import aliased
+from sqlmodel import Field, col
 
 from models.base import ENCRYPTED, Access, Instant, Record, Retention
+from models.queries import ReadStatement, by
+from models.statements import is_, table_of
+from models.user import SELECT_USER, USER_COLUMNS, User, UserRow
 
 
 def _where_set(column: str) -> Index:
@@ -39,3 +45,116 @@ class Session(Record, table=True):
     )
     """The administrator's own session."""
     active_organization_id: str | None = None
+
+
+class SessionRow(NamedTuple):
+    """A session as read by a query; the fields are those of `Session`."""
+
+    id: str
+    user_id: str
+    remembered: bool
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    ip_address: str | None
+    user_agent: str | None
+    impersonated_by: str | None
+    active_organization_id: str | None
+    method: str = ""
+    """The last proof of the sign-in, such as `password` or `totp`."""
+    amr: str = ""
+    """What was proved (RFC 8176), separated by spaces."""
+    token_copy: bytes | None = None
+    """Read only for lists."""
+
+    def is_active(self, now: datetime) -> bool:
+        """Return whether the session is active at `now`."""
+        return now < self.expires_at
+
+
+_SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
+
+
+def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
+    return SessionRow(*columns[: len(_SESSION)]), UserRow(*columns[len(_SESSION) :])
+
+
+SESSION_BY_DIGEST = ReadStatement(  # defence: R22 users-first
+    select(*_SESSION, *USER_COLUMNS)
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
+    .where(by(Session.token_digest)),
+    _session_and_user,
+    key=Session.token_digest,
+    cacheable=True,
+)
+"""The session behind a token's SHA-256 digest, and its user."""
+
+_IMPERSONATION = aliased(Session)
+
+IMPERSONATOR_OF_SESSION = ReadStatement(
+    select(*_SESSION, *USER_COLUMNS)
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
+    .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
+    .where(
+        by(_IMPERSONATION.id),
+        col(User.id) == col(_IMPERSONATION.impersonated_by),  # defence: ADM7 impersonator
+    ),
+    _session_and_user,
+)
+"""The administrator's own session behind one in the name of a user, active or not, and the administrator."""
+
+SESSIONS_OF_USER = ReadStatement(
+    select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),  # defence: V22 sessions-of-user
+    SessionRow._make,
+    key=Session.user_id,
+)
+"""Every stored session of a user, expired ones included, unsorted: the rows are few, and the caller sorts them."""
+
+LOCK_CALLER = (
+    SELECT_USER.join(Session, col(Session.user_id) == col(User.id))
+    .where(
+        is_(User.id, "id"),
+        is_(Session.id, "session_id"),
+        col(Session.expires_at) > bindparam("now", type_=Instant()),
+        # defence: V33 held-ban
+        or_(~col(User.banned), col(User.ban_expires) <= bindparam("now", type_=Instant())),
+    )
+    .with_for_update(of=[User, Session])
+)
+"""The user of an `id` who is not banned `now`, and their session of a `session_id`, if it is active; both locked.
+
+PostgreSQL locks in this order, and reads each row again if it had to wait for its lock. Every transaction locks the
+user before it ends a session, so the change is seen.
+"""
+
+LOCK_CALLER_UNCHANGED = LOCK_CALLER.where(is_(User.updated_at, "updated_at"))
+"""The same, if the user was last changed at `updated_at`."""
+
+END_SESSION = (
+    delete(table_of(Session))
+    .where(
+        is_(Session.id, "id"),
+        is_(Session.user_id, "user_id"),  # defence: V22 V40 session-owner
+        col(Session.expires_at) > bindparam("now", type_=Instant()),
+    )
+    .returning(col(Session.id))
+)
+"""Delete the session of an `id` if it belongs to that user and is active `now`."""
+
+FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
+"""The user of the session of an `id`."""
+
+OVER_LIMIT = (
+    select(literal(1))
+    .where(is_(Session.user_id, "whose"))
+    .limit(1)
+    .offset(bindparam("besides", type_=Integer()))
+    .scalar_subquery()
+)
+"""The value an inserted session can return: 1 if the user with the id `whose` has more than `besides` others, else
+None.
+
+Whether the new one is counted depends on the database; count again for the exact number.
+"""

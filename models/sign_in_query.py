@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, exists, false, select, true
 from sqlmodel import col
 
-from models.account import Account
-from models.queries import PASSWORD_ACCOUNT, USER_COLUMNS, ReadStatement, UserRow, by
+from models.account import PASSWORD_ACCOUNT, Account
+from models.queries import ReadStatement, by
 from models.session import Session
-from models.user import User
+from models.user import USER_COLUMNS, User, UserRow
 
 
 class SignInRow(NamedTuple):

@@ -1,10 +1,13 @@
 """The table `two_factor`: a user's second factor, and the count of wrong codes."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlmodel import Field
+from sqlalchemy import select
+from sqlmodel import Field, col
 
 from models.base import ENCRYPTED, Access, Instant, Timestamped
+from models.statements import is_
 
 
 class TwoFactor(Timestamped, table=True):
@@ -27,3 +30,33 @@ class TwoFactor(Timestamped, table=True):
     locked_until: datetime | None = Field(default=None, sa_type=Instant)
     new_secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED)
     new_issuer: str | None = None
+
+
+class TwoFactorRow(NamedTuple):
+    """A user's second factor as read by a statement; the fields are those of `TwoFactor`."""
+
+    user_id: str
+    secret: bytes | None
+    confirmed: bool
+    issuer: str | None
+    last_step: int | None
+    failures: int
+    locked_until: datetime | None
+    new_secret: bytes | None
+    new_issuer: str | None
+
+    def is_enrolling(self) -> bool:
+        """Whether there is a pending secret."""
+        return self.new_secret is not None or (self.secret is not None and not self.confirmed)
+
+    def has_live_secret(self) -> bool:
+        """Whether codes of an authenticator are accepted."""
+        return self.secret is not None and self.confirmed
+
+
+TWO_FACTOR_OF_USER = (
+    select(*(col(getattr(TwoFactor, name)) for name in TwoFactorRow._fields))
+    .where(is_(TwoFactor.user_id, "user_id"))
+    .execution_options(row=TwoFactorRow)
+)
+"""The stored second factor of a user."""

@@ -1,11 +1,14 @@
 """The table `user`."""
 
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import Index, text
-from sqlmodel import Field
+from sqlalchemy import Index, or_, select, text, update
+from sqlmodel import Field, col
 
 from models.base import Instant, Record
+from models.queries import ReadStatement, by
+from models.statements import is_, table_of
 
 
 def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
@@ -49,3 +52,53 @@ class User(Record, table=True):
     def is_banned(self, now: datetime) -> bool:
         """Return whether the user is banned at `now`."""
         return ban_holds(self.banned, self.ban_expires, now)
+
+
+class UserRow(NamedTuple):
+    """A user as read by a query; the fields are those of `User`."""
+
+    id: str
+    name: str
+    email: str
+    email_verified: bool
+    image: str | None
+    created_at: datetime
+    updated_at: datetime
+    username: str | None
+    display_username: str | None
+    two_factor_enabled: bool
+    role: str
+    banned: bool
+    ban_reason: str | None
+    ban_expires: datetime | None
+    locale: str | None = None
+
+    def is_banned(self, now: datetime) -> bool:
+        """Return whether a ban is active at `now`."""
+        return ban_holds(self.banned, self.ban_expires, now)
+
+
+USER_COLUMNS = tuple(col(getattr(User, name)) for name in UserRow._fields)
+"""The columns of a `UserRow`."""
+
+USER_BY_ID = ReadStatement(select(*USER_COLUMNS).where(by(User.id)), UserRow._make, key=User.id)
+"""A user, by id."""
+
+SELECT_USER = select(*USER_COLUMNS).execution_options(row=UserRow)
+"""All columns of users, read as `UserRow`."""
+
+LOCK_USER = SELECT_USER.where(is_(User.id, "id")).with_for_update()
+
+LOCK_USER_BY_EMAIL = SELECT_USER.where(is_(User.email, "email")).with_for_update()
+"""The user of an `id` or `email`, locked until the transaction ends."""
+
+FIND_USER = SELECT_USER.where(
+    or_(is_(User.id, "id"), is_(User.email, "lowered"), is_(User.username, "lowered"))
+)
+"""The user with the `id`, or with the email address or username `lowered`."""
+
+FIND_USER_BY_EMAIL = SELECT_USER.where(is_(User.email, "email"))
+"""The user of an `email`, not locked."""
+
+CHANGE_USER = update(table_of(User)).where(is_(User.id, "whose"))
+"""Set the given columns of the user with the id `whose`."""

@@ -26,7 +26,7 @@ from domain.ports import Ports
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
 from models import AuditRecord, Outcome
-from models.statements import ADD_MAIL
+from models.outbox import ADD_MAIL
 from server.audit import writer
 from server.clock import Clock
 from server.database.database import Database

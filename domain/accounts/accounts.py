@@ -16,8 +16,15 @@ from domain.context import Context
 from domain.identity_provider import Identity, Tokens
 from domain.users import locking, profile
 from models import CREDENTIAL, Account
-from models.queries import ACCOUNTS_OF_USER, AccountRow
-from models.statements import ACCOUNT_BY_IDENTITY, CHANGE_ACCOUNT, FIND_ACCOUNTS, PASSWORD_OF_USER, insert
+from models.account import (
+    ACCOUNT_BY_IDENTITY,
+    ACCOUNTS_OF_USER,
+    CHANGE_ACCOUNT,
+    FIND_ACCOUNTS,
+    PASSWORD_OF_USER,
+    AccountRow,
+)
+from models.statements import insert
 
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""

@@ -21,7 +21,7 @@ from domain.user_deletion import deletion
 from domain.users import events as user_events
 from domain.users import lookup, profile, roles
 from models import Purpose
-from models.queries import UserRow
+from models.user import UserRow
 
 
 async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow:

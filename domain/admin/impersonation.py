@@ -24,7 +24,8 @@ from domain.sessions.sessions import OpenedSession
 from domain.users import locking, roles
 from domain.users.errors import BannedUser, UserNotFound
 from models import Session, User
-from models.queries import IMPERSONATOR_OF_SESSION, SessionRow, UserRow
+from models.session import IMPERSONATOR_OF_SESSION, SessionRow
+from models.user import UserRow
 
 
 async def start(ctx: Context, user_id: str) -> OpenedSession:

@@ -30,7 +30,7 @@ from domain.errors import Field, ValidationError
 from domain.ports import SearchTimedOut
 from domain.users import admins, roles
 from models import User
-from models.queries import USER_COLUMNS, UserRow
+from models.user import USER_COLUMNS, UserRow
 
 
 class UserQuery(NamedTuple):

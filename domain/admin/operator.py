@@ -20,7 +20,8 @@ from domain.users import admins, locking, lookup, profile, roles
 from domain.users import events as user_events
 from domain.users.policy import RolePolicy
 from models import Account, KnownNetwork, User
-from models.queries import USER_COLUMNS, SessionRow, UserRow
+from models.session import SessionRow
+from models.user import USER_COLUMNS, UserRow
 
 LONGEST_REASON = 1024
 """The maximum length of a ban reason, in characters."""

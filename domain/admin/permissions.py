@@ -18,7 +18,7 @@ from domain.errors import Field, Forbidden, ValidationError
 from domain.sessions.errors import SessionNotFresh
 from domain.users import roles
 from domain.users.policy import RolePolicy
-from models.queries import UserRow
+from models.user import UserRow
 
 
 def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *, fresh: bool = False) -> None:

@@ -7,7 +7,7 @@ from domain.context import Context, StaleRead
 from domain.errors import Forbidden
 from domain.users import admins, locking, lookup, roles
 from domain.users.errors import UserNotFound
-from models.queries import UserRow
+from models.user import UserRow
 
 
 async def existing(ctx: Context, user_id: str) -> UserRow:

@@ -23,7 +23,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.users import admins, lookup, profile
 from domain.users import events as user_events
-from models.queries import UserRow
+from models.user import UserRow
 
 _BAN = ("banned", "ban_reason", "ban_expires")
 

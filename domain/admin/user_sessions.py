@@ -7,8 +7,7 @@ from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.sessions.sessions import HANDLE_PREFIX
 from domain.users import locking
-from models.queries import SessionRow
-from models.statements import FIND_SESSION
+from models.session import FIND_SESSION, SessionRow
 
 
 async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, str]]:

@@ -20,7 +20,7 @@ from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.users import admins, roles
 from domain.users.policy import RolePolicy
-from models.queries import UserRow
+from models.user import UserRow
 
 
 async def get_user(ctx: Context, user_id: str) -> UserRow:

@@ -25,8 +25,8 @@ from domain.context import Context
 from domain.users import locking, lookup, roles
 from domain.users.errors import UserNotFound
 from models.api_key import KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
-from models.queries import UserRow
 from models.statements import insert, table_of
+from models.user import UserRow
 
 _KEYS = select(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
 _TABLE = table_of(ApiKey)

@@ -26,7 +26,7 @@ from domain.rate_limits import events as limit_events
 from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
 from models.base import EPOCH
-from models.queries import UserRow
+from models.user import UserRow
 
 REFUSALS = (Unauthenticated, Limited)
 """The families of the errors that say why a key is refused."""

@@ -16,7 +16,7 @@ from domain import tokens
 from domain.context import Context
 from domain.errors import Refusal
 from models import Audit, AuditRow, Outcome
-from models.queries import UserRow
+from models.user import UserRow
 
 HINT = "audit.hint"
 """The purpose of the keyed digest that replaces an identifier of no user."""

@@ -21,7 +21,7 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.users import events as user_events
 from domain.users import locking, profile
 from domain.users.errors import BannedUser, EmailNotVerified
-from models.queries import UserRow
+from models.user import UserRow
 
 BAN = ("banned", "ban_reason", "ban_expires")
 """The columns of a user that hold a ban."""

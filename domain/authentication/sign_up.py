@@ -16,7 +16,8 @@ from domain.sessions.sessions import OpenedSession
 from domain.users import events as user_events
 from domain.users import locking, profile
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
-from models.queries import PASSWORD_BY_EMAIL, UserRow
+from models.account import PASSWORD_BY_EMAIL
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from domain.users import lookup
 from models import CREDENTIAL, Account, Audit, TwoFactor, User
 from models.base import tables
 from models.passkey import Passkey
-from models.queries import UserRow
 from models.statements import table_of
+from models.user import UserRow
 
 PAGE = 200
 """The number of users read at once."""

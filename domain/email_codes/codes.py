@@ -19,8 +19,9 @@ from domain.ports import Cipher
 from domain.rate_limits import limits
 from domain.users import locking
 from models import OneTimeToken, Purpose
-from models.queries import PASSWORD_BY_EMAIL, UserRow
+from models.account import PASSWORD_BY_EMAIL
 from models.statements import upsert
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from domain.passwords.errors import ResetPasswordDisabled
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.rate_limits import limits
 from domain.users import locking, lookup, profile
-from models.queries import UserRow
+from models.user import UserRow
 
 METHOD = "email_otp"
 

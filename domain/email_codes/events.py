@@ -3,7 +3,7 @@
 from domain.audit.record import Event, Refused, hints, record, record_request
 from domain.context import Context
 from models import Outcome
-from models.queries import UserRow
+from models.user import UserRow
 
 EMAIL_CODE_REQUESTED = Event("email_code.requested")
 EMAIL_CODE_FAILED = Event("email_code.failed", unbounded=True)

@@ -16,8 +16,8 @@ from domain.mail.policy import MailPolicy
 from domain.rate_limits import limits
 from domain.users import locking, lookup, profile
 from models import Purpose
-from models.one_time_token import MAILBOX_PROOFS
-from models.queries import OneTimeTokenRow, UserRow
+from models.one_time_token import MAILBOX_PROOFS, OneTimeTokenRow
+from models.user import UserRow
 
 # defence: V82 dies-with-email
 DIES_WITH_ADDRESS = (

@@ -3,7 +3,7 @@
 from domain.audit.record import Event, record, record_request
 from domain.context import Context
 from models import Outcome
-from models.queries import UserRow
+from models.user import UserRow
 
 EMAIL_VERIFICATION_REQUESTED = Event("email.verification_requested")
 EMAIL_VERIFIED = Event("email.verified")

@@ -9,7 +9,7 @@ from domain.jwt.policy import JwtPolicy
 from domain.ports import SigningKeys
 from domain.sessions.proofs import amr_of
 from models.base import to_milliseconds
-from models.queries import UserRow
+from models.user import UserRow
 
 CLAIMS = {
     "email": "email",

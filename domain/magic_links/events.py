@@ -3,7 +3,7 @@
 from domain.audit.record import Event, Refused, record, record_request
 from domain.context import Context
 from models import Outcome
-from models.queries import UserRow
+from models.user import UserRow
 
 MAGIC_LINK_REQUESTED = Event("magic_link.requested")
 MAGIC_LINK_REFUSED = Event("magic_link.refused", unbounded=True)

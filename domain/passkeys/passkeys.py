@@ -22,7 +22,7 @@ from models.passkey import (
     Passkey,
     PasskeyRow,
 )
-from models.queries import UserRow
+from models.user import UserRow
 
 _BY_AGE = attrgetter("created_at", "id")
 

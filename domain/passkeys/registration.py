@@ -20,8 +20,8 @@ from domain.sessions.policy import SessionPolicy
 from domain.users import locking, profile
 from models import Purpose
 from models.passkey import FIND_CREDENTIAL, MULTI_DEVICE, SINGLE_DEVICE, Passkey, PasskeyRow
-from models.queries import UserRow
 from models.statements import insert
+from models.user import UserRow
 
 TRANSPORTS = ("usb", "nfc", "ble", "internal", "hybrid", "smart-card", "cable")
 """How browsers reach an authenticator; other words are dropped."""

@@ -3,7 +3,7 @@
 from domain.audit.record import Event, Refused, record, record_request
 from domain.context import Context
 from models import Outcome
-from models.queries import UserRow
+from models.user import UserRow
 
 PASSWORD_CHANGED = Event("password.changed")
 PASSWORD_CHECK_FAILED = Event("password.check_failed")

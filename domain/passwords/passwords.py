@@ -22,9 +22,10 @@ from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.users import locking, unproven
 from models import Purpose
+from models.account import PASSWORD_BY_USER
 from models.one_time_token import MAILBOX_PROOFS
 from models.passkey import COUNT_PASSKEYS
-from models.queries import PASSWORD_BY_USER, UserRow
+from models.user import UserRow
 
 DIES_WITH_PASSWORD = (
     Purpose.RESET,  # defence: V82 reset-token

@@ -18,9 +18,7 @@ from domain.ports import Counters, Limit
 from domain.rate_limits import events
 from domain.rate_limits.policy import Quota, RateLimitPolicy
 from models import KnownNetwork
-from models.known_network import KNOWN_FOR
-from models.queries import LAST_SUCCESS_BY_NETWORK
-from models.statements import see_network
+from models.known_network import KNOWN_FOR, LAST_SUCCESS_BY_NETWORK, see_network
 
 COUNTER = "limits.counter"
 NETWORK = "limits.network"

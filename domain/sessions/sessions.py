@@ -18,8 +18,9 @@ from domain.sessions.policy import SessionPolicy
 from domain.sessions.proofs import amr_of
 from domain.users import locking
 from models import Session
-from models.queries import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow, UserRow
-from models.statements import END_SESSION, OVER_LIMIT, insert
+from models.session import END_SESSION, OVER_LIMIT, SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow
+from models.statements import insert
+from models.user import UserRow
 
 HANDLE_PREFIX = "rvk_"
 IMPERSONATION = "impersonation"

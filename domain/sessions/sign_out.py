@@ -3,7 +3,7 @@
 from domain.context import AlreadyDone, Caller, Context
 from domain.sessions import events, sessions
 from domain.users import locking
-from models.statements import END_SESSION
+from models.session import END_SESSION
 
 
 async def end_presented(ctx: Context) -> None:

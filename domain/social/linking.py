@@ -18,7 +18,7 @@ from domain.social.errors import (
 )
 from domain.social.policy import LinkingPolicy
 from domain.users import locking
-from models.queries import UserRow
+from models.user import UserRow
 
 
 async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential) -> None:

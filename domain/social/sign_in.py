@@ -23,7 +23,8 @@ from domain.two_factor.challenges import PendingSignIn
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import events as user_events
 from domain.users import locking, profile
-from models.queries import AccountRow, UserRow
+from models.account import AccountRow
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from domain.social import events, id_token_replay
 from domain.social.errors import ProviderUnavailable, RenewedTokensLost
 from domain.users import locking
 from models import Account
+from models.account import ACCOUNT_BY_ID, FIND_ACCOUNT, AccountRow
 from models.base import EPOCH
-from models.queries import ACCOUNT_BY_ID, AccountRow
-from models.statements import FIND_ACCOUNT
 
 LEASE = timedelta(seconds=15)
 ASKING = 9.0

@@ -20,7 +20,7 @@ from domain.social.errors import (
     TokenRefreshNotSupported,
 )
 from domain.social.policy import SocialPolicy
-from models.queries import AccountRow
+from models.account import AccountRow
 
 
 @dataclass(frozen=True, slots=True)

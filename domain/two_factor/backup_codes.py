@@ -11,7 +11,8 @@ from domain.context import Context
 from domain.two_factor import events
 from domain.two_factor.policy import TwoFactorPolicy
 from models import BackupCode
-from models.queries import BackupSetRow, UserRow
+from models.backup_code import BackupSetRow
+from models.user import UserRow
 
 _SALT_BYTES = 16
 _IGNORED = re.compile(r"[\s-]+")

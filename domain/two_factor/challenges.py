@@ -22,7 +22,9 @@ from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
 from domain.users.errors import BannedUser
 from models import OneTimeToken, Purpose
-from models.queries import ONE_TIME_TOKEN_BY_DIGEST, TwoFactorRow, UserRow
+from models.one_time_token import ONE_TIME_TOKEN_BY_DIGEST
+from models.two_factor import TwoFactorRow
+from models.user import UserRow
 
 PREFIX = "2fa_"
 _MAILBOX = b"mailbox"

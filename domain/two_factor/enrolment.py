@@ -9,8 +9,8 @@ from domain.two_factor import backup_codes, events, mails, totp
 from domain.two_factor.errors import TotpNotEnabled, UndecipherableSecret
 from domain.users import profile
 from models import TwoFactor
-from models.queries import TwoFactorRow, UserRow
-from models.statements import TWO_FACTOR_OF_USER
+from models.two_factor import TWO_FACTOR_OF_USER, TwoFactorRow
+from models.user import UserRow
 
 SECRET = "two_factor.secret"  # noqa: S105 - the name of a column
 NEW_SECRET = "two_factor.new_secret"  # noqa: S105 - the name of a column

@@ -11,7 +11,8 @@ from domain.two_factor import events, mails
 from domain.two_factor.errors import AccountTemporarilyLocked
 from domain.two_factor.policy import TwoFactorPolicy
 from models import TwoFactor
-from models.queries import TwoFactorRow, UserRow
+from models.two_factor import TwoFactorRow
+from models.user import UserRow
 
 
 def is_locked(ctx: Context, locked_until: datetime | None) -> bool:

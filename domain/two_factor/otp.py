@@ -9,7 +9,7 @@ from domain.rate_limits import limits
 from domain.two_factor import mails
 from domain.two_factor.policy import TwoFactorPolicy
 from models import OneTimeToken, Purpose
-from models.queries import UserRow
+from models.user import UserRow
 
 _PURPOSE = "grant.code"
 """The purpose under which codes are digested."""

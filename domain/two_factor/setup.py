@@ -15,7 +15,7 @@ from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import profile
 from domain.users.errors import EmailNotVerified
 from models import Purpose, TwoFactor
-from models.queries import UserRow
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True)

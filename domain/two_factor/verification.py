@@ -28,7 +28,9 @@ from domain.two_factor.errors import (
 from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
 from models import TwoFactor
-from models.queries import BACKUP_SET_BY_USER, BackupSetRow, TwoFactorRow, UserRow
+from models.backup_code import BACKUP_SET_BY_USER, BackupSetRow
+from models.two_factor import TwoFactorRow
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins, locking
 from domain.users import events as user_events
 from models import Purpose, User
-from models.queries import UserRow
+from models.user import UserRow
 
 
 async def delete_user(

@@ -13,8 +13,8 @@ from domain.users import lookup, roles
 from domain.users.errors import LastAdmin
 from models import User
 from models.lease import Lease
-from models.queries import UserRow
 from models.statements import upsert
+from models.user import UserRow
 
 _ADMINS = "admins"
 """The lease whose row is locked before a user may lose the permission to set roles."""

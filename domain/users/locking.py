@@ -2,15 +2,10 @@
 
 from domain import errors
 from domain.context import Context, StaleRead
-from models.queries import UserRow
+from models.account import LOCK_UNCHANGED
+from models.session import LOCK_CALLER, LOCK_CALLER_UNCHANGED
 from models.sign_in_query import SignInRow
-from models.statements import (
-    LOCK_CALLER,
-    LOCK_CALLER_UNCHANGED,
-    LOCK_UNCHANGED,
-    LOCK_USER,
-    LOCK_USER_BY_EMAIL,
-)
+from models.user import LOCK_USER, LOCK_USER_BY_EMAIL, UserRow
 
 _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
 """The columns of a user that decide on a sign-in, in addition to the password."""

@@ -2,8 +2,7 @@
 
 from domain import errors
 from domain.context import Context
-from models.queries import USER_BY_ID, UserRow
-from models.statements import FIND_USER, FIND_USER_BY_EMAIL
+from models.user import FIND_USER, FIND_USER_BY_EMAIL, USER_BY_ID, UserRow
 
 
 async def find(ctx: Context, identifier: str) -> UserRow:

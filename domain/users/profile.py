@@ -13,8 +13,9 @@ from domain.users import events, locking
 from domain.users.errors import StaleProfile, UsernameIsAlreadyTaken
 from domain.users.policy import RolePolicy, UsernamePolicy
 from models import User
-from models.queries import PASSWORD_BY_USERNAME, UserRow
-from models.statements import CHANGE_USER, insert
+from models.account import PASSWORD_BY_USERNAME
+from models.statements import insert
+from models.user import CHANGE_USER, UserRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from domain.policy import Policy
 from domain.users.policy import Permission, RolePolicy
-from models.queries import UserRow
+from models.user import UserRow
 
 MOST_ROLES = 16
 """How many roles a user may have."""

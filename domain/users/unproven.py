@@ -13,8 +13,8 @@ from sqlalchemy.sql.dml import ReturningDelete
 from domain.context import Context
 from domain.users import events, mails
 from models.base import Access, tables
-from models.queries import UserRow
 from models.statements import table_of
+from models.user import UserRow
 
 
 def is_unproven(user: UserRow) -> bool:

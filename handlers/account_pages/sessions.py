@@ -12,7 +12,7 @@ from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
-from models.queries import SessionRow
+from models.session import SessionRow
 
 _NOTICES = {
     "ended": N_("That session is ended."),

@@ -10,7 +10,7 @@ from domain.sessions.errors import SessionNotFresh
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
 from handlers.responses.reply import Page, Redirect
-from models.queries import UserRow
+from models.user import UserRow
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 """What `ui_locales` may be to be carried on."""

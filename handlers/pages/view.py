@@ -14,7 +14,7 @@ from handlers.pages import assets, texts
 from handlers.pages.environment import environment
 from handlers.responses import redirects
 from handlers.responses.reply import Header, Page, Redirect
-from models.queries import UserRow
+from models.user import UserRow
 
 _SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token"})
 """Fields whose values are never shown again."""

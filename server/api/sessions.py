@@ -18,7 +18,8 @@ from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
 from handlers.responses import cookies
-from models.queries import SessionRow, UserRow
+from models.session import SessionRow
+from models.user import UserRow
 from server.api.request import Request
 
 

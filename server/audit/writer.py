@@ -10,7 +10,7 @@ import structlog
 from domain.ports import Transaction
 from handlers import wire
 from models import AuditRecord, AuditRow, Outcome
-from models.statements import ADD_AUDIT
+from models.audit import ADD_AUDIT
 from server.database.database import Database
 from server.observability import logs
 

@@ -11,7 +11,8 @@ from domain.admin.operator import Overview
 from domain.context import Context
 from domain.errors import BadRequest
 from handlers import wire
-from models.queries import SessionRow, UserRow
+from models.session import SessionRow
+from models.user import UserRow
 from server.cli import user_roles
 from server.cli.support import (
     AsJson,

@@ -12,8 +12,8 @@ from domain.errors import Unavailable
 from domain.ports import Limit, LimitResult, Rows, Transaction
 from models import Counter
 from models.base import Instant
-from models.queries import COUNTER_BY_KEY, CounterRow
-from models.statements import reset_counts, upsert
+from models.counter import COUNTER_BY_KEY, CounterRow, reset_counts
+from models.statements import upsert
 from server.database.database import Database, is_retryable, is_unavailable
 from server.rate_limit.requests import WindowCount
 

@@ -17,7 +17,7 @@ from domain.accounts.accounts import ACCESS_TOKEN, REFRESH_TOKEN
 from domain.identity_provider import IdentityProviders
 from domain.social import token_refresh
 from models import Account
-from models.queries import ACCOUNTS_OF_USER
+from models.account import ACCOUNTS_OF_USER
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import (
     ADA,

@@ -25,7 +25,7 @@ from domain import tokens
 from domain.context import Caller, Context, RequestFacts
 from domain.sessions import sessions
 from domain.sessions.policy import SessionLimitThreshold
-from models.queries import SESSION_BY_DIGEST
+from models.session import SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
 from server.components import cleanup
 from server.database import migrations

@@ -15,14 +15,11 @@ from sqlalchemy.exc import DBAPIError
 
 from domain.admin import impersonation
 from models import metadata
+from models.account import PASSWORD_BY_EMAIL
 from models.api_key import KEY_BY_DIGEST
-from models.queries import (
-    IMPERSONATOR_OF_SESSION,
-    ONE_TIME_TOKEN_BY_DIGEST,
-    PASSWORD_BY_EMAIL,
-    SESSION_BY_DIGEST,
-    ReadStatement,
-)
+from models.one_time_token import ONE_TIME_TOKEN_BY_DIGEST
+from models.queries import ReadStatement
+from models.session import IMPERSONATOR_OF_SESSION, SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
 from server.database.database import Database, open_database
 from server.database.migrations import prepare, run_alone

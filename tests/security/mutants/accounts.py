@@ -127,7 +127,7 @@ MUTANTS = (
         "sign-up-fields",
         Before(
             "if 'role' in body:\n"
-            "    from models.statements import CHANGE_USER\n"
+            "    from models.user import CHANGE_USER\n"
             "    await ctx.db.execute(CHANGE_USER, whose=user.id, role=body['role'], updated_at=ctx.now)"
         ),
     ),

@@ -12,7 +12,8 @@ from domain.context import Caller
 from domain.errors import Unauthenticated
 from domain.policy import Policy
 from handlers.responses.reply import Header
-from models.queries import SessionRow, UserRow
+from models.session import SessionRow
+from models.user import UserRow
 from server.api import Dependencies, Endpoint, Operation, Request, build
 from server.api.client_address import ClientAddressResolver
 from server.crypto.keyring import Keyring

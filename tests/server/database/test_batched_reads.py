@@ -14,13 +14,10 @@ from sqlmodel import col
 from domain.errors import Unavailable
 from domain.ports import Reads
 from models import User
-from models.queries import (
-    COUNTER_BY_KEY,
-    PASSWORD_BY_EMAIL,
-    SESSION_BY_DIGEST,
-    SESSIONS_OF_USER,
-    ReadStatement,
-)
+from models.account import PASSWORD_BY_EMAIL
+from models.counter import COUNTER_BY_KEY
+from models.queries import ReadStatement
+from models.session import SESSION_BY_DIGEST, SESSIONS_OF_USER
 from server.database.database import Database
 from server.database.postgresql.engine import postgresql_connect
 from server.database.postgresql.reads import PostgresqlReads

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from models.queries import PASSWORD_BY_EMAIL
+from models.account import PASSWORD_BY_EMAIL
 from server.database.address import parse
 from server.database.database import (
     Database,

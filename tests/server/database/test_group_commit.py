@@ -11,7 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from domain.errors import Unavailable
-from models.statements import CHANGE_USER, LOCK_USER_BY_EMAIL, see_network
+from models.known_network import see_network
+from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL
 from server.database.database import Database, is_unavailable, open_database
 from server.database.sqlite.group_commit import AT_MOST, GroupCommit
 from tests.rows import NOW

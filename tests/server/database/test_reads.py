@@ -16,17 +16,10 @@ from sqlmodel import col
 from domain import tokens
 from domain.errors import Unavailable
 from models import Account, Session, User
-from models.queries import (
-    PASSWORD_BY_EMAIL,
-    PASSWORD_BY_USER,
-    PASSWORD_BY_USERNAME,
-    SESSION_BY_DIGEST,
-    SESSIONS_OF_USER,
-    ReadStatement,
-    SessionRow,
-    UserRow,
-    by,
-)
+from models.account import PASSWORD_BY_EMAIL, PASSWORD_BY_USER, PASSWORD_BY_USERNAME
+from models.queries import ReadStatement, by
+from models.session import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow
+from models.user import UserRow
 from server.database.database import Database, is_retryable, is_unavailable
 from server.database.postgresql.engine import postgresql_connect
 from server.database.postgresql.reads import PostgresqlReads

@@ -14,7 +14,9 @@ from sqlmodel import col
 
 from domain import tokens
 from models import Session, User
-from models.queries import SESSION_BY_DIGEST, ReadStatement, SessionRow, UserRow
+from models.queries import ReadStatement
+from models.session import SESSION_BY_DIGEST, SessionRow
+from models.user import UserRow
 from server.database.database import Database, open_database
 from tests.postgres import Cluster
 from tests.rows import NOW, WEEK, insert_many, session, user

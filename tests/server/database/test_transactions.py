@@ -15,18 +15,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from models import CREDENTIAL, Account, KnownNetwork, Session, User
+from models.account import LOCK_UNCHANGED, PASSWORD_BY_EMAIL, AccountRow
 from models.base import metadata
-from models.queries import PASSWORD_BY_EMAIL, AccountRow, UserRow
-from models.statements import (
-    CHANGE_USER,
-    END_SESSION,
-    LOCK_CALLER,
-    LOCK_UNCHANGED,
-    LOCK_USER_BY_EMAIL,
-    insert,
-    reset_counts,
-    see_network,
-)
+from models.counter import reset_counts
+from models.known_network import see_network
+from models.session import END_SESSION, LOCK_CALLER
+from models.statements import insert
+from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL, UserRow
 from server.database.database import Database, is_retryable, is_unavailable
 from server.database.transaction import Transaction
 from tests.rows import NOW, session, user
