@@ -281,7 +281,9 @@ class Probe:
 
     async def caller(self, number: int) -> Caller:
         """Return the caller with a session."""
-        caller = await self.services.sessions.find([rows.token(number)], self.services.clock(), by_cookie=False)
+        caller = await self.services.sessions.find(
+            [rows.token(number)], self.services.clock(), by_cookie=False
+        )
         assert caller is not None, number
         return caller
 
