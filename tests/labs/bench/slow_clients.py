@@ -8,6 +8,7 @@ much the memory of the server grew by. It asserts nothing.
 
 import asyncio
 import itertools
+import resource
 import statistics
 import subprocess
 import sys
@@ -66,8 +67,11 @@ Interval = Annotated[float, typer.Option(min=0.1, help="Seconds between two byte
 Seconds = Annotated[float, typer.Option(min=SETTLED_AFTER, help="How long the clients go on.")]
 
 
-def main(clients: Clients = 500, interval: Interval = 3.0, seconds: Seconds = 120.0) -> None:
+def main(clients: Clients = 5000, interval: Interval = 3.0, seconds: Seconds = 120.0) -> None:
     """Measure both servers at the same time, with all settings as they ship."""
+    # Most systems allow a process more open files than it has at first. The servers inherit this.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gatewright-bench-")))
         live = stack.enter_context(serving(directory, {}))
