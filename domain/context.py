@@ -5,25 +5,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from domain.authenticators import Authenticators
 from domain.errors import Refusal
-from domain.identity_provider import Provider
 from domain.policy import Policy
 from domain.ports import (
     Cipher,
-    Counters,
+    Database,
     Hasher,
-    KeyUsage,
     Limit,
-    Mailbox,
+    Ports,
     Reads,
-    Search,
-    SigningKeys,
     Transaction,
 )
 from models import AuditRecord, OutboxRow
+from models.api_key import ApiKeyRow
 from models.queries import SessionRow, UserRow
 
 Result = TypeVar("Result")
@@ -54,6 +50,9 @@ class Client:
         return None if self.address is None else _network_of(self.address)
 
 
+NO_CLIENT = Client()
+
+
 @lru_cache(maxsize=4096)
 def _network_of(address: str) -> str:
     """Return an IPv4 address itself, and the /64 of an IPv6 address: providers assign a whole /64 to one customer."""
@@ -64,12 +63,23 @@ def _network_of(address: str) -> str:
 
 @dataclass(slots=True)
 class Caller:
-    """The signed-in user of a request, as read by one statement, and the token that was sent."""
+    """The user of a request, and the session or API key that was sent, as read by one statement."""
 
     token: str = field(repr=False)
-    session: SessionRow
+    credential: SessionRow | ApiKeyRow
     user: UserRow
     by_cookie: bool
+
+    @property
+    def session(self) -> SessionRow:
+        """The session of a caller of an operation that accepts no API keys."""
+        assert isinstance(self.credential, SessionRow), "the contract accepts no API keys here"  # noqa: S101
+        return self.credential
+
+    @property
+    def impersonated_by(self) -> str | None:
+        """The administrator who acts in the name of the user, or None."""
+        return self.credential.impersonated_by if isinstance(self.credential, SessionRow) else None
 
 
 class Challenge(NamedTuple):
@@ -88,6 +98,10 @@ class Challenge(NamedTuple):
 
 def _no_cookies(name: bytes) -> Sequence[str]:
     return ()
+
+
+def _is_no_navigation() -> bool:
+    return False
 
 
 @dataclass(slots=True, eq=False)
@@ -110,24 +124,63 @@ class RequestCookies:
         return self.values(self.device_name)
 
 
-_NOTHING = RequestCookies()
+NO_COOKIES = RequestCookies()
 
 
-class IsolatedRunner(Protocol):
-    """Runs a rule in its own context and transaction."""
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a hosted page is shown for: the browser's languages, and a form that was sent or refused."""
 
-    async def __call__(
-        self,
-        job: "Callable[[Context], Awaitable[Result]]",
-        *,
-        client: Client,
-        caller: Caller | None,
-        challenge: Challenge | None,
-        request_cookies: RequestCookies,
-    ) -> Result:
-        """Return what the job returns, after its commit; only the job is run again on a database conflict.
+    accept_language: str | None = None
+    """The header Accept-Language."""
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The checked fields of a form that was sent."""
+    submitted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The fields of a form that is shown again, as they were sent."""
+    refusal: Refusal | None = None
+    """Why it is shown again."""
 
-        Raises the job's refusals, and Unavailable.
+    def carried(self, name: str) -> str | None:
+        """Return a field of the form that goes through all steps, or None."""
+        return self.form.get(name)
+
+
+class RequestFacts(NamedTuple):
+    """What is known of a request before its rule runs, or of the work that a background job does."""
+
+    now: datetime
+    """When the request was complete, or the job began: the one time that its checks and its rule use."""
+    client: Client = NO_CLIENT
+    caller: Caller | None = None
+    challenge: Challenge | None = None
+    cookies: RequestCookies = NO_COOKIES
+    verifier: str | None = None
+    """The name of the service that verifies an API key."""
+    page: PageRequest | None = None
+    """Set for the operations that answer with hosted pages."""
+    is_navigation: Callable[[], bool] = _is_no_navigation
+    """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback(Generic[Result]):
+    """The result of a job that reports a refusal: the caller gets `result`, and nothing the job wrote is kept."""
+
+    result: Result
+
+
+Job = Callable[["Context"], Awaitable[Result | Rollback[Result]]]
+"""A rule with everything but its context."""
+
+
+class Runner(Protocol):
+    """Runs rules, each in its own context and transaction: `server.unit_of_work.UnitOfWork.run`."""
+
+    def __call__(self, job: Job[Result], facts: RequestFacts | None = None) -> Awaitable[Result]:
+        """Return what the job returns, after its commit; without facts it is a job of the service itself.
+
+        The job is run again on a conflict in the database, at the time at which that begins. Raises the job's refusals,
+        and Unavailable.
         """
 
 
@@ -136,46 +189,20 @@ class Resources:
     """The resources that all requests share."""
 
     policy: Policy
-    reads: Reads
-    hasher: Hasher
-    cipher: Cipher
-    counters: Counters
-    begin: Callable[[], Transaction]
-    """Creates a transaction, which takes a connection when it is first used."""
-    search: Search
-    ready: Callable[[], Awaitable[bool]]
-    """Returns whether the service can do its work, as /ready reports."""
-    run_isolated: IsolatedRunner
-    providers: Mapping[str, Provider]
-    signing_keys: SigningKeys
-    key_usage: KeyUsage
-    authenticators: Authenticators
-    mailbox: Mailbox | None = None
-    """The emails that were sent, in development; otherwise None."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """What a hosted page is shown for: the browser's languages, and a form that was refused, if one was."""
-
-    accept_language: str | None = None
-    """The header Accept-Language."""
-    submitted: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The fields of a form that is shown again."""
-    refusal: Refusal | None = None
-    """Why it is shown again."""
+    database: Database
+    port: Ports
+    clock: Callable[[], datetime]
+    run: Runner
 
 
 @dataclass(slots=True)
 class Context:
     """The context of a rule. `db` begins the request's only transaction at its first use."""
 
-    now: datetime
     resources: Resources
-    client: Client
-    caller: Caller | None
-    challenge: Challenge | None = None
-    cookies: RequestCookies = _NOTHING
+    facts: RequestFacts
+    hashes: dict[str, str] = field(default_factory=dict, repr=False)
+    """The hashes that `hash_once` has computed, by password; kept if the request is run again."""
     outbox: list[OutboxRow] = field(default_factory=list)
     """Emails queued by this transaction: written at commit, sent afterwards."""
     records: list[AuditRecord] = field(default_factory=list)
@@ -183,15 +210,37 @@ class Context:
     transaction: Transaction | None = None
     failures: dict[str, Mapping[str, Limit]] = field(default_factory=dict)
     """The limits that a failure counts against, by the name of its `FailureSubject`; fixed for the whole request."""
-    hashes: dict[str, str] = field(default_factory=dict, repr=False)
-    """The hashes that `hash_once` has computed, by password; kept if the request is run again."""
-    verifier: str | None = None
-    """The name of the service that verifies an API key."""
-    is_navigation: Callable[[], bool] = lambda: False
-    """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 
-    page: PageRequest | None = None
-    """Set for the operations that answer with hosted pages."""
+    @property
+    def now(self) -> datetime:
+        """The time of this attempt to run the rule."""
+        return self.facts.now
+
+    @property
+    def client(self) -> Client:
+        """The origin of the request; an empty one for a background job."""
+        return self.facts.client
+
+    @property
+    def caller(self) -> Caller | None:
+        """The signed-in user, if there is one."""
+        return self.facts.caller
+
+    @property
+    def signed_in(self) -> Caller:
+        """The caller of an operation that requires a session."""
+        assert self.facts.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
+        return self.facts.caller
+
+    @property
+    def challenge(self) -> Challenge | None:
+        """The sign-in that waits for its second factor, if there is one."""
+        return self.facts.challenge
+
+    @property
+    def cookies(self) -> RequestCookies:
+        """The cookies of the request other than the session's."""
+        return self.facts.cookies
 
     @property
     def policy(self) -> Policy:
@@ -199,40 +248,30 @@ class Context:
         return self.resources.policy
 
     @property
+    def port(self) -> Ports:
+        """The adapters by the interface that they implement: `ctx.port[SigningKeys]`."""
+        return self.resources.port
+
+    @property
     def reads(self) -> Reads:
         """Single statements outside the transaction."""
-        return self.resources.reads
+        return self.resources.database.reads
 
     @property
     def hasher(self) -> Hasher:
         """The password hasher."""
-        return self.resources.hasher
+        return self.resources.port[Hasher]
 
     @property
     def cipher(self) -> Cipher:
         """The cipher, also for keyed digests."""
-        return self.resources.cipher
-
-    @property
-    def counters(self) -> Counters:
-        """The counters behind rate limits."""
-        return self.resources.counters
-
-    @property
-    def providers(self) -> Mapping[str, Provider]:
-        """The configured identity providers, by id."""
-        return self.resources.providers
-
-    @property
-    def authenticators(self) -> Authenticators:
-        """The checks of responses of authenticators."""
-        return self.resources.authenticators
+        return self.resources.port[Cipher]
 
     @property
     def db(self) -> Transaction:
         """The transaction of this request. No password may be hashed once it has begun."""
         if self.transaction is None:
-            self.transaction = self.resources.begin()
+            self.transaction = self.resources.database.begin()
         return self.transaction
 
     async def hash_once(self, password: str) -> str:
@@ -241,23 +280,11 @@ class Context:
             self.hashes[password] = await self.hasher.hash(password)
         return self.hashes[password]
 
-    async def in_new_transaction(self, job: "Callable[[Context], Awaitable[Result]]") -> Result:
+    async def in_new_transaction(self, job: Job[Result]) -> Result:
         """Run a job of this request in its own context and transaction; return its result.
 
         For rules that call an external service between two transactions: the job is committed, and is not repeated if
         the rest of the request is run again. Never call it while `db` is open: no request holds two connections. Raises
         the job's refusals, and Unavailable.
         """
-        return await self.resources.run_isolated(
-            job,
-            client=self.client,
-            caller=self.caller,
-            challenge=self.challenge,
-            request_cookies=self.cookies,
-        )
-
-    @property
-    def signed_in(self) -> Caller:
-        """The caller of an operation that requires a session."""
-        assert self.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
-        return self.caller
+        return await self.resources.run(job, self.facts._replace(now=self.resources.clock()))

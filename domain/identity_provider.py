@@ -174,3 +174,7 @@ class Provider(Protocol):
         Queries the userinfo endpoint; without one, returns the claims of the stored ID token, which was verified when
         it came. A profile of another subject is refused.
         """
+
+
+class IdentityProviders(dict[str, Provider]):
+    """The configured providers, by id."""

@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 from models.queries import ReadStatement
 
 Result = TypeVar("Result")
+Port = TypeVar("Port")
 
 
 class Reads(Protocol):
@@ -110,6 +111,21 @@ class Search(Protocol):
         """
 
 
+class Database(Protocol):
+    """The database of the service."""
+
+    @property
+    def reads(self) -> Reads:
+        """Single queries outside any transaction."""
+
+    @property
+    def search(self) -> Search:
+        """Searches that may read many rows."""
+
+    def begin(self) -> Transaction:
+        """Create a transaction, which takes a connection when it is first used."""
+
+
 class SentMail(NamedTuple):
     """An email that was sent, as the mailbox of the development profile shows it."""
 
@@ -132,6 +148,13 @@ class Mailbox(Protocol):
 
     def find(self, mail_id: str) -> SentMail | None:
         """Return the email with this id, or None."""
+
+
+class Readiness(Protocol):
+    """Whether the service can do its work, as /ready reports."""
+
+    async def __call__(self) -> bool:
+        """Return whether requests can be served."""
 
 
 class Hasher(Protocol):
@@ -255,3 +278,23 @@ class KeyUsage(Protocol):
 
     def is_burst(self, verifier: str, now: datetime) -> bool:
         """Count a text that is no key, and return whether this fills the minute's limit of a verifier."""
+
+
+class Ports:
+    """The adapters of this process, each found by the interface that it implements, as policies are by their class."""
+
+    def __init__(self) -> None:
+        self._adapters: dict[type, Any] = {}
+
+    def add(self, interface: type[Port], adapter: Port) -> None:
+        """Register the adapter of an interface, in the place of an earlier one."""
+        self._adapters[interface] = adapter
+
+    def __getitem__(self, interface: type[Port]) -> Port:
+        """Return the adapter of an interface. Raises KeyError for one that has none."""
+        adapter: Port = self._adapters[interface]
+        return adapter
+
+    def get(self, interface: type[Port]) -> Port | None:
+        """Return the adapter of an interface that not every service has, or None."""
+        return self._adapters.get(interface)

@@ -3,9 +3,8 @@
 from typing import Any
 
 from domain.api_keys import fields, keys, verification
-from domain.context import Context
+from domain.context import Context, Rollback
 from handlers import shapes, wire
-from handlers.responses.reply import Reply
 
 _SORTED = {
     "createdAt": "created_at",
@@ -78,7 +77,7 @@ async def delete(ctx: Context, body: shapes.DeleteApiKeyRequest) -> shapes.Delet
 # api_keys.verify
 async def verify(
     ctx: Context, body: shapes.VerifyApiKeyRequest
-) -> shapes.ApiKeyVerdict | Reply[shapes.ApiKeyVerdict]:
+) -> shapes.ApiKeyVerdict | Rollback[shapes.ApiKeyVerdict]:
     """Verify a key for another service."""
     try:
         found = await verification.verify(
@@ -86,5 +85,5 @@ async def verify(
         )
     except verification.REFUSALS as refusal:
         # defence: KEY9 rolled-back
-        return Reply({"valid": False, "error": wire.key_refusal(refusal), "key": None}, refused=True)
+        return Rollback({"valid": False, "error": wire.key_refusal(refusal), "key": None})
     return {"valid": True, "error": None, "key": wire.api_key(found.key)}

@@ -1,7 +1,7 @@
 """The operations of openapi/paths/emails.yaml."""
 
 from domain import errors
-from domain.context import Context
+from domain.context import Context, Rollback
 from domain.emails import emails
 from handlers import shapes, wire
 from handlers.responses import redirects
@@ -11,7 +11,7 @@ from handlers.responses.reply import Redirect
 # emails.verify
 async def verify(
     ctx: Context, token: str, callback_url: str | None = None
-) -> shapes.EmailVerified | Redirect:
+) -> shapes.EmailVerified | Redirect | Rollback[Redirect]:
     """Open a verification or email-change link, and redirect if it says so."""
     try:
         user = await emails.verify(ctx, token)

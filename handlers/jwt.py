@@ -6,7 +6,7 @@ from functools import lru_cache
 from domain.context import Context
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
-from domain.ports import KeyDocument
+from domain.ports import KeyDocument, SigningKeys
 from handlers import shapes
 from handlers.responses.reply import Document
 
@@ -21,7 +21,7 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
     # defence: JWT12 memory
-    document, policy = ctx.resources.signing_keys.document, ctx.policy[JwtPolicy]
+    document, policy = ctx.port[SigningKeys].document, ctx.policy[JwtPolicy]
     return _cacheable(document, policy.jwks_max_age)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from domain import errors, urls
-from domain.context import Context
+from domain.context import Context, Rollback
 from domain.errors import Refusal
 from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
@@ -52,10 +52,10 @@ async def verify(
     callback_url: str | None = None,
     new_user_callback_url: str | None = None,
     error_callback_url: str | None = None,
-) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect:
+) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect | Rollback[Redirect]:
     """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
     page = magic_links.confirm_page(ctx.policy)
-    if page is not None and ctx.is_navigation():  # defence: M1 confirmed
+    if page is not None and ctx.facts.is_navigation():  # defence: M1 confirmed
         asked = {
             "callbackURL": callback_url,
             "newUserCallbackURL": new_user_callback_url,
@@ -70,7 +70,8 @@ async def verify(
             raise
         error = _ERRORS.get(type(refusal), refusal.code)
         # What a refusal keeps is committed: the link is used up.
-        return replace(redirects.to(ctx.policy, target, error=error), refused=not refusal.keeps_writes)
+        redirect = redirects.to(ctx.policy, target, error=error)
+        return redirect if refusal.keeps_writes else Rollback(redirect)
     target = _target(signed_in, callback_url, new_user_callback_url) if callback_url else None
     return _verified(ctx, signed_in, target)
 

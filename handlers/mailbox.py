@@ -45,9 +45,10 @@ async def show_html(ctx: Context, mail_id: str) -> Page:
 
 
 def _mailbox(ctx: Context) -> Mailbox:
-    if ctx.resources.mailbox is None:
+    mailbox = ctx.port.get(Mailbox)
+    if mailbox is None:
         raise errors.NotFound
-    return ctx.resources.mailbox
+    return mailbox
 
 
 def _found(ctx: Context, mail_id: str) -> SentMail:

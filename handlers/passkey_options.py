@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, cast
 
+from domain.authenticators import Authenticators
 from domain.context import Context
 from domain.passkeys import client_data
 from domain.passkeys.policy import PasskeyPolicy
@@ -34,7 +35,7 @@ def registration(
             "displayName": user.name or user.email,
         },
         "pubKeyCredParams": [
-            {"type": "public-key", "alg": number} for number in ctx.authenticators.algorithms
+            {"type": "public-key", "alg": number} for number in ctx.port[Authenticators].algorithms
         ],
         "timeout": _milliseconds(policy),
         "attestation": "none",

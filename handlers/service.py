@@ -4,6 +4,7 @@ import re
 
 from domain import errors
 from domain.context import Context, PageRequest
+from domain.ports import Readiness
 from handlers import shapes
 from handlers.pages import texts, view
 from handlers.responses.reply import Page
@@ -21,7 +22,7 @@ async def check_health(ctx: Context) -> shapes.Health:
 # service.check_readiness
 async def check_readiness(ctx: Context) -> shapes.Readiness:
     """Report whether requests can be served: database, schema, not shutting down."""
-    if not await ctx.resources.ready():
+    if not await ctx.port[Readiness]():
         raise errors.Unavailable
     return {"ready": True}
 
@@ -31,7 +32,7 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     """Show an error of a flow without an error page of its own, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
-    shown = view.stand_alone(ctx.policy, ctx.page or PageRequest())
+    shown = view.stand_alone(ctx.policy, ctx.facts.page or PageRequest())
     return shown.render(
         "provider_error.html",
         code=code,

@@ -12,6 +12,7 @@ from domain.sessions import sessions
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import sign_out_response
+from models.api_key import ApiKeyRow
 
 
 # sessions.get_current
@@ -19,11 +20,12 @@ async def get_current(
     ctx: Context, disable_refresh: wire.Flag | None = None
 ) -> Reply[shapes.CurrentSession] | shapes.CurrentSession | None:
     """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
-    if ctx.caller is None:
+    caller = ctx.caller
+    if caller is None:
         return None
-    if ctx.caller.session.method == verification.METHOD:
-        return wire.current_by_key(ctx.caller)
-    current = wire.current(ctx.caller)
+    if isinstance(key := caller.credential, ApiKeyRow):
+        return wire.current_by_key(caller, key, ctx.client, verification.shown_expiry(ctx, key))
+    current = wire.current(caller)
     return await _with_token(ctx, current) if ctx.policy[JwtPolicy].header else current
 
 

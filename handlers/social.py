@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from domain import urls
-from domain.context import Context
+from domain.context import Context, Rollback
 from domain.social import authorization_request, callback, linking, tokens
 from domain.social import sign_in as social_sign_in
 from domain.social.authorization_request import AuthorizationRequest
@@ -108,7 +108,7 @@ async def receive_callback(
     error_description: str | None = None,
     iss: str | None = None,
     user: str | None = None,
-) -> Redirect:
+) -> Redirect | Rollback[Redirect]:
     """Complete what sign-in/social or link-social began."""
     names = ctx.policy.cookies
     request = CallbackRequest(

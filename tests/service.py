@@ -16,6 +16,7 @@ from sqlalchemy import delete, text
 
 from models import metadata
 from server.app import assemble, contract
+from server.components.jwt import SigningKeyStore
 from server.services import Services, load_settings
 from tests.contract.conformance import CheckingTransport, Contract
 
@@ -154,7 +155,7 @@ async def open_service(
     app = assemble(services)
     await services.open()
     if configured.jwt.enabled:
-        await services.signing_keys.prepare()
+        await services.port[SigningKeyStore].prepare()
     checked = CheckingTransport(
         httpx.ASGITransport(app, client=peer),  # type: ignore[arg-type]  # a Unix socket has no other end
         _referee(orjson.dumps(contract(configured))),

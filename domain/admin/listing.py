@@ -101,7 +101,7 @@ async def _page(ctx: Context, wanted: UserQuery) -> Page:
     number = select(func.count()).select_from(some.subquery())
     statements = (page.execution_options(row=UserRow), number)
     is_scan = not all(condition.is_indexed for condition in conditions)
-    users, counted = await ctx.resources.search(statements, policy.scan_timeout, is_scan=is_scan)
+    users, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
     total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
@@ -141,7 +141,7 @@ def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed:
 async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condition:
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
-    [found] = await ctx.resources.search(
+    [found] = await ctx.resources.database.search(
         [admins.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
     )
     texts = found.scalars()

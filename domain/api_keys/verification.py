@@ -21,17 +21,15 @@ from domain.api_keys.errors import (
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Caller, Context, StaleRead
 from domain.errors import Limited, Unauthenticated
+from domain.ports import KeyUsage
 from domain.rate_limits import events as limit_events
 from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
 from models.base import EPOCH
-from models.queries import SessionRow, UserRow
+from models.queries import UserRow
 
 REFUSALS = (Unauthenticated, Limited)
 """The families of the errors that say why a key is refused."""
-
-METHOD = "api_key"
-"""The method of a session that an API key stands for."""
 
 VALID = "valid"
 """The result of a verification that was not refused, in metrics."""
@@ -56,42 +54,31 @@ async def verify(
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
-    found, usage = await find(ctx, text), ctx.resources.key_usage
+    found, usage = await find(ctx, text), ctx.port[KeyUsage]
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
         check(found, asked, ctx.now)  # defence: KEY9 checked-first
         verified = found._replace(key=await _use(ctx, found, asked))
     except REFUSALS as refusal:
-        usage.verified(ctx.verifier, refusal.code)
+        usage.verified(ctx.facts.verifier, refusal.code)
         # defence: KEY15 one-read
         if usage.is_first(found.key.id, refusal.code, now=ctx.now):
-            events.refused(ctx, found.key, refusal, ctx.verifier)
+            events.refused(ctx, found.key, refusal, ctx.facts.verifier)
         raise
-    usage.verified(ctx.verifier, VALID)
+    usage.verified(ctx.facts.verifier, VALID)
     return verified
 
 
 async def authenticate(ctx: Context, text: str) -> Caller:
-    """Return the caller with a key, which is used once; their session is not stored.
-
-    Raises the reason why the key is refused.
-    """
+    """Return the caller with a key, which is used once. Raises the reason why the key is refused."""
     key, user = await verify(ctx, text)
-    session = SessionRow(
-        id=key.id,
-        user_id=user.id,
-        remembered=False,
-        expires_at=key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in,
-        created_at=key.created_at,
-        updated_at=key.updated_at,
-        ip_address=ctx.client.address,
-        user_agent=ctx.client.user_agent,
-        impersonated_by=None,
-        active_organization_id=None,
-        method=METHOD,
-    )
-    return Caller(text, session, user, by_cookie=False)
+    return Caller(text, key, user, by_cookie=False)
+
+
+def shown_expiry(ctx: Context, key: ApiKeyRow) -> datetime:
+    """Return when a key expires; for one that never does, when a session would that began now."""
+    return key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in
 
 
 async def find(ctx: Context, text: str) -> VerifiedKey | None:
@@ -143,7 +130,7 @@ async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[st
     """Use a key once, and return its row afterwards. Raises the reason why others have left nothing, StaleRead."""
     key = found.key
     if not key.is_counted():
-        ctx.resources.key_usage.used(key.id, ctx.now)
+        ctx.port[KeyUsage].used(key.id, ctx.now)
         return key
     used = await ctx.db.execute(
         USE_KEY,
@@ -171,7 +158,7 @@ def _floor(now: datetime, milliseconds: int) -> datetime:
 
 
 def _refuse_unknown(ctx: Context) -> NoReturn:
-    ctx.resources.key_usage.verified(ctx.verifier, InvalidApiKey.code)
-    if ctx.verifier is not None and ctx.resources.key_usage.is_burst(ctx.verifier, ctx.now):
-        limit_events.limit_reached(ctx, "api_keys", verifier=ctx.verifier)
+    ctx.port[KeyUsage].verified(ctx.facts.verifier, InvalidApiKey.code)
+    if ctx.facts.verifier is not None and ctx.port[KeyUsage].is_burst(ctx.facts.verifier, ctx.now):
+        limit_events.limit_reached(ctx, "api_keys", verifier=ctx.facts.verifier)
     raise InvalidApiKey

@@ -69,8 +69,8 @@ def record(  # noqa: PLR0913 - one parameter per column
     caller = ctx.caller
     if caller is not None:
         user_id = user_id or (caller.user.id if hint is None else None)
-        actor_id = actor_id or caller.session.impersonated_by or caller.user.id
-        session_id = session_id or caller.session.id
+        actor_id = actor_id or caller.impersonated_by or caller.user.id
+        session_id = session_id or caller.credential.id
     row = AuditRow(
         id=tokens.token(),
         time=ctx.now,

@@ -6,6 +6,7 @@ from domain import tokens
 from domain.context import Caller, Context
 from domain.jwt.errors import AudienceNotAllowed
 from domain.jwt.policy import JwtPolicy
+from domain.ports import SigningKeys
 from domain.sessions.proofs import amr_of
 from models.base import to_milliseconds
 from models.queries import UserRow
@@ -28,7 +29,7 @@ async def issue(ctx: Context, audience: str | None = None) -> str:
     if audience is not None and audience not in policy.audiences:  # defence: JWT5 audience
         raise AudienceNotAllowed
     claims = claims_of(ctx, ctx.signed_in, policy.audiences[0] if audience is None else audience)
-    return await ctx.resources.signing_keys.sign(claims, ctx.now)
+    return await ctx.port[SigningKeys].sign(claims, ctx.now)
 
 
 def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:

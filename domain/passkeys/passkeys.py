@@ -10,6 +10,7 @@ from domain.passkeys import events, mails
 from domain.passkeys.errors import FailedToDeleteLastPasskey, PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
 from domain.users import locking, lookup
 from models import Account
 from models.passkey import (
@@ -62,7 +63,7 @@ async def remove(ctx: Context, passkey_id: str) -> None:
 
     Raises SessionNotFresh, Unauthenticated, PasskeyNotFound, FailedToDeleteLastPasskey.
     """
-    sessions.require_fresh(ctx)
+    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user = await locking.lock_caller(ctx)
     row = await _find(ctx, user.id, passkey_id)
     if await _is_last_way(ctx, user):  # defence: P21 last-way

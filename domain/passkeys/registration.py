@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain import one_time_tokens, tokens
-from domain.authenticators import Attestation, NewCredential, ResponseRefused
+from domain.authenticators import Attestation, Authenticators, NewCredential, ResponseRefused
 from domain.context import Context
 from domain.errors import Refusal
 from domain.passkeys import client_data, events, mails, passkeys
@@ -16,6 +16,7 @@ from domain.passkeys.errors import (
 )
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
 from domain.users import locking, profile
 from models import Purpose
 from models.passkey import FIND_CREDENTIAL, MULTI_DEVICE, SINGLE_DEVICE, Passkey, PasskeyRow
@@ -45,7 +46,7 @@ def user_handle(user_id: str) -> bytes:
 
 async def begin(ctx: Context) -> RegistrationOptions:
     """Create a challenge for a new passkey, bound to the session. Raises SessionNotFresh, TooManyPasskeys."""
-    sessions.require_fresh(ctx)
+    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user, policy = ctx.signed_in.user, ctx.policy[PasskeyPolicy]
     existing = await passkeys.of_user(ctx, user.id)
     if len(existing) >= policy.max_per_user:
@@ -68,7 +69,7 @@ async def finish(
     Raises SessionNotFresh, Unauthenticated, ChallengeNotFound, FailedToVerifyRegistration, PreviouslyRegistered,
     TooManyPasskeys.
     """
-    sessions.require_fresh(ctx)
+    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     try:
         credential = await _verify(ctx, response)
         job = partial(_store, response=response, credential=credential, name=name, transports=transports)
@@ -91,7 +92,7 @@ async def _verify(ctx: Context, response: Attestation) -> NewCredential:
         raise FailedToVerifyRegistration
     expected = ctx.policy[PasskeyPolicy].relying_party
     try:
-        return ctx.authenticators.verify_attestation(response, challenge, expected)
+        return ctx.port[Authenticators].verify_attestation(response, challenge, expected)
     except ResponseRefused:
         raise FailedToVerifyRegistration from None
 

@@ -6,7 +6,7 @@ from functools import partial
 from domain import one_time_tokens
 from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
-from domain.authenticators import Assertion, ResponseRefused, VerifiedAssertion
+from domain.authenticators import Assertion, Authenticators, ResponseRefused, VerifiedAssertion
 from domain.context import Context
 from domain.passkeys import client_data, events, passkeys
 from domain.passkeys.errors import AuthenticationFailed, ChallengeNotFound, CredentialUnknown
@@ -109,7 +109,7 @@ def _is_owners(row: PasskeyRow, response: Assertion, bound_to: str | None) -> bo
 def _verify(ctx: Context, row: PasskeyRow, response: Assertion, challenge: bytes) -> VerifiedAssertion:
     expected = ctx.policy[PasskeyPolicy].relying_party
     try:
-        verified = ctx.authenticators.verify_assertion(
+        verified = ctx.port[Authenticators].verify_assertion(
             response, challenge, expected, row.public_key, row.algorithm
         )
     except ResponseRefused:

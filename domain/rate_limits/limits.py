@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from domain import errors
 from domain.context import Context
-from domain.ports import Limit
+from domain.ports import Counters, Limit
 from domain.rate_limits import events
 from domain.rate_limits.policy import Quota, RateLimitPolicy
 from models import KnownNetwork
@@ -63,7 +63,7 @@ async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
 
 async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | None:
     counts = _failures(ctx, subject)
-    found = await ctx.counters.exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
+    found = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
     ends = dict(zip(counts, found, strict=True))
     if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
         del ends[ACCOUNT]
@@ -90,7 +90,7 @@ async def reset_failures(ctx: Context, user_id: str) -> None:
     counts = _failures(ctx, FailureSubject(user_id))
     keys = [count.key for name, count in counts.items() if name != "network_failures"]
     if keys:
-        await ctx.counters.reset(ctx.db, keys)
+        await ctx.port[Counters].reset(ctx.db, keys)
 
 
 async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) -> None:
@@ -141,7 +141,7 @@ async def _hit(
     ctx: Context, counts: dict[str, Limit], *, user_id: str | None = None, identifier: str | None = None
 ) -> datetime | None:
     """Count one on each, or return when to retry; the hit that reaches a limit is audited."""
-    counted = await ctx.counters.hit(ctx.db, list(counts.values()), ctx.now)
+    counted = await ctx.port[Counters].hit(ctx.db, list(counts.values()), ctx.now)
     for name, count in counts.items():
         if count.key in counted.filled:
             events.limit_reached(ctx, name, user_id=user_id, identifier=identifier)

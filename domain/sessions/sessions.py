@@ -290,14 +290,17 @@ def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> dat
 
 def is_fresh(ctx: Context) -> bool:
     """Return whether the caller's session was created less than `session.fresh_age` ago."""
-    age = ctx.policy[SessionPolicy].fresh_age
+    return _is_fresh(ctx.policy[SessionPolicy], ctx.signed_in.session, ctx.now)
+
+
+def _is_fresh(rules: SessionPolicy, session: SessionRow, now: datetime) -> bool:
     # defence: V51 fresh-age
-    return not age or ctx.now - ctx.signed_in.session.created_at <= age
+    return not rules.fresh_age or now - session.created_at <= rules.fresh_age
 
 
-def require_fresh(ctx: Context) -> None:
+def require_fresh(rules: SessionPolicy, caller: Caller, now: datetime) -> None:
     """Raise SessionNotFresh unless the caller's session is fresh."""
-    if not is_fresh(ctx):  # defence: P7 fresh
+    if not _is_fresh(rules, caller.session, now):  # defence: P7 fresh
         raise SessionNotFresh
 
 

@@ -2,6 +2,7 @@
 
 from domain.audit.record import Event, error_detail, record
 from domain.context import Context
+from domain.identity_provider import IdentityProviders
 from models import Outcome
 
 ACCOUNT_LINKED = Event("account.linked")
@@ -50,5 +51,5 @@ def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
 
     The provider is part of a URL that anyone can make up, so only a configured one is recorded.
     """
-    known = provider_id if provider_id in ctx.providers else None
+    known = provider_id if provider_id in ctx.port[IdentityProviders] else None
     record(ctx, OAUTH_STATE_REFUSED, outcome=Outcome.REFUSED, code=code, provider=known)

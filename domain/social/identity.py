@@ -5,6 +5,7 @@ from domain.context import Context
 from domain.identifiers import InvalidEmail
 from domain.identity_provider import (
     Identity,
+    IdentityProviders,
     IdentityRefused,
     IdTokenCredential,
     Provider,
@@ -16,7 +17,7 @@ from domain.social.errors import FailedToGetUserInfo, IdTokenNotSupported, Provi
 
 def provider_of(ctx: Context, provider_id: str) -> Provider:
     """Return a configured provider. Raises ProviderNotFound."""
-    provider = ctx.providers.get(provider_id)  # defence: V27 known-provider
+    provider = ctx.port[IdentityProviders].get(provider_id)  # defence: V27 known-provider
     if provider is None:
         raise ProviderNotFound
     return provider

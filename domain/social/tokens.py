@@ -6,7 +6,7 @@ from datetime import datetime
 from domain import errors
 from domain.accounts import accounts
 from domain.context import Context
-from domain.identity_provider import Identity, IdentityRefused, Provider, RefreshRefused
+from domain.identity_provider import Identity, IdentityProviders, IdentityRefused, Provider, RefreshRefused
 from domain.sessions import sessions
 from domain.social import events, token_refresh
 from domain.social.errors import (
@@ -107,7 +107,7 @@ async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden
     account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)
-    provider = ctx.providers.get(account.provider_id)
+    provider = ctx.port[IdentityProviders].get(account.provider_id)
     if provider is None:
         raise ProviderNotSupported
     return account, provider

@@ -9,11 +9,9 @@ from domain.api_keys.errors import KeyNotFound
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.localization import N_, Localization
-from domain.sessions import sessions
 from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import view as views
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
@@ -32,7 +30,6 @@ async def show_api_keys(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
     """Show the keys, without their texts, and a form that creates one."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/api-keys", callback_url, ui_locales)
     policy = ctx.policy[ApiKeyPolicy]
     rows, _ = await keys.list_keys(ctx, keys.KeyQuery(None, None, "created_at", True, _MOST, 0))
@@ -55,10 +52,7 @@ async def show_api_keys(
 # account_pages.create_api_key
 async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
     """Create a key, and show its text once."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     row, text = await keys.create_once(
         ctx, _wanted(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
@@ -66,12 +60,9 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
 
 
 # account_pages.delete_api_key
-async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Page | Redirect:
+async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redirect:
     """Delete a key of the caller."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     try:
         await keys.delete_key(ctx, body["key"])
     except KeyNotFound:

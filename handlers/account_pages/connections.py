@@ -4,7 +4,6 @@ from domain.accounts import accounts
 from domain.accounts.policy import AccountPolicy
 from domain.context import Context
 from domain.localization import N_, Localization
-from domain.sessions import sessions
 from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
@@ -12,7 +11,6 @@ from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
 from models import CREDENTIAL
@@ -49,7 +47,6 @@ async def show_connections(
     error: str | None = None,
 ) -> Page:
     """Show the connected accounts, and the providers that can be added."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/connections", callback_url, ui_locales)
     rows = await accounts.of_caller(ctx)
     connected = {row.provider_id for row in rows}
@@ -74,12 +71,9 @@ def _problem(localization: Localization, error: str | None) -> str | None:
 
 
 # account_pages.connect_provider
-async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Redirect:
+async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
     """Begin to connect an account, and lead on to the provider."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=(),
@@ -91,12 +85,9 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Page | Red
 
 
 # account_pages.disconnect_provider
-async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Page | Redirect:
+async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redirect:
     """Disconnect an account, unless it is the last way in."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:
         return view.lead("/connections", reason="gone")

@@ -8,7 +8,6 @@ import orjson
 from domain.context import Context
 from domain.data_export import export
 from domain.localization import N_, Localization
-from domain.sessions import sessions
 from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins
@@ -16,7 +15,6 @@ from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.signed_in import other_account
 from handlers.pages.view import View
 from handlers.responses.reply import Download, Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -29,7 +27,6 @@ async def show_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
     """Show a link that downloads what is stored, and a form that deletes the account."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -90,18 +87,14 @@ async def export_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Download:
     """Return everything that is stored about the user, as a file."""
-    sessions.require_fresh(ctx)
     held = await export.export_own(ctx)
     return Download(wire.exported(held, orjson.OPT_INDENT_2), "account.json")
 
 
 # account_pages.delete_account
-async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Page | Redirect:
+async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redirect:
     """Delete the account, or send the link that does."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
     password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
@@ -114,7 +107,6 @@ async def show_deletion(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page:
     """Ask for a click before the mailed link deletes the account."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
@@ -122,12 +114,9 @@ async def show_deletion(
 
 
 # account_pages.confirm_deletion
-async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Page | Redirect:
+async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Redirect:
     """Delete the account by the mailed link."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     await deletion.confirm(ctx, body["token"])
     return _deleted(ctx, view)
 

@@ -10,7 +10,6 @@ from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import texts
 from handlers.pages import view as views
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
@@ -29,7 +28,6 @@ async def show_email(
     error: str | None = None,
 ) -> Page:
     """Show the address, a form that changes it, and a button that sends the verification again."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
     sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
     return frame.render(
@@ -45,12 +43,9 @@ async def show_email(
 
 
 # account_pages.change_email
-async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Redirect:
+async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
     """Change the address, or send the link that does."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     at_once = await emails.change(
         ctx,
         identifiers.email(body["newEmail"].strip()),
@@ -60,11 +55,9 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Page | Red
 
 
 # account_pages.send_verification_email
-async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Send the link that verifies the address again."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     await emails.send_verification(
         ctx,
         ctx.signed_in.user.email,

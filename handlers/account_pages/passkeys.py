@@ -6,13 +6,11 @@ from domain.localization import N_
 from domain.passkeys import passkeys, registration
 from domain.passkeys.errors import PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
-from domain.sessions import sessions
 from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {
@@ -33,7 +31,6 @@ async def show_passkeys(
     reason: str | None = None,
 ) -> Page:
     """Show the passkeys, and a form that adds one; `step` is the id of the passkey that is to be renamed."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/passkeys", callback_url, ui_locales, step=step)
     policy, own = ctx.policy[PasskeyPolicy], await passkeys.list_own(ctx)
     return frame.render(
@@ -54,11 +51,9 @@ async def show_passkeys(
 
 
 # account_pages.add_passkey
-async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | Redirect:
+async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Redirect:
     """Add the passkey that the browser has created."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     name = body.get("name", "").strip() or None
     transports = body.get("transports", "").split()
     sent = public_key_credential(
@@ -69,12 +64,9 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Page | 
 
 
 # account_pages.rename_passkey
-async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | Redirect:
+async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect:
     """Rename a passkey of the caller."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     try:
         await passkeys.rename(ctx, body["step"], body["newName"].strip())
     except PasskeyNotFound:
@@ -83,11 +75,9 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Page | R
 
 
 # account_pages.remove_passkey
-async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Page | Redirect:
+async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Redirect:
     """Remove a passkey of the caller."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     try:
         await passkeys.remove(ctx, body["passkey"])
     except PasskeyNotFound:

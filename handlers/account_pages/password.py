@@ -3,12 +3,10 @@
 from domain.context import Context
 from domain.localization import N_
 from domain.passwords import passwords
-from domain.sessions import sessions
 from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.signed_in import other_account
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Page, Redirect
 from handlers.responses.sessions import session_cookies
@@ -24,7 +22,6 @@ async def show_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
     """Show a form that changes the password; without one, a button that sends a link to set one."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/password", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -39,12 +36,9 @@ async def show_password(
 
 
 # account_pages.change_password
-async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page | Redirect:
+async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redirect:
     """Change the password, and sign out everywhere else if that is wanted."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     opened = await passwords.change(
         ctx,
         body["currentPassword"],
@@ -58,11 +52,8 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Page
 
 
 # account_pages.send_password_link
-async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Send a link that sets a password."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     passwords.request_reset(ctx, ctx.signed_in.user.email, view.url("/reset-password"))
     return view.lead("/password", reason="sent")

@@ -10,7 +10,6 @@ from domain.users.policy import UsernamePolicy
 from handlers import shapes, wire
 from handlers.account_pages import frame
 from handlers.pages import view as views
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 
 _NOTICES = {"saved": N_("Your profile is saved.")}
@@ -45,11 +44,9 @@ async def show_profile(
 
 
 # account_pages.update_profile
-async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Page | Redirect:
+async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Redirect:
     """Change the profile, unless it was changed after the form was shown."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     seen = identifiers.instant_or_none(body.get("version", ""))
     wanted = _wanted(ctx, body)
     await profile.update_seen(ctx, wanted, seen=seen)

@@ -10,7 +10,6 @@ from domain.sessions.policy import SessionPolicy
 from handlers import shapes
 from handlers.account_pages import frame, user_agents
 from handlers.pages import view as views
-from handlers.pages.signed_in import other_account
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
 from models.queries import SessionRow
@@ -71,11 +70,9 @@ def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSe
 
 
 # account_pages.end_session
-async def end_session(ctx: Context, body: shapes.SessionForm) -> Page | Redirect:
+async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
     """End one session of the caller; another user's is left alone."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
     if await sessions.revoke(ctx, handle):
         return view.lead("/signed-out", sign_out_response(ctx, None).headers)
@@ -83,10 +80,8 @@ async def end_session(ctx: Context, body: shapes.SessionForm) -> Page | Redirect
 
 
 # account_pages.end_other_sessions
-async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """End all sessions of the caller but the current one."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     await sessions.revoke_others(ctx)
     return view.lead("/sessions", reason="others-ended")

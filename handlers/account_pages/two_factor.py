@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from domain.context import Context
 from domain.localization import N_
-from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
@@ -15,7 +14,6 @@ from handlers import shapes
 from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.signed_in import other_account
 from handlers.pages.view import View
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Page, Redirect
@@ -41,7 +39,6 @@ async def show_two_factor(
     reason: str | None = None,
 ) -> Page:
     """Show what is set up; `step` opens the form that asks for the password before a change."""
-    sessions.require_fresh(ctx)
     view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
     return frame.render(
         ctx,
@@ -63,10 +60,7 @@ async def show_two_factor(
 # account_pages.enable_two_factor
 async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
     """Begin to set up an authenticator, or enable codes by email; show the codes once."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     if body.get("step") == "otp":
         enabled = await setup.enable_otp(ctx, body["password"])
         return _show_backup_codes(ctx, view, enabled.backup_codes, is_new=True)
@@ -83,12 +77,9 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
 
 
 # account_pages.confirm_two_factor
-async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page | Redirect:
+async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
     return view.lead("/second-factor", reason="enabled")
 
@@ -96,31 +87,22 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Page
 # account_pages.replace_backup_codes
 async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Page:
     """Replace the backup codes, and show the new ones once."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
 
 
 # account_pages.disable_two_factor
-async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Page | Redirect:
+async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
     """Disable the second factor; no device is trusted any more."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     await setup.disable(ctx, body["password"])
     return view.lead("/second-factor", _without_device(ctx), reason="disabled")
 
 
 # account_pages.forget_trusted_device
-async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Page | Redirect:
+async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
     """Forget one trusted device; one that is forgotten already stays so."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     presented = {
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
     }
@@ -130,12 +112,9 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
 
 
 # account_pages.forget_trusted_devices
-async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Page | Redirect:
+async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redirect:
     """Forget all trusted devices."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
-    sessions.require_fresh(ctx)
+    view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
     return view.lead("/second-factor", _without_device(ctx), reason="all-forgotten")
 

@@ -34,7 +34,7 @@ async def show_email_sign_in(
 # pages.request_email_sign_in
 async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
     """Request a link or a code; the response is the same for every address."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     _require_a_way(ctx)
     email = identifiers.email(body["email"].strip())
     wants_link = body.get("method") == "link" or not ctx.policy[EmailCodePolicy].enabled
@@ -70,7 +70,7 @@ async def show_email_code(
 # pages.sign_in_with_email_code
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
     """Sign in with a code that was sent; it confirms the session of the same user, if there is one."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
     return ways_in.go_on(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
@@ -99,7 +99,7 @@ async def show_magic_link(
 # pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use a mailed link up, and sign in."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)

@@ -5,6 +5,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
+from domain.ports import Mailbox
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
@@ -55,7 +56,7 @@ async def show_verify_email(
 # pages.verify_email
 async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Use a mailed link: verify the address, or change it."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await emails.verify(ctx, body["token"])
     return view.lead("/verify-email", reason="verified")
 
@@ -63,11 +64,11 @@ async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
 # pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a new link; the response is the same for every address."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
     return view.lead("/mail-sent", reason="verification")
 
 
 def _mailbox(ctx: Context) -> str | None:
     """Return the URL of the page that lists the emails in development, or None."""
-    return None if ctx.resources.mailbox is None else urls.public_url(ctx.policy, "/dev/mailbox")
+    return None if ctx.port.get(Mailbox) is None else urls.public_url(ctx.policy, "/dev/mailbox")

@@ -33,7 +33,7 @@ async def show_not_me(
 # pages.disown
 async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Delete the account, and offer to sign up."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await disowning.disown(ctx, body["token"])
     return view.lead("/not-me", reason=_DELETED)
 
@@ -41,5 +41,5 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
 # pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Lead from a sign-in that waits for its second factor to the page that deletes the account."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     return view.lead("/not-me", token=await disowning.begin(ctx))

@@ -11,8 +11,7 @@ from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.pages import view as views
 from handlers.pages import ways_in
-from handlers.pages.signed_in import other_account
-from handlers.responses.reply import Page, Redirect
+from handlers.responses.reply import Redirect
 
 
 async def can_use(ctx: Context, user_id: str) -> bool:
@@ -23,7 +22,7 @@ async def can_use(ctx: Context, user_id: str) -> bool:
 # pages.sign_in_with_passkey
 async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
     """Sign in with a passkey."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     remembered = body.get("rememberMe") == "true"
     opened = await passkey_sign_in.finish(ctx, _assertion(body), remembered=remembered)
     return ways_in.go_on(ctx, view, opened)
@@ -32,7 +31,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
 # pages.complete_with_passkey
 async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
     """Sign in the user whose sign-in waits for a second factor with a passkey."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
     waiting = ctx.challenge
@@ -43,11 +42,9 @@ async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) ->
 
 
 # pages.confirm_with_passkey
-async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Page | Redirect:
+async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     opened = await passkey_sign_in.sign_in_again(ctx, _assertion(body))
     return ways_in.go_on(ctx, view, opened)
 

@@ -28,7 +28,7 @@ async def show_forgot_password(
 # pages.request_password_reset
 async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
     """Request a link; the response is the same for every address."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     passwords.request_reset(ctx, body["email"].strip(), view.url("/reset-password"))
     return view.lead("/mail-sent", reason="reset")
 
@@ -48,7 +48,7 @@ async def show_reset_password(
 # pages.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
     """Set the new password; the user signs in with it, and then reads what was removed, if anything was."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     done = await passwords.reset(ctx, body["token"], body["newPassword"])
     if done.removed_access:
         view = replace(view, callback_url=view.url("/removed-access"))

@@ -10,6 +10,7 @@ from domain.sessions.errors import SessionNotFresh
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
 from handlers.responses.reply import Page, Redirect
+from models.queries import UserRow
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 """What `ui_locales` may be to be carried on."""
@@ -60,3 +61,11 @@ def page(
         fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
         came_from=back,
     )
+
+
+def other_account(policy: Policy, asked: PageRequest, user: UserRow, *, rendered_for: str) -> Page:
+    """Return the page for a form that was shown for another account than the one that is signed in now."""
+    shown = view.stand_alone(
+        policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), user.locale
+    )
+    return shown.render("other_account.html", status=409, rendered_for=rendered_for, current=user.email)

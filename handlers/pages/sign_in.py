@@ -46,7 +46,7 @@ async def show_sign_in(
 # pages.sign_in
 async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     """Sign in with an email address or a username, and a password."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     identifier = body["identifier"].strip()
     remembered = body.get("rememberMe") == "true"
     if "@" in identifier or not ctx.policy[UsernamePolicy].enabled:
@@ -66,7 +66,7 @@ def _verification_target(view: views.View) -> str:
 # pages.sign_in_with_provider
 async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
     """Begin a sign-in through a provider, and lead on to it."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=(),

@@ -11,7 +11,6 @@ from domain.users import unproven
 from handlers import shapes
 from handlers.pages import passkeys, ways_in
 from handlers.pages import view as views
-from handlers.pages.signed_in import other_account
 from handlers.responses import redirects
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -30,7 +29,7 @@ async def show_sign_out(
 # pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     """End the session; `prompt=login` leads to the sign-in page."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await end_presented(ctx)
     page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
     return view.lead(page, sign_out_response(ctx, None).headers)
@@ -69,10 +68,8 @@ async def show_confirm(
 
 
 # pages.confirm
-async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Page | Redirect:
+async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
-    view = views.of_form(ctx, body)
-    if (refused := other_account(ctx, view, body)) is not None:
-        return refused
+    view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
     return ways_in.go_on(ctx, view, opened)

@@ -24,7 +24,7 @@ async def show_sign_up(
 # pages.sign_up
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     """Create a user; sign them in, or say that a link was sent."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     wanted = SignUp(
         name=body["name"].strip() or body["name"],
         email=identifiers.email(body["email"].strip()),

@@ -49,7 +49,7 @@ async def show_two_factor(
 # pages.send_two_factor_code
 async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     await verification.send_otp(ctx)
     return view.lead("/two-factor", method="otp", reason="sent")
 
@@ -57,7 +57,7 @@ async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
 # pages.verify_two_factor
 async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redirect:
     """Check a code, and complete the sign-in."""
-    view = views.of_form(ctx, body)
+    view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
     verified = await _verify(ctx, body)

@@ -116,13 +116,18 @@ class View:
 
 def view(
     ctx: Context,
-    page: str | None,
+    page: str | None = None,
     callback_url: str | None = None,
     ui_locales: str | None = None,
     **query: str | None,
 ) -> View:
-    """Return the view of a request for the page at this path, such as `/sign-in`, with this query."""
-    asked = ctx.page or PageRequest()
+    """Return the view of a request for the page at this path, such as `/sign-in`, with this query.
+
+    A form that was sent has no page; its fields carry on what goes through all steps.
+    """
+    asked = ctx.facts.page or PageRequest()
+    if page is None:
+        callback_url, ui_locales = asked.carried("callbackURL"), asked.carried("ui_locales")
     user = ctx.caller.user if ctx.caller is not None else None
     chosen = _localization(ctx.policy, asked, ui_locales, user.locale if user is not None else None)
     return View(
@@ -136,11 +141,6 @@ def view(
         query,
         ctx.policy[PagesPolicy].templates_dir,
     )
-
-
-def of_form(ctx: Context, body: Mapping[str, Any]) -> View:
-    """Return the view of a form that was sent."""
-    return view(ctx, None, body.get("callbackURL"), body.get("ui_locales"))
 
 
 def stand_alone(

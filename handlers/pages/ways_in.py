@@ -9,6 +9,7 @@ from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import Context
 from domain.email_codes.policy import EmailCodePolicy
 from domain.emails.policy import EmailVerificationPolicy
+from domain.identity_provider import IdentityProviders
 from domain.magic_links.policy import MagicLinkPolicy
 from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
@@ -41,7 +42,7 @@ class ShownProvider:
 
 def providers(ctx: Context) -> Sequence[ShownProvider]:
     """Return the configured providers, in the order of the settings."""
-    return [ShownProvider(name, provider_name(name)) for name in ctx.providers]
+    return [ShownProvider(name, provider_name(name)) for name in ctx.port[IdentityProviders]]
 
 
 def provider_name(provider_id: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from domain import urls
-from domain.context import Context
+from domain.context import Context, Rollback
 from domain.social.callback import CallbackResult
 from domain.social.policy import SocialPolicy
 from domain.two_factor.challenges import PendingSignIn
@@ -12,7 +12,9 @@ from handlers.responses.reply import Header, Redirect
 from handlers.responses.sessions import pending_cookies, session_cookies
 
 
-def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -> Redirect:
+def callback_redirect(
+    ctx: Context, result: CallbackResult, state: str | None
+) -> Redirect | Rollback[Redirect]:
     """Redirect to where the flow ends; clear its cookie once it is used up."""
     forgotten: tuple[Header, ...] = ()
     if result.is_used_up and state is not None:
@@ -25,7 +27,8 @@ def callback_redirect(ctx: Context, result: CallbackResult, state: str | None) -
         redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
         if result.opened is not None:
             redirect = replace(redirect, headers=session_cookies(ctx, result.opened))
-    return replace(redirect, headers=(*redirect.headers, *forgotten))
+    redirect = replace(redirect, headers=(*redirect.headers, *forgotten))
+    return redirect if result.error is None else Rollback(redirect)
 
 
 def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
@@ -34,7 +37,7 @@ def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
         parameters["error_description"] = result.description
     page = ctx.policy[SocialPolicy].error_url or urls.public_url(ctx.policy, "/error")
     redirect = redirects.on(ctx.policy, result.target, page, **parameters)
-    return replace(redirect, refused=True, defect=result.defect)
+    return replace(redirect, defect=result.defect)
 
 
 def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:

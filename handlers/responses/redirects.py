@@ -1,8 +1,7 @@
 """Build redirects: a redirect URL that was accepted is checked again when it is used."""
 
-from dataclasses import replace
-
 from domain import urls
+from domain.context import Rollback
 from domain.errors import InvalidCallbackUrl, Refusal
 from domain.policy import Policy
 from domain.two_factor.policy import TwoFactorPolicy
@@ -28,9 +27,9 @@ def on(policy: Policy, target: str | None, otherwise: str, **parameters: str) ->
     return Redirect(urls.with_parameters(url, **parameters))
 
 
-def refused(policy: Policy, target: str, refusal: Refusal) -> Redirect:
+def refused(policy: Policy, target: str, refusal: Refusal) -> Rollback[Redirect]:
     """Redirect with the refusal's code as `error`; the rule's writes are rolled back. Raises InvalidCallbackUrl."""
-    return replace(to(policy, target, error=refusal.code), refused=True)
+    return Rollback(to(policy, target, error=refusal.code))
 
 
 def second_factor_url(policy: Policy, url: str) -> str:

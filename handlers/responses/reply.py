@@ -14,8 +14,6 @@ class Reply(Generic[Shape]):
 
     body: Shape = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
-    refused: bool = False
-    """Whether it reports a refusal, so that the rule's writes must be rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +23,6 @@ class Redirect:
     location: str = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
     status: int = 302
-    refused: bool = False
-    """Whether it reports a refusal, so that the rule's writes must be rolled back."""
     defect: Exception | None = field(default=None, repr=False)
     """The unexpected exception behind the redirect, for the log."""
 

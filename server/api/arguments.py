@@ -1,7 +1,7 @@
 """From the parts of a request to the handler's arguments, redirect targets checked, and the handler's signature."""
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,21 +49,18 @@ class OperationInputs:
     without: dict[str, None] | None
     """The arguments of a request without a query, where nothing but that could be read and nothing is required."""
 
-    def arguments(
-        self, query: bytes, captured: dict[str, str], head: RequestHeaders, raw: bytes
-    ) -> dict[str, Any]:
+    def parse(self, raw: bytes, head: RequestHeaders) -> Any:
+        """Return the value of the body as sent. Raises UnsupportedMediaType, BadRequest."""
+        return request_body.parse(raw, head, self.media_type)
+
+    def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
         """Return the handler's arguments by name; everything in them is checked.
 
-        `raw` is the body as sent. Raises UnsupportedMediaType, BadRequest, ValidationError naming every field
-        that failed, and the refusals of redirect targets.
+        `content` is the value of the body, `raw` the body as sent. Raises ValidationError naming every field that
+        failed, and the refusals of redirect targets.
         """
         if not query and self.without is not None:
             return dict(self.without)
-        return self._checked(
-            query, captured, request_body.parse(raw, head, self.media_type) if self.reads_body else {}, raw
-        )
-
-    def _checked(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
         arguments: dict[str, Any] = {}
         failures: Failures = {}
         values: dict[str, Any] = {}
@@ -85,6 +82,21 @@ class OperationInputs:
         if self.schema is not None:
             check_targets(self.body_targets, self.origins, content)  # defence: V2 V8 M3 body-targets
             arguments["body"] = content
+        return arguments
+
+    def shown_again(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """Return the arguments of a page whose query is taken from the fields of a form. Raises as `arguments`."""
+        if self.query is None:
+            return {}
+        failures: Failures = {}
+        values = self.query.read_fields(fields, failures)
+        self.query.check(values, failures)
+        if failures and self.always_reads:
+            values, failures = {}, {}
+        refuse(failures)
+        check_targets(self.query_targets, self.origins, values)
+        arguments: dict[str, Any] = {}
+        self.query.fill(arguments, values)
         return arguments
 
     def _check_body(self, content: Any, raw: bytes, failures: Failures) -> None:

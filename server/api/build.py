@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Lifespan
 from domain.policy import Policy
 from server.api.compiler import CompiledApi
 from server.api.interfaces import Dependencies
-from server.api.pages import PageResponses
 from server.api.pipeline import Pipeline
 from server.api.security import security_map
 
@@ -55,7 +54,8 @@ def build(
         Router(lifespan=lifespan),
         policy=policy,
         dependencies=dependencies,
-        pages=PageResponses(api.operations, dependencies.endpoint, policy, dependencies.cipher),
+        json=api.json,
+        pages=api.pages,
         max_body=max_body,
     )
 

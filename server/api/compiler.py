@@ -14,7 +14,8 @@ from server.api import request_body
 from server.api.arguments import check_signature, compile_inputs
 from server.api.extension import OperationExtension, extension_of
 from server.api.interfaces import Dependencies
-from server.api.request import Operation
+from server.api.request import Operation, Responder
+from server.api.responders import JsonResponder, PageResponder
 from server.api.routing import Routes
 from server.api.security import SecurityCompiler
 
@@ -35,6 +36,8 @@ class CompiledApi(AbstractRoutingAPI):
         self.routes = Routes()
         self.operations: dict[str, Operation] = {}
         """Every operation by its operationId, those that are switched off included."""
+        self.json = JsonResponder(policy)
+        self.pages = PageResponder(self.operations, dependencies.endpoint, policy, dependencies.cipher)
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()
@@ -59,7 +62,10 @@ class CompiledApi(AbstractRoutingAPI):
             raise ValueError(f"the contract names two operations {operation_id}")
         self._named.add(operation_id)
         extension = extension_of(self.specification.get_operation(path, method))
-        compiled = compile_operation(operation, operation_id, extension, self._policy, self._security)
+        responder = self.pages if extension.page else self.json
+        compiled = compile_operation(
+            operation, operation_id, extension, self._policy, self._security, responder
+        )
         self.operations[operation_id] = compiled
         if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
@@ -71,11 +77,14 @@ def compile_operation(
     extension: OperationExtension,
     policy: Policy,
     security: SecurityCompiler,
+    responder: Responder,
 ) -> Operation:
     """Compile what Connexion made of the contract's operation. Raises ValueError or TypeError when it cannot
     be served."""
     inputs = compile_inputs(operation, policy.origins)
     check_signature(operation.function, inputs)
+    if (extension.account or extension.fresh) and not extension.page:
+        raise ValueError(f"{operation_id}: only pages declare whose account they show")
     is_lenient = extension.authentication_by_setting and not policy.require_authentication
     return Operation(
         operation_id=operation_id,
@@ -95,8 +104,10 @@ def compile_operation(
         is_limited=extension.rate_limited,
         limits_failures=extension.failures_limited,
         signs_out=extension.signs_out,
-        is_page=extension.page,
+        responder=responder,
         form=extension.form,
+        is_own_account=extension.account == "own",
+        needs_fresh_session=extension.fresh,
     )
 
 

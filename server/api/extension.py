@@ -40,6 +40,10 @@ class OperationExtension(BaseModel):
     """Whether it answers with hosted pages: refusals are pages, and a POST must come from one of our pages."""
     form: str | None = None
     """The operationId of the page that is shown again, with what was sent, when a form is refused."""
+    account: Literal["own"] | None = None
+    """`own` for a page of the caller's own account: a form must have been shown for the account that sends it."""
+    fresh: bool = False
+    """Whether it needs a session that was created a short time ago (`session.fresh_age`)."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

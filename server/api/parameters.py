@@ -1,7 +1,7 @@
 """Query and path parameters: read from the request target, converted, checked together."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -46,6 +46,12 @@ class Parameters:
                 failures[self.schema.name(field)] = TWICE
             values[field] = value
         return values
+
+    def read_fields(self, fields: Mapping[str, str], failures: Failures) -> dict[str, Any]:
+        """Return the declared parameters that are among the fields of a form and not empty. Adds to `failures`."""
+        return {
+            name: self._value(name, fields[name], failures) for name in self.arguments if fields.get(name)
+        }
 
     def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
         """Return the values in the path's template. U+0000 may stand here: such a token is simply unknown."""

@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from domain import tokens
 from domain.admin.errors import NotAllowedWhileImpersonating
-from domain.context import PageRequest
 from domain.errors import InternalServerError, Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
 from handlers.responses import cookies
@@ -21,9 +20,9 @@ from server.api.client_address import client_of
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
-from server.api.pages import PageResponses
-from server.api.request import Operation, Request, check_size
+from server.api.request import Operation, Request, Responder, check_size
 from server.api.request_body import ClientGoneError
+from server.api.responders import PageResponder
 from server.api.routing import Routes
 from server.observability.access_log import access
 from server.observability.redaction import mask_path
@@ -39,10 +38,12 @@ class Pipeline:
         *,
         policy: Policy,
         dependencies: Dependencies,
-        pages: PageResponses,
+        json: Responder,
+        pages: PageResponder,
         max_body: int,
     ) -> None:
         self._routes = routes
+        self._json = json
         self._pages = pages
         self._next_app = next_app
         self._policy = policy
@@ -63,7 +64,7 @@ class Pipeline:
         head = RequestHeaders(scope["headers"])
         addresses = self._dependencies.addresses
         client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 M4 host
-        request = Request(scope, receive, head, client)
+        request = Request(scope, receive, head, client, self._json)
         try:
             rendered = await self._answer(request)
         except ClientGoneError:
@@ -71,27 +72,28 @@ class Pipeline:
         except Refusal as refusal:
             self._dependencies.refusals.note(refusal, client, request.caller, request.template)
             errors.log_outage(refusal, client.request_id)  # defence: R1 log-outage
-            rendered = await self._refused(request, refusal)
+            if request.operation is None and self._pages.holds(scope["path"]):
+                request.responder = self._pages
+                request.responder.begin(request)
+            rendered = await request.responder.refuse(request, refusal)
         except (
             asyncio.CancelledError
         ):  # The service stops, and has waited for this request as long as it may.
-            rendered = self._error(request, Unavailable())
+            rendered = request.responder.fail(request, Unavailable())
         except Exception as error:
             rendered = errors.render(error, client.request_id)
             if rendered[0] == InternalServerError.status:
-                rendered = self._error(request, InternalServerError())  # defence: V88 plain-error
+                rendered = request.responder.fail(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
         if self._policy.cookies.domain is not None:
             rendered = responses.with_twins_cleared(rendered)  # defence: V42 twin
-        allowed, always = self._cors_of(head), responses.DEFAULT_HEADERS
+        allowed, always = self._cors_of(head), request.responder.always
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
             if rendered[0] in (200, 304):
                 status, always, body = rendered
                 rendered = status, (), body
-        if request.page is not None:
-            always = responses.PAGE_HEADERS
         await responses.send_answer(scope, send, rendered, client.request_id, allowed, always=always)
         seconds = time.perf_counter() - began
         self._log(request, rendered[0], seconds)
@@ -106,8 +108,8 @@ class Pipeline:
             return responses.options(place.allow, is_preflight=cors.is_preflight(head, self._cors_of(head)))
         operation = place.operation(scope["method"])
         request.operation = operation
-        if operation.is_page:
-            request.page = _page_request(head)
+        request.responder = operation.responder
+        request.responder.begin(request)
         check_size(scope, head, self._max_body)  # 2
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
@@ -129,6 +131,8 @@ class Pipeline:
             if expires_at is not None:
                 await self._sessions.extend(request, request.caller, expires_at)
                 request.now = self._clock()
+        if (refused := operation.responder.admit(request, operation)) is not None:
+            return refused
         try:
             result = await self._dependencies.endpoint(operation, request)  # 8
         except Refusal as refusal:
@@ -141,25 +145,7 @@ class Pipeline:
         """Return the response for what a handler returned."""
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
-        if operation.is_page:
-            return self._pages.answer(request, result)
-        return responses.answer(result, operation.method, request.head)
-
-    async def _refused(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        operation = request.operation
-        if operation is None and self._pages.holds(request.scope["path"]):
-            request.page = _page_request(request.head)
-            return self._pages.error(request, None, refusal)
-        if operation is None or not operation.is_page:
-            return errors.render_refusal(refusal)
-        return await self._pages.render(request, operation, refusal)
-
-    def _error(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return an error without asking anything again."""
-        operation = request.operation
-        if operation is None or not operation.is_page:
-            return errors.render_refusal(refusal)
-        return self._pages.error(request, operation, refusal)
+        return operation.responder.respond(request, operation, result)
 
     async def _limit(self, request: Request, operation: Operation) -> None:
         """Count a request of a network at an operation. Raises Limited."""
@@ -176,7 +162,7 @@ class Pipeline:
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out whose session cannot be looked up."""
         if operation.signs_out:
-            self._check_origin(request, operation, by_cookie=False)
+            operation.responder.check_origin(request, operation, by_cookie=False)
             self._clear_cookies(request)
 
     def _clear_cookies(self, request: Request) -> None:
@@ -184,26 +170,18 @@ class Pipeline:
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""
-        self._check_origin(request, operation, by_cookie=request.by_cookie)  # 5
+        operation.responder.check_origin(request, operation, by_cookie=request.by_cookie)  # 5
         # defence: ADM5 ADM8 while-impersonating
         if operation.refuses_impersonation and request.impersonates:
             raise NotAllowedWhileImpersonating
-        request.arguments = operation.inputs.arguments(  # 6, 7
-            request.scope["query_string"], request.captured, request.head, request.body
+        inputs = operation.inputs
+        if inputs.reads_body:
+            request.content = inputs.parse(request.body, request.head)
+        request.arguments = inputs.arguments(  # 6, 7
+            request.scope["query_string"], request.captured, request.content, request.body
         )
         if operation.signs_out:
             self._clear_cookies(request)
-
-    def _check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
-        if operation.is_page:
-            if operation.checks_origin:
-                cors.check_same_origin(self._policy.base_url, request.head)
-            return
-        # defence: V11 V84 ADM21 P18 origin-check
-        if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
-            cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
-        if operation.checks_script_origin:  # defence: M8 script-origin
-            cors.check_script(self._policy.origins, request.head)
 
     def _log(self, request: Request, status: int, seconds: float) -> None:
         scope, operation, client = request.scope, request.operation, request.client
@@ -218,7 +196,3 @@ class Pipeline:
             client.address,
             client.request_id,
         )
-
-
-def _page_request(head: RequestHeaders) -> PageRequest:
-    return PageRequest(b",".join(head.every(b"accept-language")).decode("latin-1"))

@@ -1,5 +1,6 @@
 """One request on its way through the pipeline, the operation it is for, and how large it may be."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -9,7 +10,9 @@ from starlette.types import Receive, Scope
 from domain import errors
 from domain.context import Caller, Client, PageRequest
 from handlers.responses.reply import Header
+from server.api import request_body
 from server.api.arguments import Handler, OperationInputs
+from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 
 MAX_TARGET = 8 * 1024
@@ -17,6 +20,31 @@ MAX_TARGET = 8 * 1024
 
 MAX_HEADERS = 16 * 1024
 """Bytes of all header lines as sent."""
+
+
+class Responder(Protocol):
+    """Makes the responses of operations of one kind, and does the checks that only these need."""
+
+    always: tuple[Header, ...]
+    """Headers of every response."""
+
+    def begin(self, request: "Request") -> None:
+        """Prepare a request before its first check."""
+
+    def check_origin(self, request: "Request", operation: "Operation", *, by_cookie: bool) -> None:
+        """Check where a request comes from. Raises InvalidOrigin and its like, CrossSiteForm."""
+
+    def admit(self, request: "Request", operation: "Operation") -> ErrorResponse | None:
+        """Return the response if the caller of a valid request must not make it, else None. Raises SessionNotFresh."""
+
+    def respond(self, request: "Request", operation: "Operation", result: Any) -> ErrorResponse:
+        """Return the response for what the handler returned."""
+
+    async def refuse(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
+        """Return the response to a request that is refused."""
+
+    def fail(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
+        """Return the response of a request that failed, without asking anything again."""
 
 
 class Security(Protocol):
@@ -52,10 +80,13 @@ class Operation:
     """Whether its requests without valid credentials are counted, if others are not."""
     signs_out: bool
     """Whether the session cookie is cleared even if the operation fails: a user who signs out is signed out."""
-    is_page: bool = False
-    """Whether it answers with hosted pages, its refusals included."""
+    responder: "Responder"
+    """Makes its responses: JSON, or hosted pages."""
     form: str | None = None
     """The operationId of the page that is shown again when a form is refused."""
+    is_own_account: bool = False
+    """Whether a form must have been shown for the account that sends it."""
+    needs_fresh_session: bool = False
 
 
 # Not frozen: the stages fill in what they found.
@@ -68,6 +99,8 @@ class Request:
     head: RequestHeaders
     """The headers; `head.cookies(name)` returns the raw values of any cookie that was sent along."""
     client: Client
+    responder: Responder
+    """That of the operation, once it is found."""
     cookies: list[Header] = field(default_factory=list)
     """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
     operation: Operation | None = None
@@ -75,6 +108,8 @@ class Request:
     captured: dict[str, str] = field(init=False)
     """The values in the path's template."""
     body: bytes = b""
+    content: Any = None
+    """The body, parsed; None until that is done."""
     now: datetime = field(init=False)
     """When the request was complete: the moment that all of its checks and its rule go by."""
     caller: Caller | None = None
@@ -92,6 +127,16 @@ class Request:
     arguments: dict[str, Any] = field(init=False)
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
+    def form(self) -> Mapping[str, str]:
+        """Return the fields of the form that was sent, unchecked and parsed once; none of them if it cannot be read."""
+        if self.content is None:
+            try:
+                self.content = request_body.parse_form(self.body)
+            except errors.BadRequest:
+                self.content = {}
+        fields: Mapping[str, str] = self.content
+        return fields
+
     @property
     def template(self) -> str | None:
         """The path as the contract writes it; None without an operation."""
@@ -105,7 +150,7 @@ class Request:
     @property
     def impersonates(self) -> bool:
         """Return whether the caller is an administrator in the name of a user."""
-        return self.caller is not None and self.caller.session.impersonated_by is not None
+        return self.caller is not None and self.caller.impersonated_by is not None
 
     @property
     def disable_refresh(self) -> bool:

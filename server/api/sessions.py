@@ -3,18 +3,17 @@
 import asyncio
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from domain import errors, tokens
 from domain.admin import impersonation
 from domain.api_keys import verification
-from domain.context import Caller, Challenge, Context
+from domain.context import Caller, Challenge, RequestFacts, Runner
 from domain.policy import Policy
-from domain.ports import Reads
+from domain.ports import Database
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
@@ -23,32 +22,22 @@ from models.queries import SessionRow, UserRow
 from server.api.request import Request
 
 
-class RunRule(Protocol):
-    """Run a rule in its own transaction, at `now` or at the current time. Raises Unavailable."""
-
-    def __call__(
-        self, job: Callable[[Context], Awaitable[None]], *, now: datetime | None = None
-    ) -> Awaitable[None]:
-        """Run the rule, and commit."""
-
-
 @dataclass(frozen=True, slots=True)
 class SessionStore:
     """Finds sessions, deletes those that are dead, and extends those that are due."""
 
     policy: Policy
-    reads: Callable[[], Reads]
-    """Returns the reads of the database, once it is open."""
-    run: RunRule
+    database: Database
+    run: Runner
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the one live session at `now` behind these tokens, or None. Those that have ended are deleted."""
         if len(sent) == 1:
             token = sent[0]
             # defence: V35 V36 V38 JWT3 JWT6 session-lookup
-            found = await sessions.stored(self.reads(), token)
+            found = await sessions.stored(self.database.reads, token)
             return None if found is None else await self._live(Caller(token, *found, by_cookie), now)
-        known = await sessions.presented(self.reads(), sent)
+        known = await sessions.presented(self.database.reads, sent)
         live = [caller for each in known if (caller := await self._live(each, now)) is not None]
         return live[0] if len(live) == 1 else None  # defence: V27 V41 one-session
 
@@ -70,13 +59,14 @@ class SessionStore:
         return None
 
     async def _impersonation_over(self, session: SessionRow, user: UserRow, now: datetime) -> str | None:
-        return await impersonation.refusal(self.policy, self.reads(), session, user, now)
+        return await impersonation.refusal(self.policy, self.database.reads, session, user, now)
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends it, or None."""
-        if request.disable_refresh:
+        session = caller.credential
+        if request.disable_refresh or not isinstance(session, SessionRow):
             return None
-        return sessions.next_expiry(self.policy[SessionPolicy], caller.session, request.now)
+        return sessions.next_expiry(self.policy[SessionPolicy], session, request.now)
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
         """Extend the caller's session and its cookie, whatever becomes of the request.
@@ -85,27 +75,26 @@ class SessionStore:
         none of a row that is locked.
         """
         try:
-            await self.run(
-                partial(sessions.extend, session=caller.session, expires_at=expires_at), now=request.now
-            )
+            job = partial(sessions.extend, session=caller.session, expires_at=expires_at)
+            await self.run(job, RequestFacts(request.now))
         except errors.Unavailable:
             return  # defence: R5 failed-extension
         if caller.by_cookie:
             max_age = int((expires_at - request.now).total_seconds())
             request.cookies.append(cookies.set_session(self.policy.cookies, caller.token, max_age=max_age))
         session = caller.session._replace(expires_at=expires_at, updated_at=request.now)
-        request.caller = replace(caller, session=session)
+        request.caller = replace(caller, credential=session)
 
 
 @dataclass(frozen=True, slots=True)
 class ChallengeStore:
     """Finds the sign-ins that wait for their second factor."""
 
-    reads: Callable[[], Reads]
+    database: Database
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Challenge | None:
         """Return the one live challenge behind these pending tokens, or None."""
-        found = await asyncio.gather(*(challenges.find(self.reads(), token, now) for token in sent))
+        found = await asyncio.gather(*(challenges.find(self.database.reads, token, now) for token in sent))
         live = [challenge for challenge in found if challenge is not None]
         return live[0] if len(live) == 1 else None  # defence: V27 one-challenge
 
@@ -114,8 +103,7 @@ class ChallengeStore:
 class KeyStore:
     """Finds the callers with API keys, and the services that verify them."""
 
-    run: Callable[..., Awaitable[Caller]]
-    """Runs a rule of a client in its own transaction, at a time."""
+    run: Runner
     are_sessions: bool
     verifiers: Sequence[tuple[str, bytes]]
     """The names of services, and the SHA-256 of their tokens."""
@@ -123,7 +111,7 @@ class KeyStore:
     async def find(self, key: str, request: Request) -> Caller:
         """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
         job = partial(verification.authenticate, text=key)
-        return await self.run(job, client=request.client, now=request.now)
+        return await self.run(job, RequestFacts(request.now, request.client))
 
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None; every token is compared with all of them."""

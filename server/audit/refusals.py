@@ -1,14 +1,14 @@
 """Refusals of the pipeline that are put on record: foreign origins and untrusted redirect targets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from domain import errors
-from domain.context import Caller, Client, Context
+from domain.context import Caller, Client, Context, RequestFacts
 from domain.errors import Refusal
-from models import AuditRecord
 from server.audit import events
-from server.audit.writer import AuditWriter
+from server.clock import Clock
 from server.observability.metrics.registry import MetricsRegistry
 
 _NOTES: dict[type[Refusal], Callable[[Context, str | None, Refusal], None]] = {
@@ -22,15 +22,25 @@ _NOTES: dict[type[Refusal], Callable[[Context, str | None, Refusal], None]] = {
 }
 
 
+class Audit(Protocol):
+    """Records events in the background: `server.unit_of_work.UnitOfWork.audit`."""
+
+    def __call__(
+        self,
+        describe: Callable[[Context], None],
+        facts: RequestFacts | None = None,
+        *,
+        is_logged: bool = False,
+    ) -> None:
+        """Record what `describe` adds to the context of a request; `is_logged` says that the log has it already."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefusalAuditor:
     """Queues an audit record for each refusal of the API layer; rules audit their own refusals."""
 
-    context: Callable[[Client, Caller | None], Context]
-    """Returns what a rule works with."""
-    report: Callable[[Sequence[AuditRecord]], None]
-    """Logs records, and counts them."""
-    audit_writer: AuditWriter
+    audit: Audit
+    clock: Clock
     metrics: MetricsRegistry | None = None
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
@@ -38,9 +48,6 @@ class RefusalAuditor:
         if self.metrics is not None:
             self.metrics.refusal(refusal)
         write = _NOTES.get(type(refusal))
-        if write is None:
-            return
-        ctx = self.context(client, caller)
-        write(ctx, template, refusal)
-        self.report(ctx.records)
-        self.audit_writer.enqueue(ctx.records)
+        if write is not None:
+            facts = RequestFacts(self.clock(), client, caller)
+            self.audit(lambda ctx: write(ctx, template, refusal), facts)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 
 import structlog
@@ -45,7 +45,7 @@ class AuditWriter:
     At most `WAITING_AT_MOST` records are written every `PAUSE` seconds. Records that cannot be written are dropped.
     """
 
-    def __init__(self, database: Callable[[], Database]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[AuditRecord] = []
         self._dropped = 0
@@ -76,7 +76,7 @@ class AuditWriter:
             if dropped:
                 _log.warning("audit.dropped", records=dropped)
             if records:
-                await write_in_new_transaction(self._database(), records)
+                await write_in_new_transaction(self._database, records)
 
     async def close(self) -> None:
         """Write all queued records and stop."""

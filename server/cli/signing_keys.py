@@ -14,6 +14,7 @@ from domain.jwt import rotation
 from domain.jwt.rotation import KeyPair
 from models.signing_key import SigningKeyRow
 from server.cli.support import cell, print_table, run, run_services
+from server.components.jwt import SigningKeyStore
 from server.services import Services
 
 app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
@@ -81,10 +82,14 @@ def export_public() -> None:
     """
 
     async def job(services: Services) -> bytes:
-        await services.signing_keys.reload()
-        return services.signing_keys.document.body
+        await _keys(services).reload()
+        return _keys(services).document.body
 
     typer.echo(run_services(job))
+
+
+def _keys(services: Services) -> SigningKeyStore:
+    return services.port[SigningKeyStore]
 
 
 def _times(row: SigningKeyRow) -> "tuple[datetime | None, ...]":
@@ -98,7 +103,7 @@ async def _rotate(services: Services, *, algorithm: str | None, now: bool) -> No
     if algorithm is not None and algorithm not in settings.algorithms:
         raise BadRequest(f"{algorithm} is none of jwt.algorithms: {', '.join(settings.algorithms)}")
     wanted = settings.algorithms if algorithm is None else (algorithm,)
-    holder = services.signing_keys.holder
+    holder = _keys(services).holder
 
     def rule(pairs: Mapping[str, KeyPair]) -> Callable[[Context], Awaitable[None]]:
         return partial(rotation.rotate, pairs=pairs.values(), holder=holder, at_once=now)
@@ -111,7 +116,7 @@ async def _revoke(services: Services, *, kid: str) -> None:
         return await rotation.find(ctx, kid)
 
     row = await services.unit_of_work.run(find)
-    holder = services.signing_keys.holder
+    holder = _keys(services).holder
     await _change(
         services,
         (row.algorithm,),
@@ -122,7 +127,7 @@ async def _revoke(services: Services, *, kid: str) -> None:
 async def _change(services: Services, algorithms: Iterable[str], rule: Rule) -> None:
     """Change keys when no instance of the service does. Raises Unavailable."""
     for _ in range(ATTEMPTS):
-        if await services.signing_keys.change(algorithms, rule):
+        if await _keys(services).change(algorithms, rule):
             return
         await asyncio.sleep(PAUSE)
     raise Unavailable("Another instance is changing signing keys; try again later")

@@ -31,6 +31,7 @@ from server.database.transaction import StatementHook, Transaction
 __all__ = [
     "Database",
     "DatabaseAbsent",
+    "create_database",
     "is_retryable",
     "is_unavailable",
     "open_database",
@@ -73,7 +74,7 @@ class _ClosableReads(Reads, Protocol):
 
 
 class Database:
-    """An open database. Open it in the process that uses it: its connections do not survive a fork."""
+    """A database. Reach it in the process that uses it: its connections do not survive a fork."""
 
     def __init__(
         self,
@@ -144,12 +145,32 @@ class Database:
         """Return how much of the pool of connections for transactions is in use now."""
         return self.pool.state()
 
+    async def reach(self, patience: float = 30.0) -> None:
+        """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
+        try:
+            await _reach(self, patience)
+        except BaseException:
+            await self.close()
+            raise
+
     async def close(self) -> None:
         """Close every connection."""
         await self._reads.close()
         if self._group_commit is not None:
             await self._group_commit.close()
         await self.pool.close(_FAREWELL)
+
+
+def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = False) -> Database:
+    """Return the database at `url`, to which nothing is connected yet; `timeout` (seconds) is `database.timeout`.
+
+    It has at most `pool_size` connections. `pooled` says that a pooler in transaction mode stands before PostgreSQL.
+    Raises ValueError for an address that cannot be used, and for fewer than three connections to PostgreSQL.
+    """
+    address = parse(url)
+    if address.dialect == "sqlite":
+        return _sqlite(address, timeout)
+    return _postgresql(address, pool_size, timeout, pooled=pooled)
 
 
 async def open_database(
@@ -160,22 +181,12 @@ async def open_database(
     patience: float = 30.0,
     pooled: bool = False,
 ) -> Database:
-    """Open the database at `url` with at most `pool_size` connections; `timeout` (seconds) is `database.timeout`.
+    """Return the database of `create_database` once it answers.
 
-    `pooled` says that a pooler in transaction mode stands before PostgreSQL.
-    Waits `patience` seconds for a database that is absent, then raises DatabaseAbsent. Raises ValueError
-    for an address that cannot be used, and for fewer than three connections to PostgreSQL.
+    Waits `patience` seconds for a database that is absent, then raises DatabaseAbsent.
     """
-    address = parse(url)
-    if address.dialect == "sqlite":
-        database = _sqlite(address, timeout)
-    else:
-        database = _postgresql(address, pool_size, timeout, pooled=pooled)
-    try:
-        await _reach(database, patience)
-    except BaseException:
-        await database.close()
-        raise
+    database = create_database(url, pool_size=pool_size, timeout=timeout, pooled=pooled)
+    await database.reach(patience)
     return database
 
 

@@ -1,10 +1,9 @@
 """The providers of one service: their clients share an HTTP client, which opens and closes with the service."""
 
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from domain.identity_provider import Provider
+from domain.identity_provider import IdentityProviders
 from server.clock import Clock
 from server.config.settings import Settings
 from server.identity_providers.configuration import configurations
@@ -15,7 +14,7 @@ from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instru
 class Providers:
     """The clients by the providers' ids, and what is closed with them."""
 
-    clients: Mapping[str, Provider]
+    clients: IdentityProviders
     ends: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def close(self) -> None:
@@ -29,7 +28,7 @@ def providers_of(
     """Return the providers of complete settings; none is called before a user signs in."""
     configured = configurations(settings)
     if not configured:
-        return Providers({})
+        return Providers(IdentityProviders())
     # An HTTP client and the keys and tokens of OpenID Connect are a tenth of the time and the memory of a start.
     from server.identity_providers import client, http_client  # noqa: PLC0415 - see above
 
@@ -39,4 +38,4 @@ def providers_of(
     clients = {id_: client.client_of(one, calls, clock, instrumentation) for id_, one in configured.items()}
     for opened in clients.values():
         ends.push_async_callback(opened.close)
-    return Providers(clients, ends)
+    return Providers(IdentityProviders(clients), ends)

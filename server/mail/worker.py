@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import structlog
 
-from domain.context import Client, Context
+from domain.context import Client, Context, RequestFacts, Runner
 from domain.errors import Unavailable
 from domain.mail import outbox
 from domain.mail.messages import Resolver
@@ -32,18 +32,7 @@ RECORD_PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait after each failed attempt to record an outcome."""
 TRIM_INTERVAL = timedelta(seconds=1)
 
-NOBODY = Client()
-
 log = structlog.get_logger(__name__)
-
-
-class Run(Protocol):
-    """Runs a job in one Context and one transaction: `server.unit_of_work.UnitOfWork.run`."""
-
-    async def __call__(
-        self, job: Callable[[Context], Awaitable[Result]], /, *, client: Client = NOBODY
-    ) -> Result:
-        """Return the job's result, after the commit. `client` is on whose behalf it runs."""
 
 
 class OutboxWorker:
@@ -56,7 +45,7 @@ class OutboxWorker:
     def __init__(
         self,
         *,
-        run: Run,
+        run: Runner,
         clock: Clock,
         renderer: Rendering | None,
         senders: Mapping[str, Sender],
@@ -215,7 +204,7 @@ class OutboxWorker:
             if await outbox.take(ctx, row):
                 await self._resolvers[row.template](ctx, email, target)
 
-        await self._run(job, client=_client_of(row.payload))
+        await self._run(job, RequestFacts(self._clock(), _client_of(row.payload)))
 
     async def _give_up(self, row: LeasedMail, reason: str) -> None:
         self._count(row, "failed")

@@ -34,24 +34,28 @@ class Store(Counters, SharedCounters, Protocol):
         """End its own connections."""
 
 
-def store(settings: Settings, opened: Callable[[], Database]) -> Store:
-    """Return the store that `limits.store` names; `opened` gives the database once it is open.
+def store(settings: Settings, database: Database) -> Store:
+    """Return the store that `limits.store` names.
 
     Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
     """
-    address, timeout = settings.limits.store.get_secret_value(), settings.database.timeout
-    if address == DATABASE:
-        return DatabaseCounters(opened)
+    address = settings.limits.store.get_secret_value()
+    return DatabaseCounters(database) if address == DATABASE else _other_server(settings)
+
+
+def _other_server(settings: Settings) -> Store:
     # The client of another server is loaded where there is one: it is as much code as half of this service.
     from server.rate_limit.redis import RedisCounters  # noqa: PLC0415 - see above
 
-    return RedisCounters(address, timeout.total_seconds())
+    return RedisCounters(settings.limits.store.get_secret_value(), settings.database.timeout.total_seconds())
 
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield what is wrong with `limits.store`, without a connection to it."""
+    if settings.limits.store.get_secret_value() == DATABASE:
+        return
     try:
-        store(settings, _no_database)
+        _other_server(settings)
     except ValueError:
         yield (
             "limits.store: is no address of a Valkey or Redis server, such as redis://127.0.0.1:6379/0, or"
@@ -65,7 +69,3 @@ async def report_lost_counts(counters: Store, lost: Callable[[], None]) -> None:
         if await counters.has_lost_counts():
             _log.error("rate_limit.counts_lost")
             lost()
-
-
-def _no_database() -> Database:
-    raise AssertionError("nothing is counted here")

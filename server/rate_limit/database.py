@@ -1,6 +1,6 @@
 """Counting in the database: one upsert per count, in the transaction of the request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -28,8 +28,8 @@ _EXACT = timedelta(0)
 class DatabaseCounters:
     """The table `counter`. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
 
-    def __init__(self, opened: Callable[[], Database]) -> None:
-        self._opened = opened
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
@@ -38,7 +38,7 @@ class DatabaseCounters:
         if not counts:
             return []
         if db is None:
-            rows = await self._opened().reads.each(COUNTER_BY_KEY, [count.key for count in counts])
+            rows = await self._database.reads.each(COUNTER_BY_KEY, [count.key for count in counts])
         else:
             rows = await _rows(db, counts)
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
@@ -69,7 +69,7 @@ class DatabaseCounters:
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
-            async with self._opened().transaction() as db:
+            async with self._database.transaction() as db:
                 [(number, window_end)] = await _add(db, count, amount, now, end, _EXACT)
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):

@@ -162,7 +162,7 @@ def test_pages_are_made_yours_as_it_says(tmp_path: Path) -> None:
 def test_the_links_of_emails_lead_to_the_pages_of_the_application(live: LiveService, folder: Path) -> None:
     pages = f"127.0.0.1:{free_port()}"
     places = {
-        "127.0.0.1:3000": pages,
+        "localhost:3000": pages,
         "http.server 3000": f"http.server {pages.partition(':')[2]}",
         BASE: live.url,
     }

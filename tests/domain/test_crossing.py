@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain import errors
-from domain.context import Caller, Context
+from domain.context import Caller, Context, RequestFacts
 from domain.emails import emails
 from domain.passwords import passwords
 from domain.passwords.errors import InvalidPassword
@@ -44,7 +44,7 @@ async def test_a_session_revoked_meanwhile_does_nothing_any_more(service: Servic
     await service.post("/revoke-sessions", headers=bearer)
 
     with pytest.raises(errors.Unauthenticated):
-        await service.services.unit_of_work.run(job, caller=caller)
+        await service.services.unit_of_work.run(job, RequestFacts(service.services.clock(), caller=caller))
 
     signed_in = await service.post("/sign-in/email", ADA)
     assert signed_in.status_code == 200
@@ -66,7 +66,7 @@ async def test_a_password_changed_after_its_check_is_checked_again(service: Serv
         await passwords.lock_caller(ctx, checked)
 
     with pytest.raises(InvalidPassword):
-        await service.services.unit_of_work.run(job, caller=caller)
+        await service.services.unit_of_work.run(job, RequestFacts(service.services.clock(), caller=caller))
 
     assert len(tries) == 1
     assert (await sign_in(service, password=NEW)).status_code == 200

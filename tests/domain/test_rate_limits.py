@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from domain import errors
-from domain.context import Challenge, Client, Context, Resources
-from domain.ports import Limit, LimitResult
+from domain.context import Challenge, Client, Context, RequestFacts, Resources
+from domain.ports import Cipher, Counters, Limit, LimitResult, Ports
 from domain.rate_limits import limits
 from domain.rate_limits.limits import FailureSubject
 from domain.rate_limits.policy import Quota, RateLimitPolicy
@@ -72,12 +72,12 @@ def memory() -> Memory:
 def context(memory: Memory, address: str | None = HERE, **numbers: Quota) -> Context:
     """A request from an address, with these limits and no others."""
     none = cast(Any, None)
-    means = Resources(
-        policy=policy(replace(NONE, **numbers)), reads=cast(Any, memory), hasher=none, cipher=CIPHER,
-        counters=memory, begin=lambda: none, ready=none, run_isolated=none, providers={},
-        signing_keys=none, search=none, key_usage=none, authenticators=none,
-    )  # fmt: skip
-    return Context(NOW, means, Client(address), caller=None)
+    port = Ports()
+    port.add(Cipher, CIPHER)
+    port.add(Counters, memory)
+    database = cast(Any, SimpleNamespace(reads=memory, begin=lambda: none))
+    resources = Resources(policy(replace(NONE, **numbers)), database, port, clock=none, run=none)
+    return Context(resources, RequestFacts(NOW, Client(address)))
 
 
 async def fail(ctx: Context, whose: FailureSubject = ADA, times: int = 1) -> None:
@@ -146,7 +146,7 @@ class TestKnownNetworks:
     async def test_are_known_under_an_older_key(self, memory: Memory) -> None:
         self.known(memory, timedelta(days=1))
         ctx = context(memory, HERE, account_failures=Quota(1, MINUTE))
-        ctx.resources = replace(ctx.resources, cipher=Keyring(["n" * 32, "k" * 32]))
+        ctx.port.add(Cipher, Keyring(["n" * 32, "k" * 32]))
         await fail(ctx)
 
         assert not await is_refused(ctx)
@@ -175,12 +175,12 @@ class TestTransactions:
     ) -> None:
         """Or else others would wait for a locked row as long as this request for a store that hangs."""
         ctx = context(memory, failures=Quota(1, MINUTE))
-        ctx.challenge = Challenge(
-            b"", cast(Any, SimpleNamespace(id=ADA.user_id)), remembered=False, attempts=0
+        challenge = Challenge(b"", cast(Any, SimpleNamespace(id=ADA.user_id)), remembered=False, attempts=0)
+        ctx.facts = ctx.facts._replace(challenge=challenge)
+        database = SimpleNamespace(
+            reads=memory, begin=lambda: pytest.fail("nothing may be locked before the counts have answered")
         )
-        ctx.resources = replace(
-            ctx.resources, begin=lambda: pytest.fail("nothing may be locked before the counts have answered")
-        )
+        ctx.resources = replace(ctx.resources, database=cast(Any, database))
         memory.is_away = True
 
         with pytest.raises(errors.Unavailable):

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from domain.accounts.accounts import ACCESS_TOKEN, REFRESH_TOKEN
+from domain.identity_provider import IdentityProviders
 from domain.social import token_refresh
 from models import Account
 from models.queries import ACCOUNTS_OF_USER
@@ -1027,7 +1028,7 @@ async def stored_by(service: Service, session: Headers) -> tuple[Any, str]:
 
 async def renew(service: Service, seen: Any, refresh_token: str) -> Any:
     """Go on with a renewal that has read the account as `seen`."""
-    client = service.services.providers.clients["test"]
+    client = service.services.port[IdentityProviders]["test"]
     return await service.services.unit_of_work.run(
         partial(token_refresh.renew, provider=client, seen=seen, refresh_token=refresh_token)
     )

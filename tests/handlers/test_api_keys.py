@@ -13,6 +13,7 @@ from sqlmodel import col
 
 from domain import tokens
 from models.api_key import ApiKey
+from server.components.api_keys import ApiKeyUsage
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import ADA, bearer, execute, reset_token, set_user, sign_in, user_of
 from tests.service import PASSWORD, VERIFIER, Service
@@ -459,7 +460,7 @@ class TestVerify:
         for seconds, recorded in ((0, "12:00"), (30, "12:00"), (30, "12:01")):  # At most once a minute.
             service.clock.advance(seconds=seconds)
             await verify(key)
-            await service.services.key_usage.write()
+            await service.services.port[ApiKeyUsage].write()
             assert (await verify(key))["lastRequest"] == f"2026-01-01T{recorded}:00.000Z"
 
     @pytest.mark.threat("KEY10", "KEY14")

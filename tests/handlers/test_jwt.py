@@ -11,6 +11,7 @@ from joserfc import jws
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import import_key
 
+from server.components.jwt import SigningKeyStore
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import code, execute
 from tests.service import BASE_URL, START, Service
@@ -22,7 +23,7 @@ DOCUMENTS = ("/jwks", "/.well-known/jwks.json")
 async def service(make_service: MakeService, request: pytest.FixtureRequest) -> Service:
     """The service with the settings of the test's parameter, and new keys."""
     service = await make_service(getattr(request, "param", {}))
-    await service.services.signing_keys.prepare()
+    await service.services.port[SigningKeyStore].prepare()
     return service
 
 

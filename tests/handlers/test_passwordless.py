@@ -73,7 +73,7 @@ class TestUnprovenAccounts:
         details = json.loads(row.details) if isinstance(row.details, str) else row.details
         counted = {name: number for name, number in details.items() if number}
         # The verification link of the sign-up, and the code.
-        assert counted == {"passwords": 1, "sessions": 1, "tokens": 2}
+        assert counted == {"passwords": 1, "sessions": 1, "tokens": 3}
         assert row.user_id == row.actor_id is not None
 
     async def test_nothing_is_told_of_what_was_not_there(self, service: Service) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
-from domain.context import Context
+from domain.context import Context, RequestFacts
 from domain.sessions import sessions
 from domain.users import locking
 from models import Session
@@ -183,7 +183,9 @@ class TestListActive:
         assert caller is not None
         await add_sessions(service, caller.user.id, 399)
 
-        turns = await service.services.unit_of_work.run(turns_between, caller=caller)
+        turns = await service.services.unit_of_work.run(
+            turns_between, RequestFacts(service.clock.now, caller=caller)
+        )
 
         assert turns.total() == 400
         assert max(turns.values()) == 50
@@ -310,7 +312,9 @@ class TestAtMost:
         assert caller is not None
         await add_sessions(service, caller.user.id, 1, created_at=START + timedelta(seconds=1))
 
-        await service.services.unit_of_work.run(open_one_more, caller=caller)
+        await service.services.unit_of_work.run(
+            open_one_more, RequestFacts(service.services.clock(), caller=caller)
+        )
 
         assert await works(service, own)
         assert await count(service, Session) == 2

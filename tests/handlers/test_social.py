@@ -559,7 +559,7 @@ class TestFailure:
     async def test_of_a_flow_that_another_version_has_begun(self, social: Service, changed: str) -> None:
         flow = await begin(social)
         [row] = await social.rows('SELECT payload FROM "grant"')
-        cipher = social.services.unit_of_work.cipher
+        cipher = social.services.cipher
         payload = json.loads(cipher.decrypt(flows.PAYLOAD, bytes(row.payload)) or "")
         if changed == "added":
             payload["prompt"] = "none"

@@ -11,6 +11,7 @@ import pytest
 import structlog
 from sqlalchemy import update
 
+from domain.context import RequestFacts
 from domain.two_factor import verification
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from domain.two_factor.totp import PERIOD
@@ -583,7 +584,9 @@ class TestVerified:
         wanted = {} if ask is verification.send_otp else {"code": ada.code(service), "trust_device": False}
 
         with pytest.raises(InvalidTwoFactorCookie):
-            await service.services.unit_of_work.run(partial(ask, **wanted), caller=caller)
+            await service.services.unit_of_work.run(
+                partial(ask, **wanted), RequestFacts(service.clock.now, caller=caller)
+            )
 
     @pytest.mark.threat("V24")
     @pytest.mark.parametrize("method", METHODS)

@@ -357,6 +357,7 @@ class TestDeleteByMail:
 LAST_ADMIN = (400, "LAST_ADMIN", "The last administrator cannot be removed")
 
 
+@pytest.mark.operation("users.delete", "users.confirm_deletion")
 class TestLastAdministrator:
     @pytest.mark.threat("ADM13")
     @pytest.mark.parametrize("proof", [{}, {"password": PASSWORD}])

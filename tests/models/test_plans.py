@@ -18,8 +18,8 @@ from domain.mail import outbox
 from models import queries
 from models.queries import ReadStatement
 from models.sign_in_query import sign_in_row_by
+from server.components import cleanup
 from server.database.compile import compile_in_list, compile_read, compile_unnest
-from server.jobs import cleanup
 from tests.handlers import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from codegen.walk import Operation
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.conftest import MakeService
 from tests.contract.reading import JSON_OPERATIONS, bodies
 from tests.handlers.people import Person, add_person

@@ -18,7 +18,7 @@ import pytest
 from domain.ports import Hasher, Reads
 from models import OneTimeToken, Outbox
 from models.queries import ReadStatement
-from server.jobs.cleanup import sweep
+from server.components.cleanup import sweep
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
@@ -305,9 +305,8 @@ def counted(service: Service, while_hashing: Callable[[], Awaitable[None]] | Non
     work = Work()
     services = service.services
     reads = services.database.reads
-    services.unit_of_work.hasher = CountingHasher(services.hasher, work, while_hashing)
+    services.port.add(Hasher, CountingHasher(services.hasher, work, while_hashing))
     services.database.reads = CountingReads(reads, work)
-    services.unit_of_work.bind_database(services.database)
 
     def note(statement: str, _: Sequence[object]) -> AbstractContextManager[None]:
         work.done.append(statement)
@@ -318,8 +317,8 @@ def counted(service: Service, while_hashing: Callable[[], Awaitable[None]] | Non
         yield work
     finally:
         services.database.hook = None
-        services.unit_of_work.hasher, services.database.reads = services.hasher, reads
-        services.unit_of_work.bind_database(services.database)
+        services.port.add(Hasher, services.hasher)
+        services.database.reads = reads
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from joserfc import jws, jwt
 from joserfc.jwk import KeySet, OctKey, RSAKey
 
 from domain.jwt import rotation
+from server.components.jwt import SigningKeyStore
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.conftest import MakeService, SignIn
@@ -37,7 +38,7 @@ async def service(make_service: MakeService, request: pytest.FixtureRequest) -> 
     service = await make_service(
         {"secrets": SECRET, "jwt.algorithms": algorithms, "jwt.claims": "name,email"}
     )
-    await service.services.signing_keys.prepare()
+    await service.services.port[SigningKeyStore].prepare()
     return service
 
 
@@ -49,7 +50,7 @@ with_rsa = pytest.mark.parametrize("service", ["ES256,RS256"], indirect=True)
 async def now(service: Service) -> datetime:
     """Set the service to the present, which is the time of verifiers; give it."""
     service.clock.now = datetime.now(UTC)
-    await service.services.signing_keys.prepare()
+    await service.services.port[SigningKeyStore].prepare()
     return service.clock.now
 
 

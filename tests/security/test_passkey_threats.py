@@ -10,7 +10,7 @@ import cbor2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.authenticator import (
     BE,
     BS,

@@ -15,8 +15,8 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from domain import tokens
 from domain.admin import operator
 from models import Account, OneTimeToken, Purpose, Session, User
+from server.components import cleanup
 from server.database.database import open_database
-from server.jobs import cleanup
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import JSON_OPERATIONS, responses
 from tests.handlers import steps

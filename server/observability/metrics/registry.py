@@ -26,7 +26,7 @@ NO_VERIFIER = "none"
 
 
 class MetricsRegistry:
-    """The counters of one process, and the gauges that `server.jobs.metrics` sets.
+    """The counters of one process, and the gauges that `server.components.metrics` sets.
 
     With several processes each writes to files of its own (`PROMETHEUS_MULTIPROC_DIR`), and `registry` is only read
     in the process it belongs to.

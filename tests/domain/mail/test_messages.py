@@ -4,10 +4,11 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from domain.context import Client, Context, Resources
+from domain.context import Context, RequestFacts, Resources
 from domain.emails import mails as email_mails
 from domain.mail import outbox
 from domain.passwords import mails as password_mails
+from domain.ports import Cipher, Ports
 from domain.two_factor import mails as two_factor_mails
 from models import OutboxRow, User
 from server.crypto.keyring import Keyring
@@ -29,11 +30,10 @@ BASE = "https://auth.example.com"
 def context(**changes: Any) -> Context:
     """A context without a database: filing mail needs none."""
     none = cast(Any, None)
-    means = Resources(
-        policy=policy(**changes), reads=none, hasher=none, cipher=CIPHER, counters=none, begin=none, ready=none,
-        run_isolated=none, providers={}, signing_keys=none, search=none, key_usage=none, authenticators=none,
-    )  # fmt: skip
-    return Context(NOW, means, Client(), caller=None)
+    port = Ports()
+    port.add(Cipher, CIPHER)
+    resources = Resources(policy(**changes), database=none, port=port, clock=none, run=none)
+    return Context(resources, RequestFacts(NOW))
 
 
 def payload(row: OutboxRow) -> dict[str, str | None]:

@@ -22,14 +22,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain import tokens
-from domain.context import Caller, Context
+from domain.context import Caller, Context, RequestFacts
 from domain.sessions import sessions
 from domain.sessions.policy import SessionLimitThreshold
 from models.queries import SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
+from server.components import cleanup
 from server.database import migrations
 from server.database.compile import compile_read
-from server.jobs import cleanup
 from server.observability import logs
 from server.services import Services, load_settings, opened
 from tests.labs.bench import growth_rows as rows
@@ -265,7 +265,9 @@ class Probe:
         """List the sessions of a user, decrypted."""
         caller = await self.caller(self.number())
         with timed() as taken:
-            listed = await self.services.unit_of_work.run(_listed, caller=caller)
+            listed = await self.services.unit_of_work.run(
+                _listed, RequestFacts(self.services.clock(), caller=caller)
+            )
         assert listed
         return taken[0]
 
@@ -275,7 +277,8 @@ class Probe:
         caller = await self.caller(self.size - self.spent)
         with timed() as taken:
             assert await self.services.unit_of_work.run(
-                partial(sessions.revoke, token=caller.token), caller=caller
+                partial(sessions.revoke, token=caller.token),
+                RequestFacts(self.services.clock(), caller=caller),
             )
         return taken[0]
 

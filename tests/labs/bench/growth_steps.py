@@ -6,7 +6,7 @@ from typing import Protocol
 from domain.admin import listing, users
 from domain.admin.listing import UserQuery
 from domain.api_keys import verification
-from domain.context import Caller
+from domain.context import Caller, RequestFacts
 from server.services import Services
 from tests.labs.bench import growth_rows as rows
 from tests.labs.bench.growth_rows import SESSIONS_EACH
@@ -58,7 +58,9 @@ async def get_user(probe: Asking) -> float:
     job = partial(users.get_user, user_id=user_id)
     caller = await _administrator(probe)
     with timed() as taken:
-        found = await probe.services.unit_of_work.run(job, caller=caller)
+        found = await probe.services.unit_of_work.run(
+            job, RequestFacts(probe.services.clock(), caller=caller)
+        )
     assert found.id == user_id
     return taken[0]
 
@@ -67,14 +69,16 @@ async def verify_key(probe: Asking) -> float:
     """Verify the API key of a user."""
     job = partial(verification.verify, text=rows.key(probe.number() // SESSIONS_EACH))
     with timed() as taken:
-        assert await probe.services.unit_of_work.run(job, verifier="bench")
+        assert await probe.services.unit_of_work.run(
+            job, RequestFacts(probe.services.clock(), verifier="bench")
+        )
     return taken[0]
 
 
 async def _listed(probe: Asking, query: UserQuery, expected: int) -> float:
-    caller = await _administrator(probe)
+    facts = RequestFacts(probe.services.clock(), caller=await _administrator(probe))
     with timed() as taken:
-        page = await probe.services.unit_of_work.run(partial(listing.list_users, wanted=query), caller=caller)
+        page = await probe.services.unit_of_work.run(partial(listing.list_users, wanted=query), facts)
     assert len(page.users) == expected
     return taken[0]
 

@@ -39,6 +39,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 <rect width="96" height="40" rx="10" fill="#2f55d4"/>
 <text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
 </svg>"""
+APPLICATION = "https://app.example.com"
 STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
 SETTINGS = {
     "session.cookie_secure": "false",
@@ -48,7 +49,7 @@ SETTINGS = {
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
     "delete_user.enabled": "true",
-    "trusted_origins": '["myapp://"]',
+    "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
@@ -418,6 +419,7 @@ async def _last(visitor: Visitor) -> AsyncIterator[str]:
     yield "signed-out"
     await visitor.open("/account/leaving")
     yield "leaving-expired"
-    # Last, for Chromium asks which application is to open it, and makes no passkeys meanwhile.
-    await visitor.sign_in("myapp://signed-in", email=EVE)
+    # A response without content leaves the browser where it is (HTML, "navigate").
+    await visitor.page.route(f"{APPLICATION}/**", lambda route: route.fulfill(status=204))
+    await visitor.sign_in(f"{APPLICATION}/welcome", email=EVE)
     yield "leaving"

@@ -15,7 +15,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from server.jobs import cleanup
+from server.components import cleanup
+from server.components.api_keys import ApiKeyUsage
 from tests.handlers.steps import code, join, token_of
 from tests.labs.faults.asking import UNAVAILABLE, until
 from tests.labs.faults.engines import OwnCluster, restart
@@ -141,12 +142,12 @@ async def test_of_a_database_that_is_only_read_keys_without_counters_are_valid(
             await until(is_refused)
             assert (await verify(service, plain["key"])).json()["valid"] is True
             with pytest.raises(Exception, match="read-only transaction"):
-                await service.services.key_usage.write()
+                await service.services.port[ApiKeyUsage].write()
         await until(is_served)
         assert (await verify(service, plain["key"])).json()["key"]["lastRequest"] is None
         service.clock.advance(seconds=60)
         await verify(service, plain["key"])
-        await service.services.key_usage.write()
+        await service.services.port[ApiKeyUsage].write()
         used = (await verify(service, plain["key"])).json()["key"]["lastRequest"]
         ((remaining,),) = await service.rows("SELECT remaining FROM api_key WHERE remaining IS NOT NULL")
 

@@ -12,7 +12,7 @@ from sqlmodel import SQLModel
 
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
 from models.api_key import ApiKey
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.handlers.steps import bearer, code, join, sign_in
 from tests.labs.faults.places import IS_LONG, Place
 from tests.rows import insert_many

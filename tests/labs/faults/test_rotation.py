@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from server.jobs.key_rotation import COLUMNS, reencrypt
+from server.components.key_rotation import COLUMNS, reencrypt
 from tests.handlers.steps import ADA, bearer, code, join, refusal
 from tests.labs.faults.places import Place
 from tests.security import second_factor

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlmodel import col
 
 from models import Session, User
-from server.jobs import cleanup
+from server.components import cleanup
 from tests.conftest import Headers
 from tests.postgres import Cluster
 from tests.service import Service, close_service, open_service

@@ -19,7 +19,7 @@ MUTANTS = (
         "a refused verification uses nothing up",
         "checked-first",
         Replace("await _use(ctx, found, asked)\n..."),
-    ).also("rolled-back", Replace("False", "value.keywords[0].value")),
+    ).also("rolled-back", Unwrap("args[0]", "value")),
     Mutant(
         "KEY10",
         "a key is no verifier token",

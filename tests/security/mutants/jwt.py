@@ -73,7 +73,7 @@ MUTANTS = (
         "JWT12",
         "keys are published from memory",
         "memory",
-        Before("await ctx.resources.signing_keys.reload()"),
+        Before("await ctx.port[SigningKeys].reload()"),
     ),
     Mutant("JWT13", "there is no nbf", "no-nbf", Append("'nbf': to_milliseconds(ctx.now) // 1000", "value")),
     Mutant("JWT13", "a slow clock holds no new key back", "begun", Replace("now", "value.comparators[0]")),

@@ -127,7 +127,7 @@ MUTANTS = (
         "V51",
         "a session is fresh for a day",
         "fresh-age",
-        Replace("ctx.signed_in.session.updated_at", "value.values[1].left.right"),
+        Replace("session.updated_at", "value.values[1].left.right"),
     ),
     Mutant("V52", "trust ends in the database", "device-expiry", Remove()),
     Mutant("V52", "a used trust token is dead", "device-digest", Remove()),

@@ -29,7 +29,7 @@ class TestDesk:
     async def test_takes_no_more_than_its_places_and_says_so(
         self, migrated: Database, log_stream: io.BytesIO
     ) -> None:
-        writer = AuditWriter(lambda: migrated)
+        writer = AuditWriter(migrated)
 
         for _ in range(WAITING_AT_MOST + 7):
             writer.enqueue([record()])
@@ -40,7 +40,7 @@ class TestDesk:
         assert (line["event"], line["records"]) == ("audit.dropped", 7)
 
     async def test_writes_what_waits_before_it_closes(self, migrated: Database) -> None:
-        writer = AuditWriter(lambda: migrated)
+        writer = AuditWriter(migrated)
         writer.enqueue([record("service.started")])
         await writer.flush()
         writer.enqueue([record(), record("redirect.refused")])
@@ -50,7 +50,7 @@ class TestDesk:
         assert sorted(await written(migrated)) == ["origin.refused", "redirect.refused", "service.started"]
 
     async def test_goes_on_after_a_fault(self, migrated: Database, log_stream: io.BytesIO) -> None:
-        writer = AuditWriter(lambda: migrated)
+        writer = AuditWriter(migrated)
         await _rename(migrated, "audit", "elsewhere")
 
         writer.enqueue([record()])

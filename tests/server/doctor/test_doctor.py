@@ -561,7 +561,7 @@ class TestCommand:
             "check": "configuration",
             "verdict": "warning",
             "found": "GATEWRIGHT_ZZZ: names no setting",
-            "fix": "correct the name, or remove the variable",
+            "fix": "correct the name, or remove it",
         }
 
     def test_tells_what_is_wrong_with_the_configuration(self, tmp_path: Path) -> None:

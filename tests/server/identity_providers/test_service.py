@@ -9,7 +9,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from domain.identity_provider import IdTokenCredential
+from domain.identity_provider import IdentityProviders, IdTokenCredential
 from server.cli.main import app
 from server.identity_providers.client import ProviderClient
 from server.observability import logs
@@ -23,7 +23,9 @@ from tests.service import MovableClock, environment
 def http_of(services: Services) -> httpx.AsyncClient:
     """Return the HTTP client that all providers share."""
     (http,) = {
-        one.calls.client for one in services.providers.clients.values() if isinstance(one, ProviderClient)
+        one.calls.client
+        for one in services.port[IdentityProviders].values()
+        if isinstance(one, ProviderClient)
     }
     return http
 
@@ -37,7 +39,7 @@ class TestServices:
         token = provider.mint()
         provider.control(misbehave={endpoint: {"hang": 60}})
         before = asyncio.all_tasks()
-        proving = services.unit_of_work.providers["test"].verify(IdTokenCredential(token), services.clock())
+        proving = services.port[IdentityProviders]["test"].verify(IdTokenCredential(token), services.clock())
         waiting = asyncio.create_task(proving)
         async with asyncio.timeout(20):
             while not await asyncio.to_thread(provider.log, endpoint):
@@ -47,7 +49,7 @@ class TestServices:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         left = asyncio.all_tasks() - before
-        await services.providers.close()
+        await services.close()
 
         assert len(left) == 1
         assert asyncio.all_tasks() == before
@@ -59,7 +61,7 @@ class TestServices:
             answer.headers["Set-Cookie"] = "session=theirs; Path=/"
             http.cookies.extract_cookies(answer)
 
-        await services.providers.close()
+        await services.close()
 
         assert list(http.cookies.jar) == []
 

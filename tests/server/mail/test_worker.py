@@ -15,18 +15,19 @@ from sqlmodel import col
 
 from domain import errors
 from domain.authentication import mails as sign_up_mails
-from domain.context import Context
+from domain.context import Context, Job, RequestFacts
 from domain.emails import mails as email_mails
 from domain.mail import outbox
 from domain.mail.messages import resolvers
 from domain.passwords import mails as password_mails
 from domain.passwords import passwords
 from domain.policy import Policy
+from domain.ports import Cipher, Counters, Ports
 from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
+from server.components.cleanup import sweep
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
-from server.jobs.cleanup import sweep
 from server.mail.message import Mail, SmtpOptions
 from server.mail.smtp import SmtpSender
 from server.mail.templates import TemplateRenderer
@@ -88,23 +89,19 @@ class Office:
     def advance(self, **time: float) -> None:
         self.now += timedelta(**time)
 
-    def run(self, job: Callable[[Context], Awaitable[Result]], **options: Any) -> Awaitable[Result]:
+    def run(self, job: Job[Result], facts: RequestFacts | None = None) -> Awaitable[Result]:
+        port = Ports()
+        port.add(Cipher, self.cipher)
+        port.add(Counters, DatabaseCounters(self.database))
         requests = UnitOfWork(
             policy=self.policy,
-            hasher=cast(Any, None),
-            cipher=self.cipher,
-            counters=DatabaseCounters(lambda: self.database),
+            database=self.database,
+            port=port,
             clock=self.clock,
-            ready=cast(Any, None),
-            on_mail_queued=self.mailed,
-            providers={},
             audit_writer=cast(Any, None),
-            signing_keys=cast(Any, None),
-            key_usage=cast(Any, None),
-            authenticators=cast(Any, None),
+            on_mail_queued=self.mailed,
         )
-        requests.bind_database(self.database)
-        return requests.run(job, **options)
+        return requests.run(job, facts)
 
     def worker(self, **changes: Any) -> OutboxWorker:
         options = SmtpOptions(HOST, self.peer.port, tls="none", timeout=5.0)

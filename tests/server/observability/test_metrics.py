@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from domain.errors import Overloaded
+from server.components.metrics import Sampler
 from server.crypto.password_hasher import HashingRules, PasswordHasher
-from server.jobs.metrics import Sampler
 from server.observability.metrics.registry import MetricsRegistry
 from tests.conftest import MakeService, SignIn
 from tests.labs.provider.process import ProviderProcess

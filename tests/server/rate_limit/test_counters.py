@@ -60,7 +60,7 @@ async def counting(
     dialect = "postgresql" if request.param == "postgresql" else "sqlite"
     url = create_database(request, dialect, tmp_path, migrated_file)
     database = await open_database(url, pool_size=7, timeout=5, patience=0)
-    counters: Store = DatabaseCounters(lambda: database)
+    counters: Store = DatabaseCounters(database)
     if request.param == "redis":
         server: RedisServer = request.getfixturevalue("redis_server")
         server.empty()
@@ -162,7 +162,7 @@ class TestWindowsInTheDatabase:
     async def test_are_fixed_from_the_first_count_and_begin_anew_after_their_end(
         self, migrated: Database
     ) -> None:
-        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        counting = Counting(DatabaseCounters(migrated), migrated)
         count = Limit(ONE, 2, MINUTE)
         await counting.take(count)
         await counting.take(count, at=MINUTE / 2)
@@ -178,7 +178,7 @@ class TestWindowsInTheDatabase:
 
     async def test_keep_their_end_when_drawn_from(self, migrated: Database) -> None:
         """Whatever end is asked for: another instance may have begun the window at another time."""
-        counters = DatabaseCounters(lambda: migrated)
+        counters = DatabaseCounters(migrated)
         await counters.hit_many(DRAWN, 5, NOW, NOW + MINUTE)
 
         sooner = await counters.hit_many(DRAWN, 5, NOW, NOW + MINUTE / 2)
@@ -188,7 +188,7 @@ class TestWindowsInTheDatabase:
         assert (sooner, later, after) == ((10, NOW + MINUTE), (15, NOW + MINUTE), (5, NOW + 2 * MINUTE))
 
     async def test_are_over_for_a_clock_that_was_set_back(self, migrated: Database) -> None:
-        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        counting = Counting(DatabaseCounters(migrated), migrated)
         count = Limit(ONE, 1, MINUTE)
         await counting.take(count, at=HOUR)
 
@@ -202,7 +202,7 @@ class TestWindowsInTheDatabase:
 
     async def test_hold_whichever_of_a_burst_comes_first(self, migrated: Database) -> None:
         """The time of a request is that of its beginning: some that began earlier count later."""
-        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        counting = Counting(DatabaseCounters(migrated), migrated)
         count = Limit(ONE, 3, MINUTE)
 
         taken = [await counting.take(count, at=-number * MOMENT) for number in range(10)]
@@ -212,7 +212,7 @@ class TestWindowsInTheDatabase:
         assert await counting.are_spent(count, at=-9 * MOMENT) == [True]
 
     async def test_are_over_for_an_instance_whose_clock_is_behind(self, migrated: Database) -> None:
-        counters = DatabaseCounters(lambda: migrated)
+        counters = DatabaseCounters(migrated)
         ahead = NOW + timedelta(seconds=45)
         await counters.hit_many(DRAWN, 100, ahead, ahead + MINUTE)
 
@@ -221,7 +221,7 @@ class TestWindowsInTheDatabase:
         assert result == (10, NOW + MINUTE)
 
     async def test_are_read_by_the_transaction_that_counted_in_them(self, migrated: Database) -> None:
-        counters, count = DatabaseCounters(lambda: migrated), Limit(ONE, 1, MINUTE)
+        counters, count = DatabaseCounters(migrated), Limit(ONE, 1, MINUTE)
 
         async with migrated.transaction() as db:
             await counters.hit(db, [count], NOW)
@@ -230,7 +230,7 @@ class TestWindowsInTheDatabase:
         assert ends == [None, NOW + MINUTE]
 
     async def test_are_not_counted_in_by_a_transaction_that_fails(self, migrated: Database) -> None:
-        counting = Counting(DatabaseCounters(lambda: migrated), migrated)
+        counting = Counting(DatabaseCounters(migrated), migrated)
 
         db = migrated.begin()
         await counting.counters.hit(db, [Limit(ONE, 1, MINUTE)], NOW)

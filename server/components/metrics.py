@@ -3,6 +3,7 @@
 import asyncio
 import platform
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from resource import RUSAGE_SELF, getpagesize, getrusage
@@ -10,6 +11,7 @@ from resource import RUSAGE_SELF, getpagesize, getrusage
 from domain.errors import Unavailable
 from domain.mail import outbox
 from server.clock import Clock
+from server.components.component import Component, Core, PeriodicJob
 from server.crypto.password_hasher import PasswordHasher
 from server.database.database import Database
 from server.observability.metrics.registry import MetricsRegistry
@@ -72,3 +74,17 @@ def resident_bytes() -> int:
     except OSError:
         most = getrusage(RUSAGE_SELF).ru_maxrss
         return most if platform.system() == "Darwin" else most * 1024
+
+
+class Metrics(Component):
+    """Samples this process, if metrics are on."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Set the gauges."""
+        core = self._core
+        if core.metrics is not None:
+            sampler = Sampler(core.metrics, core.hasher, core.database, core.clock)
+            yield PeriodicJob("metrics", sampler.sample, EVERY)

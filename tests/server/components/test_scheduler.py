@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from domain.errors import Unavailable
+from server.components.scheduler import run_periodically, take_lease
 from server.database.database import Database
-from server.jobs.scheduler import run_periodically, take_lease
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase
 

@@ -17,9 +17,9 @@ from joserfc.jwk import KeySet
 
 from domain.jwt import rotation
 from domain.jwt.rotation import GRACE, State
+from server.components.jwt import EVERY, SigningKeyStore
+from server.components.key_rotation import reencrypt
 from server.crypto.jwt import generate
-from server.jobs.jwt import EVERY
-from server.jobs.key_rotation import reencrypt
 from tests.conftest import MakeService
 from tests.handlers.steps import code, execute, join
 from tests.postgres import Cluster
@@ -43,7 +43,7 @@ def url(dialect: str, request: pytest.FixtureRequest, tmp_path: Path, migrated_f
 async def service(make_service: MakeService) -> Service:
     """One instance with short times, and new keys."""
     service = await make_service(SHORT)
-    await service.services.signing_keys.prepare()
+    await service.services.port[SigningKeyStore].prepare()
     return service
 
 
@@ -90,7 +90,7 @@ async def events(service: Service) -> list[str]:
 
 async def maintain(*services: Service) -> None:
     for service in services:
-        await service.services.signing_keys.maintain()
+        await service.services.port[SigningKeyStore].maintain()
 
 
 async def advance(*services: Service, **time: float) -> None:
@@ -101,13 +101,13 @@ async def advance(*services: Service, **time: float) -> None:
 
 
 async def rotate(service: Service, *, at_once: bool) -> None:
-    keys = service.services.signing_keys
+    keys = service.services.port[SigningKeyStore]
     rule = partial(rotation.rotate, holder=keys.holder, at_once=at_once)
     assert await keys.change(["ES256"], lambda pairs: partial(rule, pairs=pairs.values()))
 
 
 async def revoke(service: Service, kid: str) -> None:
-    keys = service.services.signing_keys
+    keys = service.services.port[SigningKeyStore]
     rule = partial(rotation.revoke, kid=kid, holder=keys.holder)
     assert await keys.change(["ES256"], lambda pairs: partial(rule, pairs=pairs))
 
@@ -128,7 +128,7 @@ class TestMaking:
     async def test_an_instance_without_the_lease_or_after_another_stores_nothing(
         self, service: Service
     ) -> None:
-        keys = service.services.signing_keys
+        keys = service.services.port[SigningKeyStore]
         lost = partial(rotation.rotate, pairs=[generate("ES256")], holder="nobody", at_once=True)
         late = partial(rotation.maintain, holder=keys.holder)
 
@@ -390,7 +390,7 @@ class TestWithoutADatabase:
 
         assert (after.status_code, after.content) == (200, before.content)
         assert code(token) == "503 SERVICE_UNAVAILABLE"
-        assert kid_of(await service.services.signing_keys.sign({}, START))
+        assert kid_of(await service.services.port[SigningKeyStore].sign({}, START))
 
 
 @pytest.mark.both_databases

@@ -12,9 +12,10 @@ from sqlmodel import col
 
 from domain.ports import Transaction
 from models import Account, Outbox, Session, TwoFactor, User, metadata
+from server.components.jwt import SigningKeyStore
+from server.components.key_rotation import COLUMNS, RotationResult, reencrypt
 from server.crypto.keyring import Keyring
 from server.database.database import Database
-from server.jobs.key_rotation import COLUMNS, RotationResult, reencrypt
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.steps import as_user, begin, enter
 from tests.rows import add
@@ -70,7 +71,7 @@ class TestColumns:
         self, social: Service, provider: ProviderProcess
     ) -> None:
         as_user(provider, "bob@example.com", "1001")
-        await social.services.signing_keys.prepare()
+        await social.services.port[SigningKeyStore].prepare()
         await enter(social)
         await begin(social)
         owner = await second_factor.enrol(social)

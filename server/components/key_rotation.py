@@ -1,7 +1,8 @@
 """Rewriting what is encrypted under older secrets, so that these can be removed."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import NamedTuple
 
 import structlog
@@ -9,6 +10,8 @@ from sqlalchemy import Column, select, update
 
 from domain.ports import Transaction
 from models import metadata
+from server.audit import events
+from server.components.component import Component, Core, PeriodicJob
 from server.crypto.keyring import Keyring
 
 Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
@@ -108,3 +111,21 @@ async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, ne
 def _key(column: Column[bytes]) -> Column[str]:
     [key] = metadata.tables[column.table.name].primary_key
     return key
+
+
+class KeyRotation(Component):
+    """Rewrites the encrypted columns of all capabilities."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Rewrite what an older secret encrypted."""
+        core = self._core
+        job = partial(reencrypt, core.database.transaction, core.cipher, report=self._audit)
+        yield PeriodicJob("rewriting", job, EVERY)
+
+    def _audit(self, results: Mapping[str, RotationResult]) -> None:
+        rewritten = {column: result.rewritten for column, result in results.items()}
+        remaining = sum(result.remaining for result in results.values())
+        self._core.audit(lambda ctx: events.secrets_rewritten(ctx, rewritten, remaining), is_logged=True)

@@ -15,13 +15,11 @@ from domain.errors import Unavailable
 from domain.jwt import rotation
 from domain.jwt.policy import JwtPolicy
 from domain.jwt.rotation import KeyPair
-from domain.ports import Cipher, KeyDocument
+from domain.ports import KeyDocument, SigningKeys
 from models.signing_key import PUBLISHED_KEYS, SigningKeyRow
-from server.clock import Clock
-from server.database.database import Database
+from server.components.component import Component, Core, PeriodicJob
+from server.components.scheduler import take_lease
 from server.database.errors import is_unavailable
-from server.jobs.scheduler import take_lease
-from server.observability.metrics.registry import MetricsRegistry
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key
@@ -37,9 +35,6 @@ PREPARE_SECONDS = 40.0
 
 _PAUSE = 0.1
 """Seconds between two looks at the keys meanwhile."""
-
-Run = Callable[[Callable[[Context], Awaitable[None]]], Awaitable[None]]
-"""Runs a rule in a transaction of its own."""
 
 _log = structlog.get_logger(__name__)
 
@@ -64,25 +59,18 @@ def _signatures() -> Signatures:
     return jwt
 
 
-class SigningKeyStore:
+class SigningKeyStore(Component):
     """The published keys of the service. Implements `domain.ports.SigningKeys`."""
 
-    def __init__(
-        self,
-        policy: JwtPolicy,
-        cipher: Cipher,
-        clock: Clock,
-        run: Run,
-        database: Callable[[], Database],
-        metrics: MetricsRegistry | None = None,
-    ) -> None:
+    def __init__(self, core: Core) -> None:
         """Take the parts; nothing is read or generated before `prepare`."""
-        self._policy = policy
-        self._cipher = cipher
-        self._clock = clock
-        self._run = run
-        self._database = database
-        self._metrics = metrics
+        self._is_enabled = core.settings.jwt.enabled
+        self._policy = core.policy[JwtPolicy]
+        self._cipher = core.cipher
+        self._clock = core.clock
+        self._run = core.run
+        self._database = core.database
+        self._metrics = core.metrics
         self._holder = tokens.token()
         self._rows: list[SigningKeyRow] = []
         """The keys that can be decrypted."""
@@ -90,6 +78,18 @@ class SigningKeyStore:
         self._undecipherable: frozenset[str] = frozenset()
         self._document = _document(())
         self._loading = asyncio.Lock()
+        core.port.add(SigningKeys, self)
+        core.port.add(SigningKeyStore, self)
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Read the table again, and rotate the keys."""
+        if self._is_enabled:
+            yield PeriodicJob("signing_keys", self.maintain, EVERY)
+
+    async def start(self) -> None:
+        """Wait for the keys, where tokens are signed."""
+        if self._is_enabled:
+            await self.prepare()
 
     @property
     def document(self) -> KeyDocument:
@@ -113,7 +113,7 @@ class SigningKeyStore:
     async def reload(self) -> None:
         """Read the table. Raises Unavailable."""
         async with self._loading:
-            rows = await self._database().reads.all(PUBLISHED_KEYS, self._clock())
+            rows = await self._database.reads.all(PUBLISHED_KEYS, self._clock())
             sealed = {row.kid: row.private_jwk for row in rows if row.private_jwk}
             known = {kid: key for kid, key in self._private.items() if kid in sealed}
             opened = {
@@ -168,7 +168,7 @@ class SigningKeyStore:
         rule: Callable[[Mapping[str, KeyPair]], Callable[[Context], Awaitable[None]]],
     ) -> bool:
         """Generate key pairs and run a rule on them, under the lease; return False if another instance has it."""
-        database = self._database()
+        database = self._database
         lease = partial(take_lease, database, rotation.LEASE, self._holder)
         if not await lease(now=self._clock(), seconds=LEASE_SECONDS):  # defence: JWT11 lease
             return False

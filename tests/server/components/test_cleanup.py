@@ -23,11 +23,11 @@ from models import (
 )
 from models.api_key import ApiKey
 from models.base import tables
+from server.components import cleanup
+from server.components.scheduler import take_lease
 from server.config.settings import Settings
 from server.config.sources import setting
 from server.database.database import Database
-from server.jobs import cleanup
-from server.jobs.scheduler import take_lease
 from tests.rows import NOW, add, session, user
 
 MOMENT = timedelta(milliseconds=1)

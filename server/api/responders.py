@@ -1,27 +1,27 @@
-"""Responses of hosted pages, and for refusals: the form again with what was sent, or a page that says what happened."""
+"""The responses of operations, and the checks of one kind of them: JSON for programs, hosted pages for people."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlencode
+from typing import Any
+from urllib.parse import parse_qsl
 
 from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
-from domain.context import PageRequest
+from domain.context import Caller, PageRequest
 from domain.errors import Refusal
 from domain.pages import leaving
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
+from domain.sessions import sessions
+from domain.sessions.policy import SessionPolicy
 from handlers.pages import refusals
-from handlers.pages.environment import template_error
 from handlers.responses.reply import Page, Redirect
-from server.api import cors, request_body
-from server.api.errors import ErrorResponse, log_defect, status_headers
-from server.api.headers import RequestHeaders
+from server.api import cors
+from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
 from server.api.interfaces import Endpoint
 from server.api.request import Operation, Request
-from server.api.responses import answer
-from server.config.settings import Settings
+from server.api.responses import DEFAULT_HEADERS, PAGE_HEADERS, answer
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of refusals that a person can do something about in the form."""
@@ -29,8 +29,46 @@ _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
 
-class PageResponses:
-    """Makes the responses of pages, also to refusals. `operations` are all of the contract, by operationId."""
+class JsonResponder:
+    """Responds with JSON. Implements `server.api.request.Responder`, as does PageResponder."""
+
+    always = DEFAULT_HEADERS
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def begin(self, request: Request) -> None:
+        """Prepare nothing."""
+
+    def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        """Refuse what a page of an untrusted origin may have sent."""
+        # defence: V11 V84 ADM21 P18 origin-check
+        if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
+            cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
+        if operation.checks_script_origin:  # defence: M8 script-origin
+            cors.check_script(self._policy.origins, request.head)
+
+    def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
+        """Admit every request: its rule checks the caller."""
+        return None
+
+    def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
+        """Return the response for what the handler returned."""
+        return answer(result, operation.method, request.head)
+
+    async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error."""
+        return render_refusal(refusal)
+
+    def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error."""
+        return render_refusal(refusal)
+
+
+class PageResponder:
+    """Responds with hosted pages. `operations` are all of the contract, by operationId."""
+
+    always = PAGE_HEADERS
 
     def __init__(
         self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher
@@ -45,8 +83,46 @@ class PageResponses:
         pages = self._policy[PagesPolicy]
         return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
 
-    def answer(self, request: Request, result: object) -> ErrorResponse:
-        """Return the response for what the handler of a page returned; a redirect leaves the pages by one page only."""
+    def begin(self, request: Request) -> None:
+        """Note the languages of the browser."""
+        request.page = PageRequest(b",".join(request.head.every(b"accept-language")).decode("latin-1"))
+
+    def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        """Refuse a form that another page has sent."""
+        if operation.checks_origin:
+            cors.check_same_origin(self._policy.base_url, request.head)
+
+    def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
+        """Check that a form was shown for the account that sends it, and that its session is fresh.
+
+        Returns a page if it was shown for another account. Raises SessionNotFresh.
+        """
+        form: Mapping[str, str] = request.arguments.get("body", {})
+        request.page = replace(request.page or PageRequest(), form=form)
+        if operation.is_own_account and operation.method == "POST":
+            caller = _caller(request)
+            rendered_for = form.get("account") or ""
+            if rendered_for != caller.user.email:  # defence: H8 same-account
+                return self._other_account(request, caller, rendered_for)
+        self._require_fresh(request, operation)
+        return None
+
+    def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
+        page = refusals.other_account(
+            self._policy, request.page or PageRequest(), caller.user, rendered_for=rendered_for
+        )
+        return answer(page, request.scope["method"], request.head)
+
+    def _require_fresh(self, request: Request, operation: Operation) -> None:
+        if operation.needs_fresh_session:
+            sessions.require_fresh(self._policy[SessionPolicy], _caller(request), request.now)
+
+    def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
+        """Return the response for what the handler returned."""
+        return self._answer(request, result)
+
+    def _answer(self, request: Request, result: Page | Redirect) -> ErrorResponse:
+        """Return the response for a page or a redirect, which leaves the pages by one page only."""
         # defence: H15 leaving-page
         if isinstance(result, Redirect) and not leaving.is_page(self._policy, result.location):
             carried = request.arguments.get("body", request.arguments)
@@ -55,9 +131,10 @@ class PageResponses:
             result = replace(result, location=url)
         return answer(result, request.scope["method"], request.head)
 
-    async def render(self, request: Request, operation: Operation, refusal: Refusal) -> ErrorResponse:
+    async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
-        form = None if operation.form is None else self._operations[operation.form]
+        operation = request.operation
+        form = None if operation is None or operation.form is None else self._operations[operation.form]
         shown = None
         if (
             form is not None
@@ -70,21 +147,19 @@ class PageResponses:
             status = refusal.status if refusal.status in (429, 503) else 422
             shown = replace(shown, status=status)
         if shown is None:
-            return self.error(request, operation, refusal)
-        status, headers, body = self.answer(request, shown)
+            return self.fail(request, refusal)
+        status, headers, body = self._answer(request, shown)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
-    def error(self, request: Request, operation: Operation | None, refusal: Refusal) -> ErrorResponse:
-        """Return a page that says what happened, or a redirect to the page where a person proves who they are.
-
-        `operation` is None for a path that no operation has.
-        """
+    def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return a page that says what happened, or a redirect to the page where a person proves who they are."""
+        operation = request.operation
         try:
             page = self._page(request, operation, refusal)
         except Exception as error:  # A template of the operator's fails when it is rendered.
             log_defect(error, request.client.request_id)
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
-        status, headers, body = self.answer(request, page)
+        status, headers, body = self._answer(request, page)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _page(
@@ -108,14 +183,13 @@ class PageResponses:
         self, request: Request, form: Operation, refusal: Refusal
     ) -> Page | Redirect | None:
         """Return the page of a form with what was sent; None where it cannot be shown."""
-        submitted = self._submitted(request)
-        names = form.inputs.query.arguments if form.inputs.query is not None else {}
-        query = urlencode({name: submitted[name] for name in names if submitted.get(name)})
+        submitted = request.form()
         request.page = replace(request.page or PageRequest(), submitted=submitted, refusal=refusal)
         try:
             if request.caller is None and request.challenge is None:
                 await form.security.authenticate(request)
-            request.arguments = form.inputs.arguments(query.encode(), {}, RequestHeaders(()), b"")
+            self._require_fresh(request, form)
+            request.arguments = form.inputs.shown_again(submitted)
             page: Page | Redirect = await self._endpoint(form, request)
         except Refusal:
             return None
@@ -127,14 +201,8 @@ class PageResponses:
     def _fields(self, request: Request, operation: Operation) -> Mapping[str, str]:
         """Return what was sent, unchecked: the fields of the form, or the parameters of the query."""
         if operation.method == "POST":
-            return self._submitted(request)
+            return request.form()
         return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
-
-    def _submitted(self, request: Request) -> Mapping[str, str]:
-        try:
-            return request_body.parse_form(request.body)
-        except errors.BadRequest:
-            return {}
 
     def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether a form was sent with which nothing was wrong."""
@@ -156,10 +224,7 @@ class PageResponses:
         return operation.template if form is None else form.template
 
 
-def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with the templates in `pages.templates_dir`."""
-    folder = settings.pages.templates_dir
-    if folder is None or not folder.is_dir():
-        return
-    if (fault := template_error(folder)) is not None:
-        yield f"pages.templates_dir: {fault}"
+def _caller(request: Request) -> Caller:
+    if request.caller is None:
+        raise errors.Unauthenticated
+    return request.caller

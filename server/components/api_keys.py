@@ -1,17 +1,17 @@
 """What one process remembers of the use of API keys; `lastRequest` of keys is written in the background."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 
 from sqlalchemy import bindparam, update
 from sqlmodel import col
 
+from domain.ports import KeyUsage
 from models.api_key import ApiKey
 from models.base import Instant
 from models.statements import table_of
-from server.database.database import Database
-from server.observability.metrics.registry import MetricsRegistry
+from server.components.component import Component, Core, PeriodicJob
 
 EVERY = 5.0
 """Seconds between two writes."""
@@ -29,24 +29,27 @@ _BURST = 100
 _latest = bindparam("latest", type_=Instant())
 
 
-class ApiKeyUsage:
+class ApiKeyUsage(Component):
     """The uses of keys without counters, and the refusals of the last minute. Implements `domain.ports.KeyUsage`."""
 
-    def __init__(
-        self,
-        interval: timedelta,
-        database: Callable[[], Database],
-        metrics: MetricsRegistry | None = None,
-    ) -> None:
-        self._interval = interval
-        self._database = database
-        self._metrics = metrics
+    def __init__(self, core: Core) -> None:
+        self._is_enabled = core.settings.api_keys.enabled
+        self._interval = core.settings.api_keys.last_request_interval
+        self._database = core.database
+        self._metrics = core.metrics
         self._used: dict[str, datetime] = {}
         """Keys whose last use is to be written."""
         self._written: dict[str, datetime] = {}
         """Keys whose last use was written a short time ago."""
         self._seen: dict[tuple[str, ...], datetime] = {}
         self._unknown: dict[str, tuple[datetime, int]] = {}
+        core.port.add(KeyUsage, self)
+        core.port.add(ApiKeyUsage, self)
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Write the last uses."""
+        if self._is_enabled:
+            yield PeriodicJob("api_key_usage", self.write, EVERY)
 
     def verified(self, verifier: str | None, result: str) -> None:
         """Count a verification, if there are metrics."""
@@ -88,7 +91,7 @@ class ApiKeyUsage:
         }
         self._written |= used
         for batch in _batches(used):
-            async with self._database().transaction() as transaction:
+            async with self._database.transaction() as transaction:
                 statement = (
                     update(table_of(ApiKey)).where(col(ApiKey.id).in_(batch)).values(last_request=_latest)
                 )

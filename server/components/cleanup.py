@@ -6,17 +6,21 @@ Only the size of the tables depends on it: every reader of a row checks its time
 import asyncio
 import time
 from collections import Counter as Counts
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import Table, delete, select, true
 from sqlalchemy.sql.dml import ReturningDelete
 
+from domain import tokens
 from models.base import EPOCH, Retention, metadata, tables
+from server.components.component import Component, Core, PeriodicJob
+from server.components.scheduler import take_lease
+from server.config.sources import setting
 from server.database.database import Database
-from server.jobs.scheduler import take_lease
 
 EVERY = 300.0
 """Seconds from one sweep to the next."""
@@ -143,3 +147,16 @@ def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
         .returning(moment)
         .execution_options(in_thread=True)
     )
+
+
+class Cleanup(Component):
+    """Sweeps the tables of all capabilities, as they declare it."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Remove what is over; the periods that are settings are looked up by name."""
+        core = self._core
+        job = partial(run, core.database, core.clock, tokens.token(), partial(setting, core.settings))
+        yield PeriodicJob("cleanup", job, EVERY)

@@ -1,0 +1,20 @@
+"""Hosted pages: the templates of the operator."""
+
+from collections.abc import Iterator
+
+from handlers.pages.environment import template_error
+from server.components.component import Component
+from server.config.settings import Settings
+
+
+class Pages(Component):
+    """Checks the templates before the service starts."""
+
+    @classmethod
+    def check(cls, settings: Settings) -> Iterator[str]:
+        """Yield what is wrong with the templates in `pages.templates_dir`."""
+        folder = settings.pages.templates_dir
+        if folder is None or not folder.is_dir():
+            return
+        if (fault := template_error(folder)) is not None:
+            yield f"pages.templates_dir: {fault}"

@@ -1,0 +1,27 @@
+"""Passkeys: the checks of authenticators' responses, and a warning about passkeys that cannot be used."""
+
+import structlog
+
+from domain.authenticators import Authenticators
+from domain.passkeys import passkeys
+from domain.passkeys.policy import PasskeyPolicy
+from server.components.component import Component, Core
+from server.crypto import authenticators
+
+_log = structlog.get_logger(__name__)
+
+
+class Passkeys(Component):
+    """Registers the library that verifies passkeys."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        core.port.add(Authenticators, authenticators.Authenticators())
+
+    async def start(self) -> None:
+        """Log how many passkeys were made for another domain: browsers never offer them here."""
+        if not self._core.settings.passkey.enabled:
+            return
+        number = await self._core.run(passkeys.count_foreign)
+        if number:
+            _log.warning("passkeys.unusable", number=number, rp_id=self._core.policy[PasskeyPolicy].rp_id)

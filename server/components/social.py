@@ -1,0 +1,27 @@
+"""Sign-in through other services: the clients of the configured identity providers."""
+
+from collections.abc import Iterator
+
+from domain.identity_provider import IdentityProviders
+from server.components.component import Component, Core
+from server.config.settings import Settings
+from server.identity_providers import validation
+from server.identity_providers.instrumentation import Instrumentation
+from server.identity_providers.registry import providers_of
+
+
+class Social(Component):
+    """Registers the clients, which share an HTTP client."""
+
+    def __init__(self, core: Core) -> None:
+        self._providers = providers_of(core.settings, core.clock, Instrumentation(core.metrics, core.span))
+        core.port.add(IdentityProviders, self._providers.clients)
+
+    @classmethod
+    def check(cls, settings: Settings) -> Iterator[str]:
+        """Yield what is wrong with the configured providers."""
+        return validation.check(settings)
+
+    async def close(self) -> None:
+        """End what is under way, and every connection."""
+        await self._providers.close()
