@@ -77,11 +77,12 @@ async def sign_in(
     if user is None:
         user = await _create(ctx, email, new, method)
     elif unproven.is_unproven(user) and not user.is_banned(ctx.now):
-        if not await _confirms_session(ctx, user):
-            removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
-            removed_access = bool(unproven.by_label(removed))
+        confirms_session = await _confirms_session(ctx, user)
         user = await profile.change(ctx, user, email_verified=True)
         email_events.email_verified(ctx, user.id)
+        if not confirms_session:
+            removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
+            removed_access = bool(unproven.by_label(removed))
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
     try:
         opened = await gate.complete_sign_in(ctx, user, wanted)

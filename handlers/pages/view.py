@@ -127,7 +127,8 @@ def view(
     """
     asked = ctx.facts.page or PageRequest()
     if page is None:
-        callback_url, ui_locales = asked.carried("callbackURL"), asked.carried("ui_locales")
+        callback_url = callback_url or asked.carried("callbackURL")
+        ui_locales = ui_locales or asked.carried("ui_locales")
     user = ctx.caller.user if ctx.caller is not None else None
     chosen = _localization(ctx.policy, asked, ui_locales, user.locale if user is not None else None)
     return View(

@@ -1,18 +1,123 @@
-"""The pipeline of a contract: Connexion reads it, and everything is compiled before the first request."""
+"""The pipeline of a contract: Connexion reads it, and everything a request needs is compiled before the first one."""
 
 from typing import Any, ClassVar
 
+from connexion.middleware.abstract import AbstractRoutingAPI
+from connexion.operations import AbstractOperation
 from connexion.resolver import RelativeResolver
-from connexion.spec import OpenAPISpecification
+from connexion.security import SecurityHandlerFactory
+from connexion.spec import OpenAPISpecification, Specification
 from jsonschema_rs import Draft4Validator
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan
 
+from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
-from server.api.compiler import CompiledApi
+from server.api import request_body
+from server.api.arguments import check_signature, compile_inputs
+from server.api.extension import OperationExtension, extension_of
 from server.api.interfaces import Dependencies
 from server.api.pipeline import Pipeline
-from server.api.security import security_map
+from server.api.request import Operation, Responder
+from server.api.responders import JsonResponder, PageResponder
+from server.api.routing import Routes
+from server.api.security import SecurityCompiler, security_map
+
+
+class CompiledApi(AbstractRoutingAPI):
+    """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        *,
+        policy: Policy,
+        dependencies: Dependencies,
+        disabled: frozenset[str],
+        security_map: dict[str, type],
+        **options: Any,
+    ) -> None:
+        self.routes = Routes()
+        self.operations: dict[str, Operation] = {}
+        """Every operation by its operationId, those that are switched off included."""
+        self.json = JsonResponder(policy)
+        self.pages = PageResponder(self.operations, dependencies.endpoint, policy, dependencies.cipher)
+        self._policy = policy
+        self._disabled = disabled
+        self._named: set[str] = set()
+        factory = SecurityHandlerFactory(security_map)
+        self._security = SecurityCompiler(factory, policy.cookies, dependencies)
+        super().__init__(specification, **options)
+        unknown = disabled - self._named
+        if unknown:
+            raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
+
+    def add_operation(self, path: str, method: str) -> None:
+        """Compile one operation and route to it; Connexion calls this for each operation of the contract.
+
+        Raises ValueError or TypeError when the contract and the code do not fit.
+        """
+        operation = self.specification.operation_cls.from_spec(
+            self.specification, path=path, method=method, resolver=self.resolver
+        )
+        operation_id = operation.operation_id.removeprefix(f"{self.resolver.root_path}.")
+        # Two operations of one name would share what is compiled for one of them, its security above all.
+        if operation_id in self._named:
+            raise ValueError(f"the contract names two operations {operation_id}")
+        self._named.add(operation_id)
+        extension = extension_of(self.specification.get_operation(path, method))
+        responder = self.pages if extension.page else self.json
+        compiled = compile_operation(
+            operation, operation_id, extension, self._policy, self._security, responder
+        )
+        self.operations[operation_id] = compiled
+        if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
+            self.routes.add(self.base_path + path, method.upper(), compiled)
+
+
+def compile_operation(
+    operation: AbstractOperation,
+    operation_id: str,
+    extension: OperationExtension,
+    policy: Policy,
+    security: SecurityCompiler,
+    responder: Responder,
+) -> Operation:
+    """Compile what Connexion made of the contract's operation. Raises ValueError or TypeError when it cannot
+    be served."""
+    inputs = compile_inputs(operation, policy.origins)
+    check_signature(operation.function, inputs)
+    if (extension.account or extension.fresh) and not extension.page:
+        raise ValueError(f"{operation_id}: only pages declare whose account they show")
+    is_lenient = extension.authentication_by_setting and not policy.require_authentication
+    return Operation(
+        operation_id=operation_id,
+        handler=operation.function,
+        method=operation.method.upper(),
+        template=policy.base_path + operation.path,
+        security=security.compile(operation, without_session=is_lenient),
+        inputs=inputs,
+        # A provider posts its form from its own origin; that operation has the state cookie instead.
+        checks_origin=operation.method == "post"
+        and (extension.page or inputs.media_type != request_body.FORM),
+        checks_script_origin=extension.checks_script_origin,
+        signs_in=extension.signs_in,
+        answers_head=extension.answers_head,
+        is_public=extension.public_document,
+        refuses_impersonation=_refuses_impersonation(extension, policy),
+        is_limited=extension.rate_limited,
+        limits_failures=extension.failures_limited,
+        signs_out=extension.signs_out,
+        responder=responder,
+        form=extension.form,
+        is_own_account=extension.account == "own",
+        needs_fresh_session=extension.fresh,
+    )
+
+
+def _refuses_impersonation(extension: OperationExtension, policy: Policy) -> bool:
+    rule = extension.impersonation
+    return rule == "never" or (rule == "restricted" and policy[ImpersonationPolicy].restricted)
 
 
 class _ValidSpecification(OpenAPISpecification):

@@ -8,10 +8,13 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx
 import pytest
 
+from codegen.bundle import bundle
+from codegen.walk import operations
 from domain.audit.record import EVENTS
 from domain.errors import every_refusal
 from handlers.account_pages import events
 from models import Audit, User
+from server.api.extension import extension_of
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS
@@ -922,3 +925,12 @@ class TestSignUp:
 def page_of(link: str) -> str:
     """Return the path of a mailed link, as a browser opens it."""
     return link.removeprefix(BASE_URL)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, one in OPERATIONS.items() if one.spec["tags"] == ["account_pages"]]
+)
+def test_every_page_of_the_account_declares_whose_it_is(name: str) -> None:
+    [spec] = [one.spec for one in operations(bundle(internal=True)) if one.spec["operationId"] == name]
+
+    assert extension_of(spec).account == "own"

@@ -747,7 +747,8 @@ async def test_keys_are_no_sessions_unless_the_settings_say_so(
 
 class TestReset:
     async def reset(self, service: Service) -> dict[str, Any]:
-        """Reset the password of Ada; return the notice."""
+        """Reset the password of Ada, whose address is verified; return the notice."""
+        await set_user(service, ADA, email_verified=True)
         body = {"token": await reset_token(service), "newPassword": "another good one"}
         assert (await service.post("/reset-password", body)).status_code == 200
         (notice,) = await service.inbox(ADA, "password-changed")

@@ -119,7 +119,8 @@ class TestSignUpEmail:
         service.client.cookies.clear()
         token = answer.json()["token"]
         assert cookies_of(answer) == [
-            f"sid={token}; Path=/; SameSite=Strict; Domain=example.com; Max-Age=3600"
+            "sid=; Path=/; SameSite=Strict; Max-Age=0",  # The cookie of the same name without a domain.
+            f"sid={token}; Path=/; SameSite=Strict; Domain=example.com; Max-Age=3600",
         ]
         assert await works(service, {"Cookie": f"sid={token}"})
         assert not await works(service, {"Cookie": f"service.session-token={token}"})

@@ -263,7 +263,7 @@ def _tokens(ada: Traveller) -> Iterator[None]:
     ada.witness.call("jwt.issue", session=ada.session)
     ada.witness.call("jwt.issue", session=ada.session, query={"audience": "https://evil.test"})
     for operation in ("keys", "well_known_keys"):
-        ada.witness.call(f"tokens.{operation}")
+        ada.witness.call(f"jwt.{operation}")
     yield
 
 

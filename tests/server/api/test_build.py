@@ -74,6 +74,8 @@ REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
     "an unknown extension": (with_extension(signsin=True), ValueError, "signsin"),
     "an extension of another type": (with_extension(rateLimited="no"), ValueError, "rateLimited"),
     "a switch without a name": (with_extension(switch=True), ValueError, "switch"),
+    "an account that is no page": (with_extension(account="own"), ValueError, "only pages"),
+    "a fresh session for no page": (with_extension(fresh=True), ValueError, "only pages"),
 }  # fmt: skip
 """Contracts that cannot be served: what is wrong with each, and what is said of it."""
 
