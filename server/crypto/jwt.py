@@ -1,4 +1,4 @@
-"""Key pairs and signed tokens (RFC 7515 to 7519), by joserfc; `server.jobs.jwt` loads this module when needed."""
+"""Key pairs and signed tokens (RFC 7515 to 7519), by joserfc; `server.components.jwt` loads this module when needed."""
 
 import json
 import warnings

@@ -164,7 +164,7 @@ class PasswordHasher:
         normal = _normal(password)
         if hashed.startswith("$argon2"):
             return bool(self._argon2.verify(normal, hashed))
-        # This costs a start 2 %; a service whose users all signed up with it has no hash of another program.
+        # This costs a start 12 ms; a service whose users all signed up with it has no hash of another program.
         from server.crypto.foreign_hashes import matches  # noqa: PLC0415 - see above
 
         return matches(normal, hashed) or (password != normal and matches(password, hashed))
