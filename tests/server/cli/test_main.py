@@ -587,7 +587,7 @@ async def _left(service: Service) -> dict[str, Any]:
     """What is left of the second factor, the notices that went out, and whether the password alone is enough."""
     tables = ("two_factor", "backup_code", "trusted_device", "session")
     counts = {table: (await service.rows(f'SELECT count(*) FROM "{table}"'))[0][0] for table in tables}
-    purposes = await service.rows("SELECT purpose FROM \"grant\" WHERE purpose <> 'verify'")
+    purposes = await service.rows("SELECT purpose FROM \"grant\" WHERE purpose NOT IN ('verify', 'disown')")
     [(enabled,)] = await service.rows('SELECT two_factor_enabled FROM "user"')
     notices = await service.inbox(ADA, "two-factor-changed")
     said = sorted("on" if "turned on" in " ".join(mail["text"].split()) else "off" for mail in notices)
