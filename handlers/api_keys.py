@@ -1,10 +1,15 @@
 """The operations of openapi/paths/api_keys.yaml."""
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
+
+import orjson
 
 from domain.api_keys import fields, keys, verification
 from domain.context import Context, Rollback
+from domain.errors import Refusal
 from handlers import shapes, wire
+from models.api_key import ApiKeyRow
 
 _SORTED = {
     "createdAt": "created_at",
@@ -22,13 +27,13 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
     sent: dict[str, Any] = {**body}
     wanted = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
     row, text = await keys.create(ctx, wanted, kind=body.get("configId"), user_id=body.get("userId"))
-    return {**wire.api_key(row), "key": text}
+    return {**api_key_shape(row), "key": text}
 
 
 # api_keys.get
 async def get(ctx: Context, id_: str, config_id: str | None = None) -> shapes.ApiKey:
     """Return a key."""
-    return wire.api_key(await keys.get(ctx, id_, config_id))
+    return api_key_shape(await keys.get(ctx, id_, config_id))
 
 
 # api_keys.list_own
@@ -52,7 +57,7 @@ async def list_own(
     )
     rows, total = await keys.list_keys(ctx, query)
     return {
-        "apiKeys": [wire.api_key(row) for row in rows],
+        "apiKeys": [api_key_shape(row) for row in rows],
         "total": total,
         "limit": query.limit,
         "offset": query.offset,
@@ -64,7 +69,7 @@ async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKe
     """Change a key."""
     sent: dict[str, Any] = {**body}
     wanted = {name: sent[name] for name in fields.SHARED | {"enabled"} if name in sent}
-    return wire.api_key(await keys.update_key(ctx, body["keyId"], wanted, kind=body.get("configId")))
+    return api_key_shape(await keys.update_key(ctx, body["keyId"], wanted, kind=body.get("configId")))
 
 
 # api_keys.delete
@@ -85,5 +90,42 @@ async def verify(
         )
     except verification.REFUSALS as refusal:
         # defence: KEY9 rolled-back
-        return Rollback({"valid": False, "error": wire.key_refusal(refusal), "key": None})
-    return {"valid": True, "error": None, "key": wire.api_key(found.key)}
+        return Rollback({"valid": False, "error": _key_refusal(refusal), "key": None})
+    return {"valid": True, "error": None, "key": api_key_shape(found.key)}
+
+
+@lru_cache(maxsize=512)
+def api_key_shape(row: ApiKeyRow) -> shapes.ApiKey:
+    """Return an API key, without its text; every key is always present."""
+    return {
+        "id": row.id,
+        "configId": row.kind,
+        "name": row.name,
+        "start": row.start,
+        "prefix": row.prefix,
+        "referenceId": row.user_id,
+        "enabled": row.enabled,
+        "expiresAt": wire.optional_instant(row.expires_at),
+        "remaining": row.remaining,
+        "refillAmount": row.refill_amount,
+        "refillInterval": row.refill_interval_ms,
+        "lastRefillAt": wire.optional_instant(row.last_refill_at),
+        "rateLimitEnabled": row.rate_limit_enabled,
+        "rateLimitTimeWindow": row.rate_limit_window_ms,
+        "rateLimitMax": row.rate_limit_max,
+        "requestCount": row.request_count,
+        "lastRequest": wire.optional_instant(row.last_request),
+        "permissions": None if row.permissions is None else orjson.loads(row.permissions),
+        "metadata": None if row.custom_data is None else orjson.loads(row.custom_data),
+        "createdBy": row.created_by,
+        "createdAt": wire.instant(row.created_at),
+        "updatedAt": wire.instant(row.updated_at),
+    }
+
+
+def _key_refusal(refusal: Refusal) -> shapes.ApiKeyRefusal:
+    """Return why a key is refused, and when it can be used again if that is known."""
+    shape: dict[str, Any] = {"message": refusal.message, "code": refusal.code}
+    if refusal.details:
+        shape["details"] = dict(refusal.details)
+    return cast(shapes.ApiKeyRefusal, shape)

@@ -1,6 +1,7 @@
 """The operations of openapi/paths/passkeys.yaml."""
 
-from typing import Literal, NoReturn
+import base64
+from typing import Any, Literal, NoReturn, cast
 
 from domain import errors
 from domain.authenticators import Assertion, Attestation
@@ -11,6 +12,7 @@ from domain.two_factor.challenges import PendingSignIn
 from handlers import passkey_options, shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import session_response, two_factor_required
+from models.passkey import PasskeyRow
 
 
 # passkeys.begin_registration
@@ -34,7 +36,7 @@ async def finish_registration(ctx: Context, body: shapes.VerifyPasskeyRegistrati
         name=body.get("name"),
         transports=sent.get("transports", []),
     )
-    return wire.passkey(row)
+    return passkey_shape(row)
 
 
 # passkeys.begin_sign_in
@@ -62,13 +64,13 @@ async def sign_in(
 # passkeys.list_own
 async def list_own(ctx: Context) -> list[shapes.Passkey]:
     """Return the caller's passkeys."""
-    return [wire.passkey(row) for row in await passkeys.list_own(ctx)]
+    return [passkey_shape(row) for row in await passkeys.list_own(ctx)]
 
 
 # passkeys.rename
 async def rename(ctx: Context, body: shapes.UpdatePasskeyRequest) -> shapes.UpdatedPasskey:
     """Rename a passkey."""
-    return {"passkey": wire.passkey(await passkeys.rename(ctx, body["id"], body["name"]))}
+    return {"passkey": passkey_shape(await passkeys.rename(ctx, body["id"], body["name"]))}
 
 
 # passkeys.remove
@@ -114,3 +116,21 @@ def _decoded(name: str, text: str) -> bytes:
 def _refuse(name: str, message: str) -> NoReturn:
     field = errors.Field("body", f"response.{name}", message)
     raise errors.ValidationError(f"[body.{field.name}] {message}", field)
+
+
+def passkey_shape(row: PasskeyRow) -> shapes.Passkey:
+    """Return a passkey."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "userId": row.user_id,
+        "credentialID": client_data.encode(row.credential_id),
+        "publicKey": base64.b64encode(row.public_key).decode(),
+        "counter": row.counter,
+        "deviceType": cast(Any, row.device_type),
+        "backedUp": row.backed_up,
+        "transports": row.transports,
+        "aaguid": row.aaguid,
+        "createdAt": wire.instant(row.created_at),
+        "lastUsedAt": wire.optional_instant(row.last_used_at),
+    }

@@ -1,18 +1,22 @@
 """The operations of openapi/paths/social.yaml."""
 
+import re
 from urllib.parse import quote
 
 from domain import urls
 from domain.context import Context, Rollback
+from domain.identity_provider import IdTokenCredential
 from domain.social import authorization_request, callback, linking, tokens
 from domain.social import sign_in as social_sign_in
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.callback import CallbackRequest
-from domain.social.tokens import Choice
+from domain.social.tokens import Choice, DecryptedTokens, Profile
 from handlers import shapes, wire
 from handlers.responses import cookies, oauth_redirects
 from handlers.responses.reply import Redirect, Reply
 from handlers.responses.sessions import authorization_redirect, signed_in_response
+
+_SEPARATORS = re.compile(r"[ ,]+")
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
 """The fields a provider may send by form."""
@@ -28,7 +32,7 @@ async def sign_in(
         return await _sign_in_by_id_token(ctx, body, id_token)
     request = AuthorizationRequest(
         provider_id=body["provider"],
-        scopes=wire.scopes(body.get("scopes")),
+        scopes=_scopes(body.get("scopes")),
         callback_url=body.get("callbackURL"),
         new_user_callback_url=body.get("newUserCallbackURL"),
         error_callback_url=body.get("errorCallbackURL"),
@@ -47,7 +51,7 @@ async def _sign_in_by_id_token(
     opened = await social_sign_in.by_id_token(
         ctx,
         body["provider"],
-        wire.direct_proof(id_token),
+        _direct_proof(id_token),
         request_sign_up=wire.flag(body.get("requestSignUp")),
         callback_url=body.get("callbackURL"),
     )
@@ -60,11 +64,11 @@ async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLin
     """Begin linking an external account, or link it by an ID token at once."""
     id_token = body.get("idToken")
     if id_token is not None:
-        await linking.by_id_token(ctx, body["provider"], wire.direct_proof(id_token))
+        await linking.by_id_token(ctx, body["provider"], _direct_proof(id_token))
         return {"url": "", "status": True, "redirect": False}
     request = AuthorizationRequest(
         provider_id=body["provider"],
-        scopes=wire.scopes(body.get("scopes")),
+        scopes=_scopes(body.get("scopes")),
         callback_url=body.get("callbackURL"),
         error_callback_url=body.get("errorCallbackURL"),
         login_hint=body.get("loginHint"),
@@ -77,13 +81,13 @@ async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLin
 # social.refresh_token
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Refresh the provider's tokens."""
-    return wire.provider_tokens(await tokens.refresh(ctx, _choice(body)))
+    return _provider_tokens(await tokens.refresh(ctx, _choice(body)))
 
 
 # social.get_access_token
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
     """Return the provider's tokens, refreshed if necessary."""
-    return wire.provider_tokens(await tokens.get(ctx, _choice(body)))
+    return _provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
 def _choice(body: shapes.ProviderTokenRequest) -> Choice:
@@ -95,7 +99,7 @@ async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
     """Return the user's profile at the provider."""
-    return wire.account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
+    return _account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
 
 
 # social.receive_callback
@@ -132,3 +136,62 @@ async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallb
     sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
     # defence: V60 quoted-provider
     return Redirect(urls.public_url(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))
+
+
+def _direct_proof(value: shapes.IdToken) -> IdTokenCredential:
+    """Return an ID token with the values sent with it; of the user's data only the name is used."""
+    if isinstance(value, str):
+        return IdTokenCredential(value)
+    name = value.get("user", {}).get("name", {})
+    parts = (name.get("firstName"), name.get("lastName"))
+    return IdTokenCredential(
+        id_token=value["token"],
+        nonce=value.get("nonce"),
+        access_token=value.get("accessToken") or None,
+        refresh_token=value.get("refreshToken") or None,
+        name=" ".join(part for part in parts if part) or None,
+    )
+
+
+def _scopes(value: shapes.Scopes | None) -> tuple[str, ...]:
+    """Return scopes from an array, or from a string separated by spaces and commas; absent means none."""
+    written = [value] if isinstance(value, str) else value or []
+    return tuple(scope for text in written for scope in _SEPARATORS.split(text) if scope)
+
+
+def _provider_tokens(opened: DecryptedTokens) -> shapes.ProviderTokens:
+    """Return a provider's tokens."""
+    row = opened.account
+    return {
+        "tokenType": row.token_type or "Bearer",
+        "accessToken": opened.access_token,
+        "refreshToken": opened.refresh_token,
+        "idToken": opened.id_token,
+        "accessTokenExpiresAt": wire.optional_instant(row.access_token_expires_at),
+        "refreshTokenExpiresAt": wire.optional_instant(row.refresh_token_expires_at),
+        "scope": row.scope,
+        "scopes": row.scopes,
+        "providerId": row.provider_id,
+        "accountId": row.id,
+    }
+
+
+def _account_profile(profile: Profile) -> shapes.AccountProfile:
+    """Return a user's profile at a provider, in the service's format and raw."""
+    row, identity = profile.account, profile.identity
+    return {
+        "user": {
+            "id": identity.subject,
+            "name": identity.name or None,
+            "email": identity.email,
+            "image": identity.image,
+            "emailVerified": identity.email_verified,
+        },
+        "data": dict(identity.profile),
+        "account": {
+            "id": row.id,
+            "providerId": row.provider_id,
+            "issuer": row.issuer,
+            "accountId": row.account_id,
+        },
+    }

@@ -6,6 +6,8 @@ from domain.two_factor.verification import Verified
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import clear_trusted_device_cookie, session_body, session_response
+from models.session import SessionRow
+from models.user import UserRow
 
 
 # two_factor.enable
@@ -85,8 +87,8 @@ def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified
         if verified.opened is None
         else (verified.opened.token, verified.opened.session)
     )
-    session = wire.reduced_session(row, token)
-    return {"token": token, "user": wire.two_factor_user(verified.user), "session": session}
+    session = _reduced_session(row, token)
+    return {"token": token, "user": _two_factor_user(verified.user), "session": session}
 
 
 # two_factor.generate_backup_codes
@@ -95,3 +97,18 @@ async def generate_backup_codes(
 ) -> shapes.NewBackupCodes:
     """Replace the backup codes."""
     return {"status": True, "backupCodes": await setup.regenerate_backup_codes(ctx, body["password"])}
+
+
+def _two_factor_user(row: UserRow) -> shapes.TwoFactorUser:
+    """Return the reduced user, and whether a second factor is on."""
+    return {**wire.reduced_user(row), "twoFactorEnabled": row.two_factor_enabled}
+
+
+def _reduced_session(row: SessionRow, token: str) -> shapes.ReducedSession:
+    """Return the four keys of a session in the response to a backup code."""
+    return {
+        "token": token,
+        "userId": row.user_id,
+        "createdAt": wire.instant(row.created_at),
+        "expiresAt": wire.instant(row.expires_at),
+    }

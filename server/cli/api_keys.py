@@ -8,7 +8,7 @@ import typer
 from domain import tokens
 from domain.api_keys import operator
 from domain.api_keys.verification import VerifiedKey
-from handlers import wire
+from handlers.api_keys import api_key_shape
 from models.api_key import ApiKeyRow
 from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
 from server.config import durations
@@ -79,7 +79,7 @@ def list_keys(
     period = None if unused is None else _duration(unused)
     found = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
     if as_json:
-        print_json([wire.api_key(row) for row in found])
+        print_json([api_key_shape(row) for row in found])
         return
     if found:
         titles = ("ID", "Owner", "Kind", "Name", "Begins with", "Created", "Last used", "Expires", "State")
@@ -93,7 +93,7 @@ def show(key: KeyId, as_json: AsJson = False) -> None:
 
     Example: gatewright api-keys show pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
-    shape = wire.api_key(run(lambda ctx: operator.get(ctx, key)))
+    shape = api_key_shape(run(lambda ctx: operator.get(ctx, key)))
     if as_json:
         print_json(shape)
     else:

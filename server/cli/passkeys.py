@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from domain.passkeys import passkeys
-from handlers import wire
+from handlers.passkeys import passkey_shape
 from models.passkey import PasskeyRow
 from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
 
@@ -24,7 +24,7 @@ def list_passkeys(user: User, as_json: AsJson = False) -> None:
     """
     found = run(lambda ctx: passkeys.list_of(ctx, user))
     if as_json:
-        print_json([wire.passkey(row) for row in found])
+        print_json([passkey_shape(row) for row in found])
         return
     if found:
         print_table(("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used"), map(_row, found))
