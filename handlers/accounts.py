@@ -7,7 +7,7 @@ from handlers import shapes, wire
 
 # accounts.list_linked
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
-    """Return the ways the caller may sign in."""
+    """Return the caller's linked accounts."""
     return [wire.account(row) for row in await accounts.of_caller(ctx)]
 
 
