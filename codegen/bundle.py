@@ -21,7 +21,7 @@ EXTENSION = "x-gatewright"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML read like JSON: an unquoted date stays a string."""
+    """YAML loader with the types of JSON: an unquoted date stays a string."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - the name and the type are PyYAML's
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -54,7 +54,7 @@ def _read(text: str) -> Any:
 
 
 def _value(node: Any, loader: Any) -> Any:
-    """Return the value of a node. Merged keys, numbers and the like are left to PyYAML."""
+    """Return the value of a node. PyYAML constructs merged keys, numbers and other special values."""
     if isinstance(node, yaml.MappingNode):
         loader.flatten_mapping(node)
         return {_value(key, loader): _value(value, loader) for key, value in node.value}
@@ -92,7 +92,7 @@ def bundle(
 
 @lru_cache(maxsize=4)
 def _bundled(index: Path) -> bytes:
-    """Return the bundled contract as JSON; being bytes, it cannot be changed by its users."""
+    """Return the bundled contract as JSON; bytes, so callers cannot modify the cached value."""
     return orjson.dumps(_Files(index).bundled(), option=orjson.OPT_NON_STR_KEYS)
 
 

@@ -1,7 +1,7 @@
 """Update the catalogs of translations: `python -m codegen.catalogs` writes domain/locales/*.po, `--check` compares.
 
-The texts are those of the hosted pages and of the emails, and the messages of errors. They are read from the files, so
-nothing of the service has to be importable. A catalog has no line numbers and no dates: it changes only if texts do.
+The texts come from the hosted pages, the emails and the error messages. They are read from the source files, so the
+service need not be importable. A catalog has no line numbers and no dates: it changes only if texts change.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def texts(root: Path) -> dict[Text, set[str]]:
 
 
 def updated(root: Path, language: str, catalog: Path) -> bytes:
-    """Return the content of a catalog with the texts of today: new ones are empty, obsolete ones are gone."""
+    """Return the content of a catalog with the current texts: new ones are empty, obsolete ones are removed."""
     template = Catalog()
     for text, places in texts(root).items():
         template.add(text, locations=[(place, 0) for place in sorted(places)])
@@ -95,7 +95,7 @@ def updated(root: Path, language: str, catalog: Path) -> bytes:
 
 
 def problems(language: str, content: bytes) -> Iterator[str]:
-    """Yield what is wrong with the translations of a catalog: missing ones, and placeholders that differ."""
+    """Yield a message for each missing translation and each placeholder that differs from the source text."""
     for message in _read(language, content):
         if message.id:
             yield from (f"{language}: {problem}: {_singular(message)!r}" for problem in _wrong_with(message))
@@ -158,14 +158,14 @@ def _wrong_with(message: Message) -> Iterator[str]:
 
 
 def _unnamed(text: str) -> int:
-    """Return how many percent signs are no placeholder by name; `%%` counts as none."""
+    """Return the number of percent signs that do not begin a named placeholder; `%%` is not counted."""
     return _PLACEHOLDER.sub("", text).replace("%%", "").count("%")
 
 
 def main(arguments: list[str] | None = None, *, tree: Tree | None = None) -> int:
-    """Write the catalogs, and print what is left to translate.
+    """Write the catalogs, and print the texts that are not translated.
 
-    With `--check`, nothing is written; return 1 if something is to be translated or a catalog is out of date.
+    With `--check`, nothing is written; return 1 if a translation is missing or a catalog is out of date.
     """
     parser = argparse.ArgumentParser(prog="python -m codegen.catalogs", description=__doc__)
     parser.add_argument(

@@ -1,7 +1,7 @@
 """The contract for client generators: the requests and responses of a typed client, one document for all generators.
 
-Each change here is needed by some generator and harmless for the others; docs/pages/guides/generate-a-client.md says
-which ones were tried.
+At least one generator needs each change, and no tested generator is harmed by it. The tested generators are listed in
+docs/pages/guides/generate-a-client.md.
 """
 
 import re
@@ -60,7 +60,7 @@ def client_forms(document: Document) -> Document:
 
 
 def for_programs(document: Document) -> Document:
-    """Return the document without the operations for people, and without what only they refer to."""
+    """Return the document without the operations for people, and without components that only these refer to."""
     paths = {
         path: {key: part for key, part in item.items() if not FOR_PEOPLE & set(_tags(part))}
         for path, item in document["paths"].items()
@@ -84,7 +84,7 @@ def _tags(part: Any) -> list[str]:
 
 
 def _unused(document: Document) -> set[tuple[str, str]]:
-    """Return section and name of the components that nothing refers to."""
+    """Return the section and name of every component without a reference to it."""
     used = set(_REFERENCE.findall(orjson.dumps(document).decode()))
     named = {(section, name) for section in _SECTIONS for name in document["components"].get(section, {})}
     return named - used
@@ -104,8 +104,8 @@ def _client_form(schema: Document) -> Document:
 def _without_patterns(schema: Document) -> Document:
     """Return the schema without its pattern, and without an `allOf` that contains only patterns.
 
-    Patterns are in the dialect of ECMA-262. Generated clients check them in the dialect of their own language, and some
-    bytewise: PHP's refused every password. The service checks them.
+    Patterns use the dialect of ECMA-262. Generated clients check them in the dialect of their own language, and some
+    compare bytes: the PHP client refused every password. The service checks the patterns.
     """
     unwanted = _OF_TEXTS if schema.get("format") == "date-time" else ("pattern",)
     kept = {key: value for key, value in schema.items() if key not in unwanted}
@@ -117,8 +117,8 @@ def _without_patterns(schema: Document) -> Document:
 def _nullable(schema: Document) -> Document:
     """Return the schema with `nullable` written in the form that all generators understand.
 
-    According to OpenAPI 3.0, `nullable` next to a reference has no effect, so the contract uses another form, from
-    which some generators make a type that cannot be null.
+    In OpenAPI 3.0, `nullable` next to a reference has no effect, so the contract uses another form. Some generators
+    create a type that cannot be null from that form.
     """
     match schema:
         case {"oneOf": [{"nullable": True, "enum": [None]}, {"$ref": _} as other], **said}:
@@ -164,10 +164,10 @@ def _have_a_body_or_none(document: Document, operation: Document) -> None:
 
 
 def _with_one_error(responses: Document) -> Document:
-    """Return the responses below 400, and one for all errors, because these have the same body.
+    """Return the responses below 400, and a single one for all errors, because all errors have the same body.
 
-    Rust's client parses every error as the first one listed; others create a type or a field for each. If no other
-    response has a body, errors are listed: openapi-generator would use `default` as the operation's result.
+    Rust's client parses every error as the first one listed; other clients create a type or a field for each. If no
+    success has a body, errors are listed: openapi-generator would use `default` as the operation's result.
     """
     told = {status: answer for status, answer in responses.items() if int(status) < 400}
     has_body = any("content" in answer for answer in told.values())

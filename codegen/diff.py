@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-# New error codes are additions, as the contract says; operation names are the names of methods in SDKs.
+# The contract allows new error codes as additions. Operation ids are checked, as SDKs name methods after them.
 LEVELS = HERE / "oasdiff-levels.txt"
 OPEN = "no sign-in"
 """Listed as a way to authenticate if none is required, so that its removal is detected."""
@@ -32,7 +32,7 @@ BREAKING = 1
 
 
 class UnusableError(Exception):
-    """An input is missing or not an OpenAPI document; the message says which."""
+    """An input that is missing or is not an OpenAPI document; the message names it."""
 
 
 def compare(base: Document, revision: Document, program: str) -> tuple[bool, str]:
@@ -52,7 +52,7 @@ def compare(base: Document, revision: Document, program: str) -> tuple[bool, str
 
 
 def verdict(base: str, revision: str, *, breaks: bool) -> str | None:
-    """Return what is wrong with the new `info.version`, given whether the change breaks clients; None if nothing is."""
+    """Return the error in the new `info.version`, given whether the change breaks clients; None if it is correct."""
     before, after = _numbers(base), _numbers(revision)
     if after < before:
         return f"info.version went back from {base} to {revision}"
@@ -116,7 +116,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """Compare and print the report; return 0 if it may be published, 1 if not, 2 on errors."""
+    """Compare two contracts and print the report; return 0 if the new one may be published, 1 if not, 2 on errors."""
     parser = argparse.ArgumentParser(prog="python -m codegen.diff", description=__doc__)
     parser.add_argument("base", help="a file, or a commit, branch or tag of this repository")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The contract without components that only responses use: half the size, for users that only need requests."""
+"""The contract without components that only responses use: half the size, for programs that only need requests."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ _SCHEMA = re.compile(rb'"\$ref":"#/components/schemas/([^"]+)"')
 def without_answers(document: Document) -> Document:
     """Return a copy of a bundled document in which every operation has one response without content: 400, or any.
 
-    The rest is shared with the document, so neither may be changed.
+    All other objects are shared with the document, so neither may be modified.
     """
     spared = {
         id(one.spec): {**one.spec, "responses": _one_of(one.spec["responses"])}
@@ -35,11 +35,11 @@ def without_answers(document: Document) -> Document:
 
 
 def _asked_for(node: Any, schemas: Document) -> Document:
-    """Return the schemas that something refers to, directly or through others, in the order they were in."""
+    """Return the schemas with a direct or indirect reference to them, in their original order."""
     found: set[str] = set()
     waiting = [node]
     while waiting:
-        # Searching the text takes a tenth of the time.
+        # Searching the serialized text for references takes a tenth of the time of walking the objects.
         named = {name.decode() for name in _SCHEMA.findall(orjson.dumps(waiting.pop()))}
         waiting += [schemas[name] for name in named - found]
         found |= named
@@ -47,6 +47,6 @@ def _asked_for(node: Any, schemas: Document) -> Document:
 
 
 def _one_of(responses: Document) -> Document:
-    """Return the one response that says something of requests: whether any can be refused for what is in it."""
+    """Return the single response to keep: 400 if the operation can refuse a request for its content, else any."""
     status = "400" if "400" in responses else "default"
     return {status: {"description": status}}

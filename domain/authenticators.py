@@ -1,4 +1,4 @@
-"""What the rules for passkeys need of a library for Web Authentication; `server/crypto` provides it."""
+"""The interface to a Web Authentication library; `server/crypto` implements it."""
 
 from typing import NamedTuple, Protocol
 
@@ -8,7 +8,7 @@ class ResponseRefused(Exception):
 
 
 class RelyingParty(NamedTuple):
-    """What a response of an authenticator must be for (Web Authentication Level 3, "relying party")."""
+    """The relying party for which an authenticator must respond (Web Authentication Level 3, "relying party")."""
 
     rp_id: str
     origins: tuple[str, ...]
@@ -49,7 +49,7 @@ class Assertion(NamedTuple):
 
 
 class VerifiedAssertion(NamedTuple):
-    """What a verified assertion says."""
+    """The contents of a verified assertion."""
 
     counter: int
     backup_eligible: bool
@@ -79,4 +79,4 @@ class Authenticators(Protocol):
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return what a response to this challenge says, signed by this key. Raises ResponseRefused."""
+        """Return the contents of a response to this challenge, signed by this key. Raises ResponseRefused."""

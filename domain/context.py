@@ -130,7 +130,7 @@ NO_COOKIES = RequestCookies()
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What a hosted page is shown for: the browser's languages, and a form that was sent or refused."""
+    """The facts of a request for a hosted page: the browser's languages, and the submitted or refused form."""
 
     accept_language: str | None = None
     """The header Accept-Language."""
@@ -142,12 +142,12 @@ class PageRequest:
     """Why it is shown again."""
 
     def carried(self, name: str) -> str | None:
-        """Return a field of the form that goes through all steps, or None."""
+        """Return a form field that every step carries along, or None."""
         return self.form.get(name)
 
 
 class RequestFacts(NamedTuple):
-    """What is known of a request before its rule runs, or of the work that a background job does."""
+    """The facts of a request, collected before its rule runs, or of a background job."""
 
     now: datetime
     """When the request was complete, or the job began: the one time that its checks and its rule use."""
@@ -165,7 +165,7 @@ class RequestFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rollback(Generic[Result]):
-    """The result of a job that reports a refusal: the caller gets `result`, and nothing the job wrote is kept."""
+    """The result of a job that refuses: the caller receives `result`, and the job's writes are rolled back."""
 
     result: Result
 
@@ -180,8 +180,7 @@ class Runner(Protocol):
     def __call__(self, job: Job[Result], facts: RequestFacts | None = None) -> Awaitable[Result]:
         """Return what the job returns, after its commit; without facts it is a job of the service itself.
 
-        The job is run again on a conflict in the database, at the time at which that begins. Raises the job's refusals,
-        and Unavailable.
+        After a database conflict the job runs again with a new `now`. Raises the job's refusals, and Unavailable.
         """
 
 
@@ -214,7 +213,7 @@ class Context:
 
     @property
     def now(self) -> datetime:
-        """The time of this attempt to run the rule."""
+        """The time at which this attempt to run the rule began."""
         return self.facts.now
 
     @property
@@ -284,8 +283,8 @@ class Context:
     async def in_new_transaction(self, job: Job[Result]) -> Result:
         """Run a job of this request in its own context and transaction; return its result.
 
-        For rules that call an external service between two transactions: the job is committed, and is not repeated if
-        the rest of the request is run again. Never call it while `db` is open: no request holds two connections. Raises
-        the job's refusals, and Unavailable.
+        For rules that call an external service between two transactions: the job is committed, and is not repeated when
+        the request's own transaction runs again. Never call it while `db` is open: no request holds two connections.
+        Raises the job's refusals, and Unavailable.
         """
         return await self.resources.run(job, self.facts._replace(now=self.resources.clock()))

@@ -1,4 +1,4 @@
-"""The interface of identity providers: what is requested, what is verified, and how it fails.
+"""The interface of identity providers: requests, verified results, and errors.
 
 `server/identity_providers` implements OpenID Connect and OAuth 2.0; the rules know only this module.
 """
@@ -37,7 +37,7 @@ class RefreshRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProviderTraits:
-    """The operator's settings for one provider, and what its kind implies."""
+    """The operator's settings for one provider, and the capabilities of its kind."""
 
     id: str
     scopes: tuple[str, ...]
@@ -67,7 +67,7 @@ class AuthorizationParams:
 
 @dataclass(frozen=True, slots=True)
 class CallbackParams:
-    """The parameters of the redirect back, and what was stored of the request."""
+    """The parameters of the redirect back, and the stored values of the request."""
 
     redirect_uri: str
     code: str = field(repr=False)
@@ -156,7 +156,7 @@ class Provider(Protocol):
     async def check_issuer(self, issuer: str | None) -> None:
         """Compare the `iss` of a redirect (None if absent) with the provider's own (RFC 9207).
 
-        Raises IssuerMismatch, also for None if the provider's metadata says that it sends one.
+        Raises IssuerMismatch, also for None if the provider's metadata announces the parameter.
         """
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
@@ -172,7 +172,7 @@ class Provider(Protocol):
         """Return the current profile of a token's owner. Raises IdentityRefused.
 
         Queries the userinfo endpoint; without one, returns the claims of the stored ID token, which was verified when
-        it came. A profile of another subject is refused.
+        it was received. Refuses a profile of another subject.
         """
 
 

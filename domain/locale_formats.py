@@ -1,4 +1,4 @@
-"""The formats and catalog of one language, by Babel: `localization.py` loads this module when one is first used."""
+"""The formats and catalog of one language, from Babel. `localization.py` imports this module on first use."""
 
 from datetime import UTC, date, time, timedelta
 from functools import lru_cache
@@ -16,7 +16,7 @@ from babel.support import Translations
 
 
 class LocaleFormats:
-    """Dates, times and numbers as people of a locale, such as `pt_BR`, write them."""
+    """Formats of dates, times and numbers in a locale such as `pt_BR`."""
 
     def __init__(self, locale: str) -> None:
         self._locale = Locale.parse(locale)
@@ -31,7 +31,7 @@ class LocaleFormats:
         return f"{joined.format(_time(self._locale, minute), self.format_date(day))} UTC"
 
     def format_duration(self, span: timedelta, unit: Literal["day", "hour", "minute"], threshold: int) -> str:
-        """Return a time span in a unit; in the next larger one from `threshold` units on."""
+        """Return a time span in a unit; from `threshold` units on, in the next larger unit."""
         return format_timedelta(span, granularity=unit, threshold=threshold, locale=self._locale)
 
     def format_number(self, number: int) -> str:
@@ -47,7 +47,7 @@ class LocaleFormats:
         return Translations(compiled)
 
 
-# Babel takes 30 µs for a day or a time; a page may have a hundred, and there are few of them.
+# Cached, because Babel needs 30 µs to format a date or time; a page may show a hundred, of which few are distinct.
 @lru_cache(maxsize=1024)
 def _date(locale: Locale, day: date) -> str:
     return format_date(day, "long", locale)

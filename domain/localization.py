@@ -1,4 +1,4 @@
-"""Languages of pages and emails: which one a person reads, and the translations into it.
+"""Languages of pages and emails: negotiation and translations.
 
 The source texts are English. A catalog is `locales/<language>.po`; `make translations` collects the texts into it.
 """
@@ -41,7 +41,7 @@ _WEIGHT = re.compile(r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)\s*(?:;\s*q=([01]
 
 @dataclass(frozen=True, slots=True)
 class Localization:
-    """One language, and the translations into it."""
+    """A language and its translations."""
 
     language: str
     """A key of LANGUAGES, which is a BCP 47 tag."""
@@ -70,7 +70,7 @@ class Localization:
         return _formats(self.language).format_datetime(_day(instant), minute)
 
     def format_duration(self, span: timedelta) -> str:
-        """Return a time span in the largest unit that is exact enough: `45 minutes`, `24 hours`, `7 days`."""
+        """Return a time span in the largest unit that is still exact enough: `45 minutes`, `24 hours`, `7 days`."""
         minutes = max(1, round(span.total_seconds() / 60))
         unit = _unit_of(minutes)
         exact = timedelta(minutes=minutes // _MINUTES[unit] * _MINUTES[unit])
@@ -89,14 +89,14 @@ def _day(moment: date) -> date:
 
 @cache
 def _formats(language: str) -> "LocaleFormats":
-    # Babel costs 40 ms and 4 MB: no language is needed before the first page or email.
+    # Imported here, because Babel costs 40 ms and 4 MB and is not needed before the first page or email.
     from domain.locale_formats import LocaleFormats  # noqa: PLC0415 - see above
 
     return LocaleFormats(_FORMATS.get(language, language.replace("-", "_")))
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name that the tools of gettext know
-    """Return the text as it is: a mark for `make translations`, where the text is translated later."""
+    """Return the text unchanged: marks a text that is translated later, so that `make translations` finds it."""
     return text
 
 
@@ -115,7 +115,7 @@ def localization(language: str) -> Localization:
 
 
 def supported(tag: str | None) -> str | None:
-    """Return the language of LANGUAGES that serves a BCP 47 tag best (`pt` and `pt-PT`: `pt-BR`), or None."""
+    """Return the best match in LANGUAGES for a BCP 47 tag (`pt` and `pt-PT`: `pt-BR`), or None."""
     wanted = (tag or "").replace("_", "-").lower()
     base = wanted.partition("-")[0]
     for language in LANGUAGES:
@@ -125,9 +125,9 @@ def supported(tag: str | None) -> str | None:
 
 
 def negotiate(*wishes: str | None, accept_language: str | None = None, default: str = "en") -> str:
-    """Return the language for a person: the first supported wish, else the best of Accept-Language, else `default`.
+    """Return the language for a user: the first supported preference, else the best of Accept-Language, else `default`.
 
-    A wish is a BCP 47 tag, or several separated by spaces as in `ui_locales` (OpenID Connect Core 1.0, 3.1.2.1).
+    A preference is a BCP 47 tag, or several separated by spaces as in `ui_locales` (OpenID Connect Core 1.0, 3.1.2.1).
     """
     tags = [tag for wish in wishes if wish for tag in wish.split()[:8]]
     ranked = _by_weight(accept_language) if accept_language else []
@@ -143,7 +143,7 @@ def _translations(language: str) -> NullTranslations:
 
 
 def _by_weight(accept_language: str) -> list[str]:
-    """Return the tags of an Accept-Language header, the most wanted first (RFC 9110, 12.5.4)."""
+    """Return the tags of an Accept-Language header, the most preferred first (RFC 9110, 12.5.4)."""
     found = [_WEIGHT.fullmatch(part) for part in accept_language[:256].split(",")]
     weighted = [(float(match[2] or 1), match[1]) for match in found if match is not None]
     return [tag for weight, tag in sorted(weighted, key=lambda one: -one[0]) if weight > 0]

@@ -1,4 +1,4 @@
-"""Sign in the user of a proven mailbox: find or create them, remove what a stranger prepared, pass the gate."""
+"""Sign in the user of a proven mailbox: find or create the user, remove unproven access, pass the gate."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ def may_sign_up(ctx: Context, *, method_allows: bool) -> bool:
 
 
 def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
-    """Return why no sign-in email is sent to an address, None if it is."""
+    """Return the reason why no sign-in email is sent to an address, or None."""
     if user is None:
         return None if may_sign_up(ctx, method_allows=method_allows) else "no such user"
     return "banned" if user.is_banned(ctx.now) else None
@@ -95,8 +95,8 @@ async def sign_in(
 async def _confirms_session(ctx: Context, user: UserRow) -> bool:
     """Return whether the request has an active session of the user, whose row is locked.
 
-    Then they hold the session and the mailbox, so no stranger has prepared the account. A session of an administrator
-    in the user's name does not count.
+    Such a user controls both the session and the mailbox, so no stranger prepared the account. An impersonation session
+    does not count.
     """
     caller = ctx.caller
     if caller is None or caller.session.impersonated_by is not None:  # defence: M5 own-session

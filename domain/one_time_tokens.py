@@ -1,4 +1,4 @@
-"""One-time tokens: create, look up, use up by one atomic statement, revoke."""
+"""One-time tokens: create, look up, use up with one atomic statement, revoke."""
 
 from datetime import timedelta
 from functools import lru_cache
@@ -13,7 +13,7 @@ from models import OneTimeToken, Purpose
 from models.one_time_token import MAILBOX_PROOFS, ONE_TIME_TOKEN_BY_DIGEST, OneTimeTokenRow
 from models.user import UserRow
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 _MAILED = select(
     *map(col, (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered))
 ).where(
@@ -34,7 +34,7 @@ _CONSUME = (
 
 
 class MailedToken(NamedTuple):
-    """What is stored with a token that was sent to an address, which may have no user."""
+    """The stored data of a token that was sent to an email address, with or without a user."""
 
     user_id: str | None
     email: str
@@ -43,7 +43,7 @@ class MailedToken(NamedTuple):
 
 
 class UsedChallenge(NamedTuple):
-    """A challenge that was used up just now."""
+    """A challenge that this request used up."""
 
     user_id: str | None
     """The user it is bound to, if any."""
@@ -61,7 +61,7 @@ async def issue(
 ) -> str:
     """Create a token for the user, valid for `expires_in`, and bound to `email` if one is given.
 
-    `payload` is encrypted; `remembered` is the kind of session that the token opens.
+    `payload` is stored encrypted; `remembered` says whether the token's session outlives the browser.
     """
     token = tokens.token()
     ctx.db.add(
@@ -107,7 +107,7 @@ def issue_challenge(
 async def consume_challenge(
     ctx: Context, purpose: Purpose, challenge: bytes, *, bound: tuple[str, bytes] | None = None
 ) -> UsedChallenge | None:
-    """Use up a challenge, with `bound` only one of this user and binding; None if it is not valid.
+    """Use up a challenge, or return None if it is not valid; `bound` requires this user and binding.
 
     Of any number of simultaneous calls exactly one returns it.
     """
@@ -124,7 +124,7 @@ async def consume_challenge(
 
 
 async def issue_decoy(ctx: Context) -> str:
-    """Create an expired token without a user, so that the work is the same if there is no user."""
+    """Create an expired token without a user, so that an unknown user costs the same work."""
     return await issue(ctx, Purpose.SPENT, None, expires_in=timedelta(0))
 
 
@@ -145,7 +145,7 @@ async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTime
 
 
 async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken | None:
-    """Return what is stored with a token of this purpose that is valid, with or without a user; it is not used up."""
+    """Return the data of a valid token of this purpose, with or without a user; the token is not used up."""
     if not tokens.is_token(token):
         return None
     rows = await ctx.db.execute(_MAILED, token=tokens.digest(token), kind=purpose, now=ctx.now)
@@ -174,20 +174,20 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
 
 
 def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
-    """Revoke at commit every link and code that was sent to one of these addresses, with or without a user."""
+    """Revoke, at commit, every link and code that was sent to one of these addresses, with or without a user."""
     for email in emails:
         ctx.db.defer(_delete_mailed(purposes), to=email)
 
 
 @lru_cache
 def _delete_mailed(purposes: tuple[Purpose, ...]) -> Delete:
-    """Return the statement that deletes what was mailed; it is compiled once."""
+    """Return the statement that deletes links and codes sent to an address; it is compiled once."""
     return delete(OneTimeToken).where(
         col(OneTimeToken.email) == bindparam("to"), col(OneTimeToken.purpose).in_(purposes)
     )
 
 
 async def revoke_all_users(ctx: Context) -> None:
-    """Revoke every token and code. Marks of spent ID tokens stay."""
+    """Revoke every token and code. Marks of used ID tokens stay."""
     # defence: V18 keep-spent
     await ctx.db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) != Purpose.SPENT))

@@ -1,4 +1,4 @@
-"""Policy: the values and switches that rules and handlers read. Built once, from the settings."""
+"""Policy: the values and switches that rules and handlers read, created once from the settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """How cookies are set."""
+    """The names and attributes of cookies."""
 
     session_name: str
     prefix: str

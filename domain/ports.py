@@ -15,7 +15,7 @@ Port = TypeVar("Port")
 
 
 class Reads(Protocol):
-    """Single queries outside any transaction; every result was read after the call began."""
+    """Single queries outside any transaction. Every result is read after the call begins."""
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
         """Return the first row for `value`, or None. Raises Unavailable if the database does not respond in time."""
@@ -55,7 +55,7 @@ class Transaction(Protocol):
 
     @property
     def dialect(self) -> Literal["sqlite", "postgresql"]:
-        """The kind of database, for the few statements that differ between databases."""
+        """The SQL dialect, for the few statements that differ between databases."""
 
     async def execute(self, statement: Executable, /, **values: object) -> Rows:
         """Execute a statement with these named values, after deferred statements; return its rows.
@@ -79,7 +79,7 @@ class Transaction(Protocol):
     def require(self, statement: Executable, error: type[Exception], /, **values: object) -> None:
         """Execute deferred statements only if this statement, which is executed first, returns a row.
 
-        Otherwise the call that executes them raises this exception; the transaction must then be rolled back.
+        Otherwise the call that executes the deferred statements raises this exception; then roll the transaction back.
         """
 
     async def flush(self) -> None:
@@ -100,12 +100,12 @@ class SearchTimedOut(Exception):
 
 
 class Search(Protocol):
-    """Searches that may read many rows, outside the transaction; no other transaction waits for them."""
+    """Searches that may read many rows, outside the transaction; transactions do not wait for them."""
 
     async def __call__(
         self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
     ) -> Sequence[Rows]:
-        """Return the rows of each statement, all of one snapshot. Scans of one process run one after the other.
+        """Return the rows of each statement, all from one snapshot. A process runs one scan at a time.
 
         Raises SearchTimedOut if they take longer than `within`, waiting for other scans included; Unavailable.
         """
@@ -151,7 +151,7 @@ class Mailbox(Protocol):
 
 
 class Readiness(Protocol):
-    """Whether the service can do its work, as /ready reports."""
+    """The readiness of the service, as /ready reports it."""
 
     async def __call__(self) -> bool:
         """Return whether requests can be served."""
@@ -161,7 +161,7 @@ class Hasher(Protocol):
     """Password hashing in a bounded pool of threads. Passwords are passed as sent."""
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Admit a few callers at a time, in order of arrival, to prepare what they will hash. Raises Overloaded.
+        """Admit a few callers at a time, in order of arrival, to prepare the input of a hash. Raises Overloaded.
 
         Overloaded is raised on entry if the queue for hashing is full. Do not hash inside the block.
         """
@@ -223,21 +223,21 @@ class LimitResult(NamedTuple):
 class Counters(Protocol):
     """Counters in fixed windows that begin with the first count, shared by every instance.
 
-    They are stored in the database, or in another store, where changes take effect at once whatever the transaction's
-    outcome. A window that ends much later than one that begins now dates from before the clock was set back: it is
+    They are stored in the database, or in another store, where changes take effect at once even if the transaction is
+    rolled back. A window that ends much later than a new one was created before the clock was set back: it counts as
     over.
     """
 
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Return for each the end of its window if its limit is reached, else None. Raises Unavailable.
+        """Return, for each limit, the end of its window if it is reached, else None. Raises Unavailable.
 
         `db` is the transaction of the request if it has begun: no request holds two connections.
         """
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
-        """Count one on each, or on none of them if one is at its limit. Raises Unavailable.
+        """Increment every counter, or none if one is at its limit. Raises Unavailable.
 
         Of any number of simultaneous calls, exactly as many count as the limit allows.
         """
@@ -265,7 +265,7 @@ class SigningKeys(Protocol):
 
 
 class KeyUsage(Protocol):
-    """What this process remembers of the use of API keys."""
+    """The use of API keys, as recorded in this process."""
 
     def verified(self, verifier: str | None, result: str) -> None:
         """Count a verification: `valid`, or the code of its refusal. Without a verifier the key itself was sent."""
@@ -274,10 +274,10 @@ class KeyUsage(Protocol):
         """Note the use of a key whose uses are not counted; its `lastRequest` is written in the background."""
 
     def is_first(self, *what: str, now: datetime) -> bool:
-        """Return whether this has not happened within the last minute."""
+        """Return whether this is the first such event within a minute."""
 
     def is_burst(self, verifier: str, now: datetime) -> bool:
-        """Count a text that is no key, and return whether this fills the minute's limit of a verifier."""
+        """Count an invalid key, and return whether it reaches a verifier's limit per minute."""
 
 
 class Ports:
@@ -287,14 +287,14 @@ class Ports:
         self._adapters: dict[type, Any] = {}
 
     def add(self, interface: type[Port], adapter: Port) -> None:
-        """Register the adapter of an interface, in the place of an earlier one."""
+        """Register the adapter of an interface, replacing an earlier one."""
         self._adapters[interface] = adapter
 
     def __getitem__(self, interface: type[Port]) -> Port:
-        """Return the adapter of an interface. Raises KeyError for one that has none."""
+        """Return the adapter of an interface. Raises KeyError if none is registered."""
         adapter: Port = self._adapters[interface]
         return adapter
 
     def get(self, interface: type[Port]) -> Port | None:
-        """Return the adapter of an interface that not every service has, or None."""
+        """Return the adapter of an optional interface, or None."""
         return self._adapters.get(interface)

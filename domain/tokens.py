@@ -24,6 +24,7 @@ def token(length: int = 32) -> str:
     """Return `length` characters `[A-Za-z0-9]` from the operating system's generator (32 carry 190 bits)."""
     characters = b""
     while len(characters) < length:
+        # 8 of 256 byte values are discarded, so a few more bytes than needed are read.
         characters += os.urandom(length + 8).translate(_TABLE, _BIASED)
     return characters[:length].decode()
 
@@ -54,7 +55,7 @@ def request_id() -> str:
 
 
 def _cut_identifiers() -> Iterator[str]:
-    """Yield ids from blocks of random bytes: a system call for each would cost as much as half a session check."""
+    """Yield ids from blocks of random bytes, because a system call per id costs half as much as a session check."""
     while True:
         block = os.urandom(4096).hex()
         yield from (block[start : start + 32] for start in range(0, len(block), 32))
@@ -65,12 +66,12 @@ _identifiers = _cut_identifiers()
 
 def is_token(text: str) -> bool:
     """Return whether the text has the form of a token of 32 characters."""
-    # Takes a fifth of the time of a pattern; within ASCII these are the letters and digits of `_ALPHABET`.
+    # Five times as fast as a regular expression. The two checks together accept exactly the characters of `_ALPHABET`.
     return len(text) == 32 and text.isascii() and text.isalnum()
 
 
 def presented(values: Sequence[str], has_form: Callable[[str], bool] = is_token) -> Sequence[str]:
-    """Return those of a cookie's values that have the form of a token; none if they are too many to look up."""
+    """Return the values of a cookie that have the form of a token; an empty list if they are too many to look up."""
     found = [value for value in values if has_form(value)]
     return found if len(found) <= MOST_PRESENTED else ()  # defence: V27 most-presented
 

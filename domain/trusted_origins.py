@@ -1,6 +1,6 @@
 """Trusted origins, and redirect URLs that stay within them.
 
-The accepted grammar is defined here, narrower than what browsers accept, so that no string can be read in two ways:
+The accepted grammar is defined here. It is stricter than that of browsers, so that a string has only one meaning:
 nothing is decoded, repaired or resolved before it is compared.
 """
 
@@ -39,6 +39,7 @@ _ENTRY = re.compile(
 )
 _NUMERIC_END = re.compile(r"(?:[^.]*\.)*(?:[0-9]+|0[Xx][0-9A-Fa-f]*)")
 _LOOPBACK = r"http://(?:localhost|127\.0\.0\.1)(?::[0-9]+)?"  # defence: V5 loopback
+# Never matches. An empty pattern would match the empty string instead.
 _NOTHING = r"(?!)"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -60,7 +61,7 @@ def origin_of(url: str) -> str | None:
 
 
 def _origin(match: re.Match[str]) -> str | None:
-    """Return the canonical form of what `_ABSOLUTE` or `_ENTRY` matched; an entry without scheme means https."""
+    """Return the canonical origin of a match of `_ABSOLUTE` or `_ENTRY`; an entry without a scheme means https."""
     scheme = (match["scheme"] or "https").lower()  # defence: V2 scheme
     host = _one_spelling(match["host"])
     port = int(match["port"] or _DEFAULT_PORTS[scheme])
@@ -80,7 +81,7 @@ def _one_spelling(host: str) -> str | None:
 
 
 def _refuse_strange_numbers(host: str, entry: str) -> None:
-    """Refuse hosts that browsers read as an IPv4 address in disguise, such as `2130706433` or `127.1`."""
+    """Refuse hosts that browsers interpret as an IPv4 address, such as `2130706433` or `127.1`."""
     if _NUMERIC_END.fullmatch(host):
         try:
             IPv4Address(host)
@@ -89,7 +90,7 @@ def _refuse_strange_numbers(host: str, entry: str) -> None:
 
 
 def _parse_custom(entry: str) -> str:
-    """Check an entry such as `myapp://callback/`, which is kept as it is written."""
+    """Check an entry such as `myapp://callback/`, which is stored unchanged."""
     match = _CUSTOM.fullmatch(entry)
     scheme = entry.partition(":")[0].lower()
     if scheme in _SCRIPT_SCHEMES:
@@ -104,7 +105,7 @@ def _parse_custom(entry: str) -> str:
 
 
 def _origin_of_custom(entry: str) -> list[str]:
-    """Return the Origin header of an app's pages, unless the entry is narrower than that."""
+    """Return the Origin header of an app's pages in a list; empty if the entry is narrower than an origin."""
     origin = origin_of(entry)
     return [origin] if origin is not None and entry in (origin, f"{origin}/") else []
 
@@ -181,7 +182,7 @@ class TrustedOrigins:
         return origin is not None and (origin in self.exact or self.pattern.fullmatch(origin) is not None)
 
     def _lies_under_custom(self, url: str) -> bool:
-        """Return whether a URL equals an entry or continues it at a boundary; dot segments could leave it."""
+        """Return whether a URL equals an entry or continues it at a boundary. Dot segments could leave it."""
         # defence: V7 custom-dots
         if not self.custom or _CUSTOM.fullmatch(url) is None or _DOT_SEGMENT.search(url):
             return False

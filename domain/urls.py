@@ -1,4 +1,4 @@
-"""Build public URLs; the configured base alone decides where they lead."""
+"""Build public URLs, always from the configured base URL."""
 
 from urllib.parse import quote, unquote_plus
 
@@ -8,15 +8,15 @@ from domain.policy import Policy
 def public_url(policy: Policy, path: str, **query: str | None) -> str:
     """Return `base_url` + `base_path` + `path` with the query percent-encoded; a value of None is left out.
 
-    `path` begins with a slash and needs no encoding: it is fixed text, or fixed text and a token.
+    `path` begins with a slash and is not encoded: it is fixed text, or fixed text and a token.
     """
     return with_parameters(policy.base_url + policy.base_path + path, **query)
 
 
 def with_parameters(url: str, **parameters: str | None) -> str:
-    """Put parameters into the query, replacing those of the same name, before any fragment.
+    """Add parameters to the query of a URL, replacing those of the same name.
 
-    Values are percent-encoded, one of None is left out; the rest of the query stays as it was written.
+    Values are percent-encoded, and None is left out. Other parameters and the fragment stay unchanged.
     """
     if "?" not in url and not any(value is not None for value in parameters.values()):
         return url

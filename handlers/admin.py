@@ -232,7 +232,7 @@ def _refuse_owned(data: Mapping[str, Any], *further: str) -> None:
 
 
 def _columns(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that may be changed by their columns; an empty picture is none."""
+    """Return the columns to change, by their names; an empty image becomes None."""
     changes = {column: data[key] for key, column in _COLUMNS.items() if key in data}
     if changes.get("image") == "":
         changes["image"] = None

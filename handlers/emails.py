@@ -12,7 +12,7 @@ from handlers.responses.reply import Redirect
 async def verify(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.EmailVerified | Redirect | Rollback[Redirect]:
-    """Open a verification or email-change link, and redirect if it says so."""
+    """Use a verification or email-change link, and redirect if it has a redirect URL."""
     try:
         user = await emails.verify(ctx, token)
     except errors.Unauthenticated as refusal:
@@ -33,6 +33,6 @@ async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequ
 
 # emails.change
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
-    """Change the email address, or send the link that does."""
+    """Change the email address, or send the link that changes it."""
     at_once = await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
     return {"status": True, "message": "Email updated", "verificationSent": not at_once}

@@ -40,7 +40,7 @@ async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.
 
 # magic_links.peek
 async def peek(ctx: Context, token: str) -> shapes.MagicLinkPreview:
-    """Return whose account a link opens; it is not used up."""
+    """Return the masked address of a link; the link is not used up."""
     email, is_new = await magic_links.peek(ctx, token)
     return {"email": email, "newUser": is_new}
 
@@ -53,7 +53,7 @@ async def verify(
     new_user_callback_url: str | None = None,
     error_callback_url: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect | Rollback[Redirect]:
-    """Use up a link and sign in; a browser that opens it is redirected to the page that confirms."""
+    """Use up a link and sign in; if the link must be confirmed, redirect the browser to the confirming page."""
     page = magic_links.confirm_page(ctx.policy)
     if page is not None and ctx.facts.is_navigation():  # defence: M1 confirmed
         asked = {
@@ -69,7 +69,7 @@ async def verify(
         if target is None:
             raise
         error = _ERRORS.get(type(refusal), refusal.code)
-        # What a refusal keeps is committed: the link is used up.
+        # Without `Rollback` the writes are committed, so that the refused link stays used up.
         redirect = redirects.to(ctx.policy, target, error=error)
         return redirect if refusal.keeps_writes else Rollback(redirect)
     target = _target(signed_in, callback_url, new_user_callback_url) if callback_url else None
@@ -101,7 +101,7 @@ def _verified(
 async def confirm(
     ctx: Context, body: shapes.ConfirmMagicLinkRequest
 ) -> Reply[shapes.MagicLinkConfirmed] | Reply[shapes.SignInAnswer]:
-    """Use up a link when the button of the confirming page is pressed; the response says where to go."""
+    """Use up a link when the button of the confirming page is pressed; the response contains the redirect URL."""
     signed_in = await magic_links.consume(ctx, body["token"])
     target = _target(signed_in, body.get("callbackURL"), body.get("newUserCallbackURL"))
     url = redirects.on(ctx.policy, target or None, ctx.policy[SocialPolicy].default_redirect_url).location

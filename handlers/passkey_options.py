@@ -1,4 +1,4 @@
-"""What browsers need to create and to use a passkey, in the JSON forms of Web Authentication Level 3."""
+"""The options to create and to use a passkey, in the JSON forms of Web Authentication Level 3."""
 
 from typing import Any, Literal, cast
 

@@ -103,7 +103,7 @@ def assertion(sent: shapes.PasskeyAuthentication) -> Assertion:
 
 
 def _credential_id(written: str, raw: str) -> bytes:
-    """Return the credential id; an empty one, which no credential has, if it is written in two ways."""
+    """Return the credential id; an empty one, which no credential has, if `id` and `rawId` differ."""
     decoded = _decoded("id", written)
     return decoded if written == raw else b""
 

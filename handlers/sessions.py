@@ -1,6 +1,6 @@
 """The operations of openapi/paths/sessions.yaml.
 
-With `require_authentication` off they accept requests without a session, and respond as if there were nothing to do.
+If `require_authentication` is off, they accept requests without a session, and respond as if there were no sessions.
 """
 
 from domain.api_keys import verification
@@ -30,7 +30,7 @@ async def get_current(
 
 
 async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[shapes.CurrentSession]:
-    """Add a signed token to the response; it does without one while no key signs."""
+    """Add a signed token to the response, unless no key can sign."""
     try:
         return Reply(current, ((b"set-auth-jwt", (await session_tokens.issue(ctx)).encode()),))
     except Unavailable:

@@ -49,7 +49,7 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
 async def delete(
     ctx: Context, body: shapes.DeleteUserRequest
 ) -> shapes.UserDeleted | Reply[shapes.UserDeleted]:
-    """Delete the caller, or email them a link that does."""
+    """Delete the caller, or email them a deletion link."""
     deleted = await deletion.delete_user(
         ctx, password=body.get("password"), token=body.get("token"), callback_url=body.get("callbackURL")
     )
@@ -76,7 +76,7 @@ async def confirm_deletion(
 
 # users.disown
 async def disown(ctx: Context, body: shapes.DisownAccountRequest) -> shapes.Success:
-    """Delete a user whose unverified address is somebody else's, by the emailed link."""
+    """Delete a user whose unverified address belongs to another person, by the emailed link."""
     await disowning.disown(ctx, body["token"])
     return {"success": True}  # defence: N3 no-session
 

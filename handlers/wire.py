@@ -29,11 +29,11 @@ def flag(value: Flag | None, *, default: bool = False) -> bool:
 
 @lru_cache(maxsize=4096)
 def instant(moment: datetime) -> str:
-    """Return a UTC time with exactly three digits of fraction and a Z; Better Auth's client misreads any other.
+    """Return a UTC time with exactly three digits of fraction and a Z; Better Auth's client misreads other forms.
 
-    The times of a session are in each of its responses, so the last ones are cached.
+    Recent results are cached, because every response with a session contains its times.
     """
-    # `2026-01-01T12:00:00.123000Z`, or without a fraction: orjson takes a fifth of the time of Python's formatting.
+    # `2026-01-01T12:00:00.123000Z`, or without a fraction. orjson is five times as fast as Python's formatting.
     written = str(orjson.dumps(moment, option=orjson.OPT_UTC_Z), "ascii")
     return f"{written[1:24]}Z" if written[20] == "." else f"{written[1:20]}.000Z"
 
@@ -64,7 +64,7 @@ def current(caller: Caller) -> shapes.CurrentSession:
 def current_by_key(
     caller: Caller, key: ApiKeyRow, client: Client, expires_at: datetime
 ) -> shapes.CurrentSession:
-    """Return what an API key stands for as a session; its text may be one that another service has created."""
+    """Return an API key in the form of a session; another service may have created the key's text."""
     shown: shapes.Session = {
         "id": key.id,
         "token": caller.token,
@@ -80,15 +80,15 @@ def current_by_key(
 
 @lru_cache(maxsize=512)
 def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]:
-    """Return the JSON before and after the token. It is cached without the token, because the rest seldom changes."""
+    """Return the JSON before and after the token. The cache contains no tokens; all other fields seldom change."""
     shape = {"session": session(session_row, _GAP), "user": user(user_row)}
-    # Stored text cannot contain this: within a string, JSON has a backslash before each quote.
+    # Stored text cannot contain this, because JSON escapes each quote in a string with a backslash.
     before, _, after = orjson.dumps(shape).decode().partition(f'"token":"{_GAP}"')
     return before, after
 
 
 def session(row: SessionRow, token: str) -> shapes.Session:
-    """Return a session with the token to show for it; two keys are omitted until they are set."""
+    """Return a session with the given token; two keys are omitted while they are not set."""
     shape: shapes.Session = {
         "id": row.id,
         "token": token,

@@ -41,5 +41,5 @@ __all__ = [
     "metadata",
 ]  # fmt: skip
 
-# This makes the metadata complete wherever a module of this package is imported. Migrations would run without it.
+# Completes the metadata wherever a module of this package is imported. Migrations run without it.
 import_modules(import_module(__name__), except_for=["models.migrations"])

@@ -1,4 +1,4 @@
-"""The table `account`: the ways a user may sign in, the password among them."""
+"""The table `account`: the password of a user and their identities at providers."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ PASSWORD_BY_USER = _password_by(User.id)
 
 
 class AccountRow(NamedTuple):
-    """A way to sign in as read by a query; the fields are those of `Account`, without the password."""
+    """A linked account as read by a query; the fields are those of `Account`, without the password."""
 
     id: str
     user_id: str

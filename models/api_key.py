@@ -150,7 +150,7 @@ USE_KEY = (
     update(table_of(ApiKey))
     .where(
         col(ApiKey.id) == bindparam("key_id"),
-        # The floors are computed from what was read: it must not have changed.
+        # The floors are computed from the row that was read, so the row must be unchanged.
         col(ApiKey.updated_at) == bindparam("seen", type_=Instant()),
         col(ApiKey.enabled),
         or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > _at),

@@ -12,8 +12,7 @@ from models.two_factor import TwoFactor
 
 
 class BackupCode(Record, table=True):
-    """One code by its argon2id hash. The codes of one set share salt and cost, so one hash computation finds the
-    code."""
+    """One code by its argon2id hash. All codes of a set share salt and cost, so one hash computation finds the code."""
 
     __tablename__ = "backup_code"
     __export__ = "backupCodes"

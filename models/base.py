@@ -45,10 +45,11 @@ class Instant(TypeDecorator[datetime]):
         """Return the column type of the database."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(DateTime(timezone=True))
+        # Integers, because SQLite would store times as text, which has to be parsed.
         return dialect.type_descriptor(BigInteger())
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
-        """Truncate to milliseconds; a naive datetime is refused."""
+        """Truncate to milliseconds. Raises ValueError for a naive datetime."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -62,7 +63,7 @@ class Instant(TypeDecorator[datetime]):
 
 
 def _read_integer(milliseconds: int | None) -> datetime | None:
-    # Written out, because five of them are read with each session: another call would cost a quarter of the time.
+    # Inlined, because each session has five times: a call to `from_milliseconds` would cost a quarter of the time.
     return None if milliseconds is None else EPOCH + milliseconds * _MILLISECOND
 
 
@@ -115,7 +116,7 @@ def tables() -> list[type[SQLModel]]:
 class Timestamped(SQLModel):
     """Rows with their times of creation and last change; every statement that writes a row sets them."""
 
-    # Rows are not validated, so pydantic's validators are never built.
+    # Rows are never validated, so pydantic does not build their validators.
     model_config = {"defer_build": True}
 
     created_at: datetime = Field(sa_type=Instant)

@@ -1,4 +1,4 @@
-"""The table `counter`: how often something happened within a window of time."""
+"""The table `counter`: the number of events within a time window."""
 
 from datetime import datetime
 from functools import cache
@@ -13,7 +13,7 @@ from models.statements import table_of
 
 
 class Counter(SQLModel, table=True):
-    """One counter. The key is a digest: neither the limit, the user nor the network can be read from it."""
+    """One counter. The key is a keyed digest, which does not reveal the limit, the user or the network."""
 
     __retention__ = (Retention("window_end"),)
 
@@ -39,9 +39,9 @@ COUNTER_BY_KEY = ReadStatement(
 
 @cache
 def reset_counts(number: int) -> Delete:
-    """Return the statement that deletes so many counters, by the values `key0`, `key1` and so on.
+    """Return the statement that deletes this number of counters, by the values `key0`, `key1` and so on.
 
-    Their rows are locked in the order of the keys, as everywhere, so that no two transactions deadlock.
+    Rows are locked in the order of the keys, as in every transaction, so that two of them cannot deadlock.
     """
     keys = [bindparam(f"key{place}", type_=LargeBinary()) for place in range(number)]
     rows = select(col(Counter.key)).where(col(Counter.key).in_(keys)).order_by(col(Counter.key))

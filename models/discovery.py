@@ -1,4 +1,4 @@
-"""Import whole packages, so that the declarations of their modules are found without a list of modules."""
+"""Import whole packages, so that the declarations in their modules are registered without a list of modules."""
 
 from collections.abc import Collection
 from importlib import import_module

@@ -17,7 +17,7 @@ KNOWN_FOR = timedelta(days=90)
 
 
 class KnownNetwork(SQLModel, table=True):
-    """One client network of a user, as a keyed digest of both: unique per user, and looked up by itself."""
+    """One client network of a user, as a keyed digest of user and network, by which it is looked up."""
 
     __tablename__ = "known_network"
     __export__ = "knownNetworks"
@@ -41,7 +41,7 @@ LAST_SUCCESS_BY_NETWORK = ReadStatement(
 
 @cache
 def see_network(dialect: str) -> Insert:
-    """Return the statement that stores a `network` as one that `user_id` has signed in from, at `last_success`."""
+    """Return the upsert that stores that `user_id` has signed in from `network` at `last_success`."""
     adding: Any = upsert(dialect, KnownNetwork)
     noted: Insert = adding.on_conflict_do_update(
         index_elements=["user_id", "network"], set_={"last_success": adding.excluded.last_success}

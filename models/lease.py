@@ -1,4 +1,4 @@
-"""The table `lease`: which instance runs a background task now."""
+"""The table `lease`: the instance that currently runs each background task."""
 
 from datetime import datetime
 

@@ -49,9 +49,9 @@ _EMAIL = text("email IS NOT NULL")
 
 
 class OneTimeToken(Timestamped, table=True):
-    """A token by its digest; for an email code, the digest is that of the session, challenge or address it is bound to.
+    """A token by its digest. An email code has the digest of the session, challenge or address it is bound to.
 
-    For a spent ID token it is the digest of the signed part; the mark belongs to no user, so that it outlives them.
+    A used ID token is stored under the digest of its signed part, without a user, so that the mark outlives the user.
     """
 
     __tablename__ = "grant"
@@ -63,7 +63,7 @@ class OneTimeToken(Timestamped, table=True):
     __retention__ = (
         Retention("expires_at", where=lambda row: row.purpose.not_in((*_TELLABLE, *MAILED_CODES))),
         Retention("expires_at", timedelta(days=7), where=lambda row: row.purpose.in_(_TELLABLE)),
-        # So that OTP_EXPIRED can be distinguished from INVALID_OTP.
+        # Kept after expiry, so that OTP_EXPIRED can be distinguished from INVALID_OTP.
         Retention("expires_at", timedelta(minutes=15), where=lambda row: row.purpose.in_(MAILED_CODES)),
     )
 

@@ -1,4 +1,4 @@
-"""The table `outbox`: emails to deliver, written in the transaction of the change that causes them."""
+"""The table `outbox`: emails to deliver, inserted in the transaction of the change that causes them."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum

@@ -63,7 +63,7 @@ class PasskeyRow(NamedTuple):
 
     @property
     def transport_list(self) -> Sequence[str]:
-        """How browsers reach the authenticator."""
+        """The transports by which browsers reach the authenticator."""
         return self.transports.split(",") if self.transports else ()
 
 

@@ -1,10 +1,10 @@
-"""Queries outside a transaction: each takes one value and reads once. They are declared next to their tables.
+"""Queries outside a transaction, each with one parameter. They are declared next to their tables.
 
-A `ReadStatement` is a SQLAlchemy select with the single parameter `value`, and a function that makes a result from one
-row. `server/database` compiles it once per database and runs it without the ORM.
+A `ReadStatement` is a SQLAlchemy select with the single parameter `value`, and a function that converts a row to the
+result. `server/database` compiles it once per database and runs it without the ORM.
 
-One that joins users begins its FROM with them: PostgreSQL locks tables in that order, and a migration, like every
-transaction, locks users first.
+A query that joins users names them first in its FROM. PostgreSQL locks tables in that order, and migrations, like all
+transactions, lock users first.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class ReadStatement(Generic[Result]):
-    """A select with the one parameter `value`, and a function that makes a result from the columns of one row."""
+    """A select with the one parameter `value`, and a function that creates the result from a row's columns."""
 
     statement: Select[*tuple[Any, ...]]
     from_row: Callable[[Sequence[Any]], Result]

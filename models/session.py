@@ -1,4 +1,4 @@
-"""The table `session`: who is signed in where."""
+"""The table `session`: the sessions of users."""
 
 from collections.abc import Sequence
 from datetime import datetime

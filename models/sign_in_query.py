@@ -1,4 +1,4 @@
-"""The query of a sign-in: reads the user and all that decides on the sign-in, in one statement."""
+"""The query of a sign-in: one statement that reads the user and all data that the sign-in depends on."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,7 +14,7 @@ from models.user import USER_COLUMNS, User, UserRow
 
 
 class SignInRow(NamedTuple):
-    """The user who may be signing in, read before the password is checked."""
+    """The user of an attempted sign-in, read before the password is checked."""
 
     user: UserRow
     hash: str | None
@@ -39,6 +39,6 @@ def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadS
 def _has_fewer(sessions: int | None) -> ColumnElement[bool]:
     if sessions is None:
         return true()
-    # The rows need not be read: the index contains the columns.
+    # An index-only scan: the index contains these columns.
     one = select(col(Session.user_id)).where(col(Session.user_id) == col(User.id))
     return ~exists(one.offset(sessions - 1).limit(1)) if sessions else false()

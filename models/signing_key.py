@@ -49,7 +49,7 @@ class SigningKeyRow(NamedTuple):
     def has_begun(self, now: datetime) -> bool:
         """Return whether the time in which the key signs has begun at `now`.
 
-        A key that signs from its creation has begun by every clock, also by one behind that of its creator.
+        Always true for a key that signs from its creation, so that an instance whose clock is behind can use it too.
         """
         return self.signs_from <= max(now, self.created_at)  # defence: JWT13 begun
 

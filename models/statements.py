@@ -43,5 +43,5 @@ def values_of(row: SQLModel) -> Mapping[str, object]:
 
 
 def upsert(dialect: str, model: type[SQLModel]) -> Any:
-    """Return the INSERT of a database's own dialect, which supports ON CONFLICT; no other dialect is loaded."""
+    """Return the INSERT of the database's dialect, which supports ON CONFLICT. Only the dialect in use is imported."""
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table_of(model))

@@ -24,7 +24,7 @@ class TrustedDevice(Record, table=True):
 
 
 class TrustedDeviceRow(NamedTuple):
-    """A trusted device as read by a query; it was used last at `updated_at`."""
+    """A trusted device as read by a query; `updated_at` is the time of its last use."""
 
     id: str
     digest: bytes

@@ -18,7 +18,7 @@ class TwoFactor(Timestamped, table=True):
 
     __tablename__ = "two_factor"
     __export__ = "twoFactor"
-    # A user without a second factor has a row of a pending enrolment, whose secret is known to its author.
+    # A user without a second factor has this row during an enrolment; a stranger who began it knows the secret.
     __access__ = (Access("second_factors"),)  # defence: M5 second-factors
 
     user_id: str = Field(primary_key=True, foreign_key="user.id", ondelete="CASCADE", max_length=32)

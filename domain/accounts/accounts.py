@@ -1,4 +1,4 @@
-"""The ways in which a user signs in: the credential account, which holds the password, and identities at providers."""
+"""Linked accounts: the credential account, which holds the password, and identities at providers."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -79,7 +79,7 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
 
 
 async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
-    """Return the account of an identity as it is now, whichever user it belongs to."""
+    """Return the current account of an identity, of any user."""
     found = await ctx.db.execute(
         ACCOUNT_BY_IDENTITY,
         provider_id=identity.provider_id,
@@ -145,7 +145,7 @@ def _values(
 
 
 async def of_caller(ctx: Context) -> list[AccountRow]:
-    """Return every way in which the caller can sign in, oldest first."""
+    """Return the accounts with which the caller can sign in, oldest first."""
     rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
     return sorted(rows, key=_BY_AGE)
 
@@ -153,8 +153,8 @@ async def of_caller(ctx: Context) -> list[AccountRow]:
 async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
     """Return the caller's account with this provider, with this id (the row's own or the provider's), or with both.
 
-    If several match, returns the oldest, but an account with this row id first. Raises ValidationError if `place` has
-    neither field, and AccountNotFound, also for an account of another user.
+    If several match, an account with this row id is preferred, then the oldest. Raises ValidationError if `place` has
+    neither field; AccountNotFound if there is none, or it belongs to another user.
     """
     _refuse_unnamed(provider_id, account_id, place)
     return _named(await of_caller(ctx), provider_id, account_id)

@@ -53,9 +53,9 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
 
 
 async def _concerns(ctx: Context, identifier: str) -> ColumnElement[bool]:
-    """Return the condition that a record is about a user: as subject, as actor, or by an identifier typed for them.
+    """Return the condition that a record is about a user: as subject, as actor, or by an identifier that was typed.
 
-    Records of identifiers that belonged to no user at the time are found by their hints.
+    Hints find records of identifiers that belonged to no user at the time.
     """
     ids, typed = {identifier}, {identifier}
     user = await lookup.look_up(ctx, identifier)

@@ -1,6 +1,6 @@
-"""Changes of users with all their effects: for administrators, and for the operator, who is no user of the service.
+"""Change users, with all side effects, for administrators and for the operator, who has no account in the service.
 
-Except for a new user, the user's row is locked before.
+The caller locks the user's row first, except for a new user.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from models.user import UserRow
 async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow:
     """Store a new user, with a password if there is one; no session, no email. Return the user.
 
-    Raises the refusals of new passwords, and EmailTaken.
+    Raises EmailTaken, and the errors of new passwords.
     """
     hashed = None
     if password is not None:
@@ -46,7 +46,7 @@ async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow
 async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRow:
     """Replace the roles of a user; return the updated user.
 
-    They are notified when they become privileged. Their sessions in the name of others end when they may open none.
+    A user who becomes privileged is notified. Their impersonation sessions end if they may no longer impersonate.
     """
     role = ",".join(names)
     if role == user.role:
@@ -64,7 +64,7 @@ async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRo
 async def ban(
     ctx: Context, user: UserRow, *, reason: str | None, until: datetime | None
 ) -> tuple[UserRow, int]:
-    """Ban a user permanently or until a moment, and revoke their sessions and sign-ins that wait for a second factor.
+    """Ban a user permanently or until a time; revoke their sessions and sign-ins that wait for a second factor.
 
     Returns the updated user, and how many sessions were active.
     """
@@ -92,7 +92,8 @@ async def set_password(ctx: Context, user: UserRow, hashed: str) -> int:
 async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | None]:
     """Disable two-factor authentication for a user who lost access, notify them, and revoke their sessions.
 
-    Returns the updated user and how many sessions were active; None, with no session revoked, if it was off.
+    Returns the updated user and the number of sessions that were active. If two-factor authentication was off, returns
+    None and revokes no session.
     """
     if not await setup.remove(ctx, user):
         return user, None

@@ -77,7 +77,7 @@ def impersonation_ended(
     reason: str,
     by_operator: bool = False,
 ) -> None:
-    """A session in the name of a user was ended by somebody else than its administrator, for a reason."""
+    """A session in the name of a user was ended, but not by its administrator; `reason` says why."""
     record(
         ctx,
         IMPERSONATION_ENDED,

@@ -67,7 +67,10 @@ async def _lock(ctx: Context, user_id: str) -> UserRow:
 
 
 def may_impersonate(policy: Policy, administrator: UserRow, user: UserRow | None = None) -> bool:
-    """Return whether the roles of an administrator allow sessions in the name of this user (of any), rank apart."""
+    """Return whether the roles of an administrator allow impersonating this user (None: any).
+
+    Rank is not checked.
+    """
     actions = ["impersonate"]
     if user is not None and roles.is_privileged(policy, user.role):
         actions.append("impersonate-admins")
@@ -77,7 +80,7 @@ def may_impersonate(policy: Policy, administrator: UserRow, user: UserRow | None
 async def refusal(
     policy: Policy, reads: Reads, session: SessionRow, user: UserRow, now: datetime
 ) -> str | None:
-    """Return why an active session in the name of a user may not be used any more, or None."""
+    """Return the reason why an active impersonation session may no longer be used, or None."""
     if not policy[ImpersonationPolicy].enabled:
         return "disabled"
     found = await reads.one(IMPERSONATOR_OF_SESSION, session.id)
@@ -92,7 +95,7 @@ async def refusal(
 
 
 async def end(ctx: Context, session: SessionRow, reason: str) -> None:
-    """Delete a session in the name of a user that may not be used any more."""
+    """Delete an impersonation session that may no longer be used."""
     await _end(ctx, reason, col(Session.id) == session.id)
 
 

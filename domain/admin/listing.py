@@ -1,4 +1,4 @@
-"""Lists of users for administrators: search, filter, sort, page."""
+"""List users for administrators: search, filter, sort, paginate."""
 
 import operator
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -60,7 +60,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition, and whether an index finds its rows."""
+    """An SQL condition, and whether an index can find the rows."""
 
     clause: ColumnElement[bool]
     is_indexed: bool = False
@@ -130,7 +130,7 @@ async def _conditions(ctx: Context, wanted: UserQuery) -> AsyncIterator[_Conditi
 
 
 def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed: bool) -> _Condition:
-    """Compare a column with values; one that is not set is unequal to every value."""
+    """Return the condition that compares a column with values; NULL is unequal to every value."""
     if comparison in ("eq", "in"):
         return _Condition(column.in_(values), is_indexed)
     if comparison in ("ne", "not_in"):
@@ -162,7 +162,7 @@ def _flag(name: str, comparison: str, value: str) -> _Condition:
         _refuse("filterValue", "must be true or false")
     wanted = (value.lower() == "true") == (comparison == "eq")
     if name == "banned" and wanted:
-        # As a bare column, which is the condition of the partial index: SQLite recognizes no other form of it.
+        # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
         bare: Any = type_coerce(_column(name), Integer())
         return _Condition(bare, is_indexed=True)
     return _Condition(_column(name).is_(wanted))
@@ -173,7 +173,7 @@ def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition
     lowered = value if name == "id" else value.lower()
     column = _text(name)
     if ctx.db.dialect == "sqlite" and name == "name" and lowered.isascii():
-        # LIKE ignores the case of ASCII letters by itself; `lower`, a function of Python, takes four times as long.
+        # LIKE already ignores the case of ASCII letters. `lower` is a Python function here and four times as slow.
         column = col(User.name)
     if comparison == "contains":
         return _Condition(column.contains(lowered, autoescape=True))
@@ -182,7 +182,7 @@ def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition
     begins = column.startswith(lowered, autoescape=True)
     is_indexed = name in ("email", "name")
     if ctx.db.dialect == "sqlite" and is_indexed:
-        # SQLite uses no index for LIKE with an escape, but it does for a range.
+        # SQLite does not use an index for LIKE with ESCAPE, so the prefix is compared as a range.
         order = _order_of(ctx, name)
         is_indexed = name == "email" or lowered.isascii()
         if is_indexed:
@@ -191,7 +191,7 @@ def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition
 
 
 def _text(name: str) -> Any:
-    """Return a column of texts as it is compared: in lower case."""
+    """Return the lower-case form of a text column, which comparisons use."""
     return func.lower(col(User.name)) if name == "name" else _column(name)
 
 
@@ -202,7 +202,7 @@ def _column(name: str) -> Any:
 def _order_of(ctx: Context, name: str) -> Any:
     if name != "name":
         return _column(name)
-    # The service replaces SQLite's `lower`, so that no index can contain it.
+    # The service replaces SQLite's `lower` with a Python function, which an index cannot contain.
     return collate(col(User.name), "NOCASE") if ctx.db.dialect == "sqlite" else func.lower(col(User.name))
 
 

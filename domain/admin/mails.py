@@ -5,7 +5,7 @@ from domain.mail.messages import Addressee, notify
 
 
 async def role_changed(ctx: Context, user: Addressee) -> None:
-    """Notify a user that they have powers of an administrator now."""
+    """Notify a user that they now have powers of an administrator."""
     await notify(ctx, "role-changed", user)
 
 

@@ -60,7 +60,7 @@ async def list_users(
 ) -> tuple[Sequence[UserRow], int]:
     """Return a page of the users with `search` in email, name or username, newest first, and the total.
 
-    With a `role` only those who have it, with `banned` only those with a ban.
+    `role` restricts the result to users with that role, `banned` to banned users.
     """
     matches = _contains(search)
     if role is not None:
@@ -136,7 +136,7 @@ async def promote(ctx: Context, identifier: str, role: str) -> UserRow:
 
 
 async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
-    """Take a role from a user; one without any other gets the default role. Raises NotFound."""
+    """Remove a role from a user; a user without another role gets the default role. Raises NotFound."""
     user = await _locked(ctx, identifier)
     kept = [name for name in roles.split(user.role) if name != role]
     return await changes.set_roles(ctx, user, kept or [ctx.policy[RolePolicy].default_role])
@@ -149,14 +149,14 @@ async def set_role(ctx: Context, identifier: str, wanted: str) -> UserRow:
 
 
 async def is_last_admin(ctx: Context, identifier: str) -> bool:
-    """Return whether only this user, of those who are not banned, may set roles. Raises NotFound."""
+    """Return whether this is the only user, apart from banned users, who may set roles. Raises NotFound."""
     return await admins.is_last(ctx, await lookup.find(ctx, identifier))
 
 
 async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | None]]:
     """Return the users whose roles have a power beyond the default role's, by email address.
 
-    Each comes with the time of the last sign-in, as long as it is remembered.
+    Each is returned with the time of the last sign-in, if it is still stored.
     """
     texts = await admins.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
@@ -174,14 +174,14 @@ async def set_password(ctx: Context, identifier: str, new: str) -> int:
     Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon, NotFound, Overloaded.
     """
     strength.check_length(ctx.policy[PasswordPolicy], new)
-    # No password may be hashed while the transaction is open.
+    # Hashing takes about 20 ms, so it happens before the transaction opens and takes locks.
     user = await ctx.in_new_transaction(lambda other: lookup.find(other, identifier))
     hashed = await passwords.hash_for(ctx, user, new)
     return await changes.set_password(ctx, await _locked(ctx, identifier), hashed)
 
 
 async def verify_email(ctx: Context, identifier: str) -> bool:
-    """Mark a user's email address as verified; return whether it was not before. Raises NotFound."""
+    """Mark a user's email address as verified; return whether this changed anything. Raises NotFound."""
     user = await _locked(ctx, identifier)
     if not user.email_verified:
         await profile.change(ctx, user, email_verified=True)
@@ -197,7 +197,7 @@ async def revoke_sessions(ctx: Context, identifier: str) -> int:
 async def sign_out_everyone(ctx: Context) -> int:
     """Revoke every session, trusted device, token and code; return how many sessions were active.
 
-    For use after restoring a backup, which may bring revoked credentials back.
+    Use it after restoring a backup, because the backup may contain credentials that were revoked since.
     """
     ended = await sessions.end_everyones(ctx)
     await trusted_devices.forget_all_users(ctx)  # defence: R45 trusted-devices
@@ -209,7 +209,8 @@ async def sign_out_everyone(ctx: Context) -> int:
 async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int | None]:
     """Disable two-factor authentication for a user who lost access, notify them, and revoke their sessions.
 
-    Returns the user and how many sessions were active; None, with no session revoked, if it was off. Raises NotFound.
+    Returns the user and the number of sessions that were active. If two-factor authentication was off, returns None and
+    revokes no session. Raises NotFound.
     """
     return await changes.reset_two_factor(ctx, await _locked(ctx, identifier))
 

@@ -1,6 +1,6 @@
-"""What callers may do to whom: permissions of their roles, and rank.
+"""Check the permissions and the rank of callers.
 
-Nobody acts on a user, or gives or takes a role, with powers that they lack themselves.
+A caller cannot act on a user, or grant or revoke a role, that has powers the caller lacks.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from models.user import UserRow
 
 
 def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *, fresh: bool = False) -> None:
-    """Check that the caller has a permission, and a fresh session where it is asked for.
+    """Check that the caller has a permission, and a fresh session if one is required.
 
     Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
     """
@@ -50,7 +50,7 @@ def check_rank(ctx: Context, target: UserRow, error: type[Forbidden]) -> None:
 
 
 def check_roles(ctx: Context, names: Iterable[str]) -> None:
-    """Check that the caller has every power of roles to be given or taken.
+    """Check that the caller has every power of the roles to be granted or revoked.
 
     Raises YouAreNotAllowedToChangeUsersRole.
     """
@@ -60,7 +60,7 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
 
 
 def role_names(ctx: Context, wanted: str | Iterable[str], *, field: str = "role") -> list[str]:
-    """Return the role names of a request, of which `field` is the place in the body.
+    """Return the role names in a request; `field` is their place in the body.
 
     Raises ValidationError, YouAreNotAllowedToSetNonExistentValue.
     """

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class AdminPolicy:
-    """What administrators may do, and how."""
+    """Policy of administrators: their permissions and the rules for using them."""
 
     fresh_age: timedelta
     """The age up to which a session may be used for consequential changes; zero for any age."""
@@ -21,7 +21,7 @@ class AdminPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ImpersonationPolicy:
-    """Whether administrators may act in the name of users, and what they may do there."""
+    """Whether administrators may impersonate users, and which operations are allowed while impersonating."""
 
     enabled: bool
     expires_in: timedelta

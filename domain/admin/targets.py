@@ -1,4 +1,4 @@
-"""The users that administrators act on: found, locked, compared by rank, and never the last administrator."""
+"""Find and lock the users that administrators act on; check rank, and protect the last administrator."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ async def locked(
 ) -> UserRow:
     """Return a user that the caller may act on, locked until the transaction ends.
 
-    `may_lose_roles` says that the user may lose the permission to set roles; administrators wait for each other then.
+    `may_lose_roles` means that the user may lose the permission to set roles. Such changes run one after the other.
     Raises UserNotFound, and `error` if the user has powers that the caller lacks.
     """
     waits = may_lose_roles and await admins.lock(ctx, user_id)
@@ -31,7 +31,7 @@ async def locked(
     if user is None:
         raise UserNotFound
     if may_lose_roles and not waits and admins.may_set_roles(ctx.policy, user.role):
-        raise StaleRead  # The user became an administrator a moment ago.
+        raise StaleRead  # The user became an administrator before the row was locked.
     permissions.check_rank(ctx, user, error)
     return user
 
@@ -42,13 +42,13 @@ def is_own(ctx: Context, user_id: str) -> bool:
 
 
 def refuse_own(ctx: Context, user_id: str, error: type[Forbidden]) -> None:
-    """Refuse an operation on the caller's own account, which has proofs of its own. Raises the error."""
+    """Refuse an operation on the caller's own account, which has operations of its own. Raises the error."""
     if is_own(ctx, user_id):  # defence: ADM14 own-account
         permissions.refuse(ctx, error)
 
 
 async def check_new_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> None:
-    """Check that the caller may give and take the roles, and that somebody is left who may set roles."""
+    """Check that the caller may grant and revoke the roles, and that a user who may set roles remains."""
     permissions.check_roles(ctx, set(names) ^ set(roles.split(user.role)))
     if not admins.may_set_roles(ctx.policy, ",".join(names)):
         await admins.refuse_last(ctx, user)

@@ -1,4 +1,4 @@
-"""Create users and change their fields, as an administrator."""
+"""Create users and change their fields, for administrators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ _BAN = ("banned", "ban_reason", "ban_expires")
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to create, already validated against the contract, but for `role`."""
+    """A user to create; every field except `role` is already validated against the contract."""
 
     email: str
     name: str
@@ -139,7 +139,7 @@ async def _change_profile(ctx: Context, user: UserRow, data: Mapping[str, Any]) 
 
 
 def _ban_columns(ctx: Context, ban: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a ban as they are stored; without `banned` the other two have no effect."""
+    """Return the stored columns of a ban; without `banned`, the other two fields are ignored."""
     if not ban.get("banned"):
         return {}
     reason = ban.get("ban_reason") or ctx.policy[AdminPolicy].default_ban_reason
@@ -150,7 +150,7 @@ def _ban_columns(ctx: Context, ban: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _change_ban(ctx: Context, user: UserRow, ban: Mapping[str, Any]) -> UserRow:
-    """Ban or unban a user, or change reason and end of a ban; they have no effect on a user who is not banned."""
+    """Ban or unban a user, or change the reason and end of a ban; for a user who is not banned these are ignored."""
     if ban.get("banned") is False:
         return await changes.unban(ctx, user)
     if not ban.get("banned"):

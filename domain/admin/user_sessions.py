@@ -1,4 +1,4 @@
-"""The sessions of other users: list and revoke them."""
+"""List and revoke the sessions of other users."""
 
 from domain.admin import changes, events, permissions, targets
 from domain.admin.errors import YouAreNotAllowedToListUsersSessions, YouAreNotAllowedToRevokeUsersSessions
@@ -28,7 +28,7 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
 
 
 async def revoke_session(ctx: Context, value: str) -> bool:
-    """Revoke the session with this handle or token, whoever's it is; return whether it was the caller's current one.
+    """Revoke the session of any user with this handle or token; return whether it was the caller's current session.
 
     Unknown values have no effect. Raises the refusals of permissions and rank.
     """

@@ -1,4 +1,4 @@
-"""The operations of administrators on one user: the permission is checked first, then the rank, then the rest."""
+"""The operations of administrators on one user. The permission is checked first, then the rank, then the fields."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta

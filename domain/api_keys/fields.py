@@ -1,4 +1,4 @@
-"""The fields of a key that a request sets: checked, and turned into columns."""
+"""Check the fields of a key in a request, and convert them to columns."""
 
 import re
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ Fields = Mapping[str, Any]
 
 
 def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> None:
-    """Check that a caller may set these fields; presence counts, whatever the value. Raises ServerOnlyProperty."""
+    """Check that a caller may set the fields that are present, whatever their values. Raises ServerOnlyProperty."""
     if is_manager:
         return
     present = {name for name in MANAGED & fields.keys() if (name, fields[name]) != ("remaining", None)}
@@ -69,7 +69,7 @@ def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> No
 
 
 def _is_granted(wanted: Statements | None, grantable: Statements) -> bool:
-    """Return whether owners may give these permissions; where none are grantable, owners do not touch them."""
+    """Return whether owners may grant these permissions; if no permission is grantable, owners cannot change any."""
     granted = all(set(actions) <= set(grantable.get(name, ())) for name, actions in (wanted or {}).items())
     return bool(grantable) and granted
 
@@ -104,12 +104,12 @@ def columns(ctx: Context, fields: Fields, kind: KeyKind) -> dict[str, Any]:
 
 
 def permissions_text(permissions: Statements | None) -> str | None:
-    """Return permissions as they are stored; null for none."""
+    """Return the stored form of permissions; None if there are none."""
     return orjson.dumps(permissions).decode() if permissions else None
 
 
 def default_expiry(policy: ApiKeyPolicy, kind: KeyKind) -> timedelta | None:
-    """Return the lifetime of a key that is created without one, or None for ever."""
+    """Return the lifetime of a key that is created without one; None means that it never expires."""
     if kind.expires_in or policy.allow_never:
         return kind.expires_in or None
     return kind.maximum_expires_in
@@ -159,7 +159,7 @@ def _check_permissions(permissions: Statements | None) -> None:
 
 
 def _stored(field: str, value: Any) -> str | None:
-    """Return a JSON value as it is stored. Raises ValidationError for a large or dangerous one."""
+    """Return the stored form of a JSON value. Raises ValidationError for a large or dangerous value."""
     if value is None:
         return None
     text = orjson.dumps(value)

@@ -1,6 +1,6 @@
-"""The text of a key: a prefix, 58 random characters, and 6 characters that check the rest.
+"""The text of a key: a prefix, 58 random characters, and a checksum of 6 characters.
 
-The check finds typing errors, and lets secret scanners be sure; it is no protection.
+The checksum detects typing errors, and lets secret scanners avoid false alarms. It does not protect against attackers.
 """
 
 import re
@@ -25,23 +25,23 @@ def create(prefix: str) -> str:
 
 
 def with_check(body: str) -> str:
-    """Return a text of prefix and random characters with the characters that check it."""
+    """Append the checksum to a prefix and random characters."""
     return body + _check(body)
 
 
 def start(text: str, prefix: str, characters: int) -> str | None:
-    """Return the beginning of a key to recognize it by: the prefix and some random characters; None for none."""
+    """Return the beginning by which users recognize a key: the prefix and some random characters; None if empty."""
     return text[: len(prefix) + characters] if characters else None
 
 
 def has_form(text: str) -> bool:
-    """Return whether the text could be a key that was created here."""
+    """Return whether the text has the form of a key that this service created."""
     # defence: KEY14 form
     return _FORM.fullmatch(text) is not None and text[-_CHECK:] == _check(text[:-_CHECK])
 
 
 def could_be_imported(text: str) -> bool:
-    """Return whether the text could be a key of another service."""
+    """Return whether the text could be an imported key, which another service created."""
     return _IMPORTED.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Create, get, list, change and delete keys: one's own, or as an administrator of keys those of other users."""
+"""Create, get, list, change and delete API keys: the caller's own, or any user's for callers who may manage keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _RATE_LIMIT = {"rate_limit_enabled", "rate_limit_window_ms", "rate_limit_max"}
 
 @dataclass(frozen=True, slots=True)
 class KeyQuery:
-    """What to list."""
+    """A page of keys to list."""
 
     kind: str | None
     user_id: str | None
@@ -54,7 +54,7 @@ class KeyQuery:
 async def create(
     ctx: Context, wanted: Fields, *, kind: str | None = None, user_id: str | None = None
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of the caller, or as a manager of a user; return it, and its text, which is not stored.
+    """Create a key of the caller or, for a manager, of another user; return the key and its text, which is not stored.
 
     Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, UserNotFound,
     YouAreNotAllowedToManageApiKeys, the errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
@@ -74,8 +74,9 @@ async def create(
 async def create_once(
     ctx: Context, wanted: Fields, *, kind: str | None = None, seen: str
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of the caller as `create` does, unless their keys have changed since `seen` was returned by
-    `state_of_list`: a form that is sent twice creates one key.
+    """Create a key of the caller, unless their keys have changed since `state_of_list` returned `seen`.
+
+    A form that is sent twice therefore creates one key.
 
     Raises ApiKeysChanged, and the errors of `create`.
     """
@@ -86,7 +87,7 @@ async def create_once(
 
 
 async def state_of_list(ctx: Context) -> str:
-    """Return a digest of which keys the caller has, in hexadecimal."""
+    """Return a hexadecimal digest of the ids of the caller's keys."""
     ids = await ctx.db.execute(_IDS, user_id=ctx.signed_in.user.id)
     return tokens.digest(" ".join(ids.scalars())).hex()
 
@@ -147,7 +148,7 @@ async def get(ctx: Context, key_id: str, kind: str | None = None) -> ApiKeyRow:
 
 
 async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow], int]:
-    """Return a page of the keys of the caller, or as a manager of a user, and how many there are.
+    """Return a page of the keys of the caller or, for a manager, of another user; and their total number.
 
     Raises ApiKeyConfigurationNotFound, UnauthorizedSession, UserNotFound, YouAreNotAllowedToManageApiKeys.
     """
@@ -222,7 +223,7 @@ async def remove(ctx: Context, row: ApiKeyRow) -> None:
 
 
 async def enabled_after_reset(ctx: Context, user_id: str) -> int:
-    """Return how many enabled keys a user has after a reset of the password, which may disable them all."""
+    """Disable all keys of a user after a password reset if the policy says so; return the number still enabled."""
     policy = ctx.policy[ApiKeyPolicy]
     if not policy.enabled:
         return 0
@@ -254,7 +255,7 @@ def _require_manager(ctx: Context) -> None:
 
 
 async def _find(ctx: Context, key_id: str, kind: str | None) -> ApiKeyRow:
-    """Return a key of the caller, or for a manager of any user; one of another kind does not exist."""
+    """Return a key of the caller or, for a manager, of any user. A key of another kind counts as missing."""
     if kind is not None:
         kind_of(ctx, kind)
     row = await ctx.reads.one(KEY_BY_ID, key_id)
@@ -276,7 +277,7 @@ def _check_rank(ctx: Context, owner: UserRow | None) -> UserRow:
 
 
 async def _lock_owner(ctx: Context, user_id: str | None) -> UserRow:
-    """Lock the owner of a key: the caller with their session, or a user with no more powers than the caller."""
+    """Lock the owner of a key: the caller with their session, or a user who has no powers that the caller lacks."""
     if user_id is None or user_id == ctx.signed_in.user.id:
         return await locking.lock_caller(ctx)
     return _check_rank(ctx, await locking.lock(ctx, user_id))

@@ -1,4 +1,4 @@
-"""Manage keys as the operator, who needs no permission."""
+"""Manage keys for the operator, without permission checks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -30,7 +30,7 @@ async def create(ctx: Context, user: str, kind: str, wanted: fields.Fields) -> t
 async def list_keys(
     ctx: Context, *, user: str | None = None, created_by: str | None = None, unused: timedelta | None = None
 ) -> Sequence[ApiKeyRow]:
-    """Return keys, newest first: of a user, created by a user, or not used for a time. Raises NotFound."""
+    """Return keys, newest first, filtered by owner, by creator, or by time without use. Raises NotFound."""
     found = select(*KEY_COLUMNS).order_by(col(ApiKey.created_at).desc(), col(ApiKey.id))
     if user is not None:
         found = found.where(col(ApiKey.user_id) == (await lookup.find(ctx, user)).id)

@@ -13,7 +13,7 @@ Statements = Mapping[str, Sequence[str]]
 
 
 class KeyKind(NamedTuple):
-    """One kind of keys: the values of keys that are created without their own, and what their owners may choose."""
+    """A kind of keys: the defaults of new keys, and the fields that owners may choose."""
 
     default_prefix: str
     expires_in: timedelta
@@ -31,7 +31,7 @@ class KeyKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ApiKeyPolicy:
-    """What keys look like, and what they may do."""
+    """The format of keys, their limits and their permissions."""
 
     enabled: bool
     kinds: Mapping[str, KeyKind]

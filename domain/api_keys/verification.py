@@ -1,4 +1,4 @@
-"""Verify a key: its form, its row, its owner, what it permits, and what is left of its limits."""
+"""Verify a key: its form, row, owner, permissions, and remaining uses."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -77,12 +77,12 @@ async def authenticate(ctx: Context, text: str) -> Caller:
 
 
 def shown_expiry(ctx: Context, key: ApiKeyRow) -> datetime:
-    """Return when a key expires; for one that never does, when a session would that began now."""
+    """Return when a key expires; for a key that never expires, when a new session would."""
     return key.expires_at or ctx.now + ctx.policy[SessionPolicy].expires_in
 
 
 async def find(ctx: Context, text: str) -> VerifiedKey | None:
-    """Return the stored key with this text, by one read; a text without the form of a key is not looked up."""
+    """Return the stored key with this text, with a single query; none for a text without the form of a key."""
     policy = ctx.policy[ApiKeyPolicy]
     imported = policy.accept_imported and key_text.could_be_imported(text)
     if not key_text.has_form(text) and not imported:
@@ -93,7 +93,7 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
 
 
 def check(found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
-    """Check everything that a row says; the order of the checks is part of the contract. Raises the reason."""
+    """Check the conditions stored in a row. The order of the checks is part of the contract. Raises the reason."""
     key, user = found
     if user.is_banned(now):  # defence: KEY6 ban
         raise UserBanned
@@ -112,7 +112,7 @@ def check(found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None, now: da
 
 
 def _permits(key: ApiKeyRow, asked: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether the key grants every asked action; an empty list of actions is not granted, as with roles."""
+    """Return whether the key grants every requested action; an empty list of actions is refused, as with roles."""
     granted = orjson.loads(key.permissions or "{}")
     return all(
         actions and set(actions) <= set(granted.get(resource, ())) for resource, actions in asked.items()
@@ -123,11 +123,13 @@ def _spent(error: type[Limited], until: datetime | None, now: datetime) -> Limit
     if until is None:
         return error()
     wait = max(1, (until - now) // _MILLISECOND)
+    # `retry_after` is in whole seconds, rounded up; `tryAgainIn` is in milliseconds.
     return error(retry_after=-(-wait // 1000), tryAgainIn=wait)
 
 
 async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None) -> ApiKeyRow:
-    """Use a key once, and return its row afterwards. Raises the reason why others have left nothing, StaleRead."""
+    """Use a key once, and return its updated row. Raises an error of `check` if a concurrent request
+    has made the key unusable; StaleRead if the row has changed and the key is still usable."""
     key = found.key
     if not key.is_counted():
         ctx.port[KeyUsage].used(key.id, ctx.now)
@@ -145,15 +147,16 @@ async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[st
         raise InvalidApiKey
     if not used:
         check(found._replace(key=row), asked, ctx.now)
-        raise StaleRead  # It was changed a moment ago, and is good as it is now.
+        raise StaleRead  # The row was changed after it was read, but the key is still usable.
     return row
 
 
 def _floor(now: datetime, milliseconds: int) -> datetime:
-    """Return the moment before `now` at which an interval must have begun to be over now."""
+    """Return the latest start of an interval that is over at `now`."""
     try:
         return now - timedelta(milliseconds=milliseconds)
     except OverflowError:
+        # The interval begins before year 1, which a datetime cannot express.
         return EPOCH
 
 

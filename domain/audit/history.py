@@ -1,4 +1,4 @@
-"""The history of one's own account: the caller's audit records, page by page."""
+"""The history of the caller's own account: their audit records, page by page."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class HistoryRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Records, newest first; `last` is where the next page goes on, None at the end."""
+    """Records, newest first; `last` is the position at which the next page begins, None at the end."""
 
     records: Sequence[HistoryRecord]
     last: Position | None
@@ -57,7 +57,7 @@ async def page_of_caller(
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
     if before is None:
         found = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
-        # A list that was read together with others may come in any order.
+        # Batched look-ups do not guarantee the order of the rows.
         newest = sorted(found, key=attrgetter("time"), reverse=True)
     else:
         older = _older(tuple(events), limit + 1)
@@ -68,7 +68,7 @@ async def page_of_caller(
     return HistoryPage(records, Position(records[-1].time, records[-1].id) if has_more else None)
 
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 @cache
 def _newest(events: tuple[str, ...], limit: int) -> ReadStatement[HistoryRecord]:
     return ReadStatement(_of_user(events, limit), HistoryRecord._make, key=Audit.user_id, is_limited=True)

@@ -36,7 +36,7 @@ class Event:
     """Whether unauthenticated clients can cause it without limit; only some of its records are kept."""
 
     def __post_init__(self) -> None:
-        """Register the event. Raises ValueError for a name that is taken."""
+        """Register the event. Raises ValueError if the name is already registered."""
         if self.name in EVENTS:
             raise ValueError(f"the event {self.name!r} is declared twice")
         EVENTS[self.name] = self
@@ -64,7 +64,7 @@ def record(  # noqa: PLR0913 - one parameter per column
 ) -> AuditRow:
     """Add a record; user, actor and session default to the caller's, but a record with a `hint` has no user.
 
-    The operator acts without a user of the service: the details say so.
+    The operator has no user in the service, so `by_operator` is stored in the details.
     """
     caller = ctx.caller
     if caller is not None:

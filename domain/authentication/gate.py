@@ -57,13 +57,15 @@ async def complete_sign_in(
 ) -> OpenedSession | PendingSignIn:
     """Complete the sign-in of a proven user; every way to sign in ends here.
 
-    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who has
-    proved one gets a session only on a trusted device, otherwise a challenge. Raises BannedUser, and EmailNotVerified
-    (a new link may have been queued).
+    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who
+    has proved only one factor gets a session on a trusted device, and otherwise a challenge.
+
+    Raises BannedUser, and EmailNotVerified (a new link may have been queued).
     """
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
         raise BannedUser
+    # `banned` is set but `is_banned` was false: the ban has expired.
     if user.banned and (row := await locking.lock(ctx, user.id)):
         await lift_ban(ctx, row)  # defence: V33 lift-ban
     verification = ctx.policy[EmailVerificationPolicy]
@@ -99,7 +101,7 @@ async def complete_sign_in(
 
 
 async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> None:
-    """End the caller's session once a new one replaces it; it stays while a second factor is required."""
+    """End the caller's session when a new one replaces it; the session stays while a second factor is pending."""
     replaced = ctx.signed_in.session.id
     if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, replaced):
         session_events.session_revoked(ctx, replaced)

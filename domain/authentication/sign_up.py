@@ -112,7 +112,7 @@ async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedS
 async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     owner = await locking.lock_by_email(ctx, invented.email)
     if owner is None:
-        raise StaleRead  # The user with this email was deleted meanwhile.
+        raise StaleRead  # The user with this email was deleted after the look-up.
     user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail

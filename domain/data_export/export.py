@@ -1,7 +1,7 @@
 """Export all data of one user (GDPR, article 15), or all users for another Gatewright.
 
-Every column is exported by name. For columns that hold credentials, only their presence is exported. Columns of bytes
-are always such: digests, keys, or encrypted.
+Every column is exported by name. Of credentials, only their presence is exported. Columns of bytes always hold
+credentials: digests, keys, or encrypted values.
 """
 
 import base64
@@ -53,8 +53,8 @@ async def export_user(ctx: Context, identifier: str) -> Held:
 
 
 async def export_own(ctx: Context) -> Held:
-    """Return all stored data about the caller. What other users did in the account is without who and where they
-    are: an administrator's network address is no data of the caller."""
+    """Return all stored data about the caller. Records of actions by other users omit the actor and their network
+    address: an administrator's network address is not the caller's data."""
     caller = ctx.signed_in.user
     held = await export_user(ctx, caller.id)
     for record in held["audit"]:
@@ -76,7 +76,7 @@ async def count_own(ctx: Context) -> Mapping[str, int]:
 
 
 def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
-    """Return the condition that a record is about a user, or about an identifier typed for them before they existed."""
+    """Return the condition that a record is about a user, or about their identifier before the account existed."""
     hints = {hint for name in (user.email, user.username) if name for hint in audit_hints(ctx, name)}
     return or_(col(Audit.user_id) == user.id, col(Audit.actor_id) == user.id, col(Audit.hint).in_(hints))
 
@@ -90,7 +90,7 @@ def _all_of(table: type[SQLModel]) -> Select[Any]:
 
 
 def _shown(table: type[SQLModel], row: Any) -> Held:
-    """Return the columns of a row by their JSON names; of a secret, only whether there is one."""
+    """Return the columns of a row by their JSON names; for a secret, only whether it is set."""
     shown: Held = {}
     for column in table_of(table).columns:
         value = getattr(row, column.name)
@@ -108,7 +108,7 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
     """Return a page of the users whose ids come after this one, in the import format.
 
     Contains hashes and the secrets of authenticators: it allows signing in as any of these users. Raises
-    UndecipherableSecret for a secret whose key is not configured any more.
+    UndecipherableSecret for a secret whose key is no longer configured.
     """
     page = _all_of(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
     found = await ctx.db.execute(page)

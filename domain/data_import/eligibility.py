@@ -23,7 +23,7 @@ class Field(StrEnum):
 
 
 class Problem(Exception):
-    """A problem of a user: a field of the source, and what is wrong with it, without its value."""
+    """A problem of a user: a field of the source and the reason, without the value."""
 
     def __init__(self, name: str, reason: str, may_be_left: Field | None = None) -> None:
         """Set the field, the reason, and the part that can be left out, if any."""
@@ -60,7 +60,7 @@ class SecondFactor:
 
 @dataclass(frozen=True, slots=True)
 class ImportedKey:
-    """An API key. Its text stays, because programs use it; only the digest is known."""
+    """An API key. Programs continue to use its text; only the digest is imported."""
 
     digest: bytes = field(repr=False)
     kind: str
@@ -140,9 +140,9 @@ class Eligibility:
 def check(
     batch: Sequence[ImportedUser], without: frozenset[Field], known: Known
 ) -> list[tuple[ImportedUser, Eligibility]]:
-    """Return the outcome of each user, given what is already taken; and the users without the parts that are taken.
+    """Return the outcome of each user, and the users without the parts that are already taken.
 
-    `without` names what may be left out.
+    `without` names the parts that may be left out.
     """
     claimed = dict(known)
     checked = []
@@ -155,7 +155,7 @@ def check(
 
 
 def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tuple[ImportedUser, Eligibility]:
-    """Return the user without the parts that belong to other users, as far as they may be left out, and the outcome."""
+    """Return the user without the conflicting parts that may be left out, and the outcome."""
     there = known.get(id_key(user.id))
     if there == user.email:
         return user, Eligibility(Outcome.PRESENT)
@@ -220,7 +220,7 @@ def credential_key(credential_id: bytes) -> str:
 
 
 def claims_of(user: ImportedUser) -> dict[str, str]:
-    """Return all keys that this user takes."""
+    """Return all unique keys of this user."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id

@@ -1,4 +1,4 @@
-"""Store imported users: which of their keys are taken, and the rows of each user.
+"""Store imported users: look up conflicting unique keys, and insert the rows of each user.
 
 No password is hashed and no email is queued: an imported user keeps the hash, and signs in as before.
 """
@@ -53,7 +53,7 @@ async def add(
 ) -> list[Eligibility]:
     """Store new users in one transaction and return the outcome of each; no user is stored twice.
 
-    A user with the same id and email is left unchanged. `without` names what may be left out.
+    A user with the same id and email is left unchanged. `without` names the parts that may be left out.
     """
     checked = check(batch, without, await _known(ctx, batch))
     accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
@@ -77,7 +77,7 @@ async def _insert(ctx: Context, rows: Sequence[SQLModel]) -> None:
 async def dry_run(
     ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field], earlier: Earlier
 ) -> tuple[list[Eligibility], Known]:
-    """Return what `add` would do if all accepted users before were stored, and the keys this batch would take."""
+    """Return the outcome of `add` if the users accepted so far were stored, and the unique keys of this batch."""
     known = {**await _known(ctx, batch), **earlier([key for user in batch for key in claims_of(user)])}
     checked = check(batch, without, known)
     claimed: dict[str, str] = {}
@@ -160,7 +160,7 @@ def _user(ctx: Context, user: ImportedUser) -> User:
 
 
 def _belongings(ctx: Context, user: ImportedUser) -> Iterable[SQLModel]:
-    """Yield the other rows of the user: password, identities, keys, passkeys, second factor."""
+    """Yield the user's rows in other tables: password, identities, keys, passkeys, second factor."""
     if user.password is not None:
         credential = _account(ctx, user, Linked(CREDENTIAL, "", user.id))
         credential.password = user.password

@@ -1,4 +1,4 @@
-"""Mailed codes of an address: store one and mail it, take an attempt, use it up."""
+"""Codes sent to an email address: store and send a code, use an attempt, use up the code."""
 
 import hmac
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class CodeType:
-    """What a code is for: its name on the wire, its rows, its email, and the limit of its emails."""
+    """The type of a code: its name in requests, the purpose of its rows, its email, and the limit of its emails."""
 
     name: str
     purpose: Purpose
@@ -42,7 +42,7 @@ CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, "change-email-code", "lin
 REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
 """The codes that can be requested without a session, by name."""
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 # defence: M11 rows
 _SAME = (col(OneTimeToken.digest) == bindparam("key"), col(OneTimeToken.purpose) == bindparam("kind"))
 _LIVE = col(OneTimeToken.expires_at) > bindparam("now")
@@ -62,7 +62,7 @@ _USED = delete(OneTimeToken).where(*_SAME, _COMPARED, _LIVE).returning(col(OneTi
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a code is bound to: a purpose, an address and, for a change of address, a user."""
+    """The binding of a code: a purpose, an address and, for a change of address, a user."""
 
     kind: CodeType
     email: str
@@ -87,13 +87,13 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class RightCode:
-    """A code that was compared and is right, not yet used up."""
+    """A correct code that is not yet used up."""
 
     binding: Binding
     stored: bytes
 
     async def use(self, ctx: Context) -> None:
-        """Use it up; of any number of simultaneous calls one succeeds. Raises InvalidOtp."""
+        """Use up the code; of any number of simultaneous calls exactly one succeeds. Raises InvalidOtp."""
         used = await ctx.db.execute(_USED, **self.binding.row, compared=self.stored, now=ctx.now)
         if not used:  # defence: M18 used-once
             raise InvalidOtp
@@ -102,7 +102,7 @@ class RightCode:
 async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str | None) -> None:
     """Store a new code, replacing an older one, and mail it; with a `reason` store and mail a decoy.
 
-    The row of a decoy has attempts and an expiry as any other, so that responses do not differ.
+    A decoy has attempts and an expiry like any code, so that responses do not reveal it.
     """
     kind = binding.kind
     events.code_requested(ctx, user, binding.email, kind.name, reason)
@@ -112,7 +112,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     lives = ctx.policy[EmailCodePolicy].expires_in
     code = tokens.digits(6)
     user_id = None if user is None else user.id
-    # Nobody can type the code of a decoy: it is no six digits.
+    # No request can match the code of a decoy, because it does not consist of six digits.
     kept = binding.digests(ctx.cipher, user_id, code if reason is None else tokens.token())[0]
     values: dict[str, Any] = {  # defence: M13 decoy
         "digest": binding.key,
@@ -143,7 +143,7 @@ def _replacing(dialect: str) -> Insert:
 
 
 async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
-    """Return whose failures count, after checking that none are too many. Call it outside the transaction."""
+    """Return the subject that failures are counted for, after checking its limit. Call it outside the transaction."""
     found = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
     subject = limits.FailureSubject(found and found.user_id, email)
     await limits.check(ctx, subject)
@@ -151,7 +151,7 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
 
 
 async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
-    """Take an attempt and compare. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
+    """Use an attempt and compare the code. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
     row, most = binding.row, ctx.policy[EmailCodePolicy].attempts
     taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
     if taken is None:
@@ -160,7 +160,7 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
             raise _failed(ctx, binding, subject, InvalidOtp)
         if expiry <= ctx.now:
             raise _failed(ctx, binding, subject, OtpExpired)
-        # Of many at once the first deletes it. A code that was used up or replaced meanwhile is another matter.
+        # The first of several concurrent requests deletes the exhausted code; the others must not report it again.
         spent = await ctx.db.execute(_SPENT, **row, most=most)
         if not spent:  # defence: M10 exhausted
             raise _failed(ctx, binding, subject, InvalidOtp)
@@ -186,7 +186,7 @@ def _failed(
 async def peek(
     ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject
 ) -> tuple[RightCode, UserRow | None]:
-    """Compare a code, and give the attempt back if it is right; the code is not used up."""
+    """Compare a code, and restore the attempt if it is correct; the code is not used up."""
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)
     await ctx.db.execute(_GIVE_BACK, **binding.row, compared=right.stored)  # defence: M18 given-back

@@ -1,4 +1,4 @@
-"""What mailed codes are for: sign in, verify an address, reset a password, change the address."""
+"""Operations with codes sent by email: sign in, verify an address, reset a password, change the address."""
 
 from functools import partial
 
@@ -51,7 +51,7 @@ async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
 
 @messages.resolves("verify-email-code")
 async def resolve_verification(ctx: Context, email: str, target: str | None) -> None:
-    """In the background: send a verification code to an unverified user; to any if changes of address need it."""
+    """In the background: send a verification code to an unverified user, or to any if address changes require it."""
     user = await locking.lock_by_email(ctx, email)
     reason = None
     if user is None:
@@ -115,7 +115,7 @@ async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
     email = email.lower()
     subject = await codes.failure_subject(ctx, email)
     job = partial(codes.peek, binding=codes.Binding(codes.RESET, email), otp=otp, subject=subject)
-    # In a transaction of its own: no password is hashed within one, and none for a wrong code.
+    # A separate transaction: hashing must not hold locks, and a wrong code must not cost a hash.
     right, seen = await ctx.in_new_transaction(job)
     if seen is None:
         raise InvalidOtp

@@ -1,4 +1,4 @@
-"""What the operator decides about email codes."""
+"""Policy for email codes, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class EmailCodePolicy:
-    """How mailed codes work."""
+    """Lifetime, attempts and permitted uses of codes sent by email."""
 
     enabled: bool
     expires_in: timedelta

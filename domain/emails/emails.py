@@ -1,4 +1,4 @@
-"""Email addresses: verify one, change one."""
+"""Verify and change email addresses."""
 
 from domain import errors, one_time_tokens
 from domain.context import Context
@@ -155,7 +155,7 @@ async def _mail_change(
 
 
 async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bool) -> UserRow:
-    """Change the address of a user whose row is locked; older tokens are void, and the old address is notified."""
+    """Change the address of a user whose row is locked; revoke older tokens, and notify the old address."""
     changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
     one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links

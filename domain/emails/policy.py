@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class EmailVerificationPolicy:
-    """When and how an email address is verified."""
+    """Policy of email verification."""
 
     enabled: bool
     """`email_verification.enabled`, and a mail sender is configured."""
@@ -19,7 +19,7 @@ class EmailVerificationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEmailPolicy:
-    """How a user may change their email address."""
+    """Policy of email changes."""
 
     enabled: bool
     immediate_if_unverified: bool

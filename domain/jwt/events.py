@@ -1,4 +1,4 @@
-"""Audit events about signing keys. Tokens are counted, not recorded: there would be more records than anything else."""
+"""Audit events about signing keys. Tokens are counted, not recorded: they would outnumber all other records."""
 
 from domain.audit.record import Event, record
 from domain.context import Context
@@ -20,7 +20,7 @@ def signing_key_activated(ctx: Context, kid: str, algorithm: str, *, by_operator
 
 
 def signing_key_retired(ctx: Context, kid: str, algorithm: str) -> None:
-    """A key has ended signing, and its private part was erased."""
+    """A key stopped signing, and its private part was erased."""
     record(ctx, SIGNING_KEY_RETIRED, kid=kid, algorithm=algorithm)
 
 

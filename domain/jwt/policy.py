@@ -7,7 +7,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class JwtPolicy:
-    """Contents of session tokens, and the life of signing keys."""
+    """The contents of session tokens, and the lifetimes of signing keys."""
 
     issuer: str
     audiences: Sequence[str]

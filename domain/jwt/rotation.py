@@ -1,7 +1,7 @@
 """Create, rotate, retire and revoke signing keys.
 
-Every rule begins with `_lock`: instances change keys one after the other, whatever their clocks say. Key pairs are
-generated before, outside the transaction.
+Every rule begins with `_lock`, so that instances change keys one after the other even if their clocks differ. Key
+pairs are generated before the transaction.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ class KeyPair(NamedTuple):
 
 
 class State(StrEnum):
-    """What a key is for now."""
+    """The current state of a key."""
 
     ANNOUNCED = "announced"
     SIGNING = "signing"
@@ -70,16 +70,16 @@ def state(row: SigningKeyRow, rows: Iterable[SigningKeyRow], now: datetime) -> S
 
 
 def signing_key(rows: Iterable[SigningKeyRow], algorithm: str, now: datetime) -> SigningKeyRow | None:
-    """Return the key that signs now, of keys that can: the newest in its time."""
+    """Return the current signing key: of the usable keys, the newest in its signing period."""
     current = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs(now))
     return max(current, key=lambda row: (row.signs_from, row.created_at), default=None)
 
 
 def due(rows: Sequence[SigningKeyRow], policy: JwtPolicy, now: datetime) -> dict[str, datetime]:
-    """Return the algorithms that need a new key, and when each begins to sign; `rows` are those that can be decrypted.
+    """Return the algorithms that need a new key, and when each begins to sign; `rows` are the usable keys.
 
-    A key that is not the first is published for `publish_ahead` before, for which the current one signs longer if
-    need be: no verifier meets a key that it could not have fetched.
+    Every key after the first is published `publish_ahead` before it signs, and the current key signs longer if
+    necessary. Verifiers can therefore fetch every key before they need it.
     """
     found = {algorithm: _next_start(rows, algorithm, policy, now) for algorithm in policy.algorithms}
     return {algorithm: start for algorithm, start in found.items() if start is not None}
@@ -100,13 +100,13 @@ def _next_start(
 
 
 def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -> SigningKeyRow | None:
-    """Return the key that begins to sign next."""
+    """Return the published key that will sign next."""
     later = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs_from > after)
     return min(later, key=lambda row: row.signs_from, default=None)
 
 
 def to_retire(rows: Iterable[SigningKeyRow], now: datetime) -> list[SigningKeyRow]:
-    """Return the keys that have signed for the last time and still have a private part."""
+    """Return the keys that no longer sign and still have a private part."""
     # defence: JWT13 grace
     return [row for row in rows if row.private_jwk and row.signs_until and row.signs_until + GRACE <= now]
 
@@ -119,7 +119,7 @@ async def list_keys(ctx: Context) -> list[tuple[SigningKeyRow, State]]:
 
 
 async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
-    """Store the key pairs that are due, and retire keys. Raises Unavailable if another instance does it now."""
+    """Store the key pairs that are due, and retire keys. Raises Unavailable if another instance holds the lease."""
     await _lock(ctx, holder)
     rows = await _all(ctx)
     # defence: JWT11 still-due
@@ -130,8 +130,8 @@ async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -
 
 
 async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once: bool) -> None:
-    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable, and BadRequest if a key is
-    announced already."""
+    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable; BadRequest if a next key is
+    already published."""
     await _lock(ctx, holder)
     rows = await _all(ctx)
     start = ctx.now if at_once else ctx.now + ctx.policy[JwtPolicy].publish_ahead
@@ -181,7 +181,7 @@ def _usable(ctx: Context, rows: Iterable[SigningKeyRow]) -> list[SigningKeyRow]:
 async def _add(
     ctx: Context, rows: Sequence[SigningKeyRow], pair: KeyPair, start: datetime, *, by_operator: bool = False
 ) -> None:
-    """Store a key pair; keys that would sign beside it end when it starts."""
+    """Store a key pair; keys of the same algorithm stop signing when it starts."""
     policy, usable = ctx.policy[JwtPolicy], _usable(ctx, rows)
     current = signing_key(usable, pair.algorithm, ctx.now)
     for row in usable:
@@ -209,7 +209,7 @@ async def _add(
 
 
 async def _retire(ctx: Context, rows: Collection[SigningKeyRow]) -> None:
-    """Erase the private parts of keys that have ended signing; their successors have begun."""
+    """Erase the private parts of keys that no longer sign; record that their successors have begun."""
     for old in to_retire(rows, ctx.now):
         await ctx.db.execute(_CHANGE, whose=old.kid, private_jwk=None)
         events.signing_key_retired(ctx, old.kid, old.algorithm)

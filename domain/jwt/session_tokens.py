@@ -1,4 +1,4 @@
-"""Tokens that tell other services who the caller is (RFC 7519)."""
+"""Signed tokens that identify the caller to other services (RFC 7519)."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
         "sid": session.id,
         "auth_time": to_milliseconds(session.created_at) // 1000,
     }
-    # Sessions that an earlier version created have only a method.
+    # Sessions created by an earlier version have a method but no `amr`.
     if proved := session.amr or amr_of(session.method):
         claims["amr"] = proved.split()
     if session.impersonated_by is not None:

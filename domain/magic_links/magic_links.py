@@ -1,4 +1,4 @@
-"""Magic links: request one, look at it, use it up."""
+"""Magic links: request, inspect and use them."""
 
 import json
 from typing import NamedTuple
@@ -23,7 +23,7 @@ _NAME = "grant.name"
 
 
 class LinkRequest(NamedTuple):
-    """What was asked for with a link."""
+    """The options of a request for a magic link."""
 
     name: str
     remembered: bool
@@ -75,7 +75,7 @@ def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
 
 
 def confirm_page(policy: Policy) -> str | None:
-    """Return the page whose button uses up a link: `magic_links.page`, else the hosted one; None without confirming."""
+    """Return the page that confirms a link: `magic_links.page`, else the hosted page; None without confirmation."""
     rules = policy[MagicLinkPolicy]
     if not rules.confirm:
         return None
@@ -83,7 +83,7 @@ def confirm_page(policy: Policy) -> str | None:
 
 
 async def peek(ctx: Context, token: str) -> tuple[str, bool]:
-    """Return the masked address of a link, and whether it would create a user; nothing is used up.
+    """Return the masked address of a link, and whether it would create a user; the link is not used up.
 
     Raises InvalidToken.
     """
@@ -103,7 +103,7 @@ async def consume(ctx: Context, token: str) -> MailboxSignIn:
 
 async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     found = await _find(ctx, token)
-    # The user is locked first, as everywhere, so that no two transactions deadlock.
+    # Every transaction locks the user first, so that two of them cannot deadlock.
     user = await locking.lock_by_email(ctx, found.email)
     # defence: M2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):

@@ -1,4 +1,4 @@
-"""What the operator decides about magic links."""
+"""Policy for magic links, from the operator's settings."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class MagicLinkPolicy:
-    """How users sign in with a link."""
+    """Lifetime, sign-up and confirmation of magic links."""
 
     enabled: bool
     expires_in: timedelta
@@ -14,4 +14,4 @@ class MagicLinkPolicy:
     confirm: bool
     """Whether a link opens a page whose button signs in; if not, opening the link signs in."""
     page: str | None
-    """That page; None: the hosted one."""
+    """The URL of that page; None: the hosted page."""

@@ -1,4 +1,4 @@
-"""The link "This was not me" of emails to an address that was never verified: its tokens, and where it leads."""
+"""The link "This was not me" in emails to an unverified address: its tokens and its URL."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ _REQUESTED = frozenset({"verify-email", "magic-link"})
 TEMPLATES = _REQUESTED | {"account-secured", "api-key-created", "two-factor-changed"}
 """The emails with the link."""
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 _REPLACE = delete(OneTimeToken).where(
     col(OneTimeToken.user_id) == bindparam("owner"),
     col(OneTimeToken.purpose) == Purpose.DISOWN,
@@ -32,7 +32,7 @@ _REPLACE = delete(OneTimeToken).where(
 def link(ctx: Context, template: str, user_id: str | None, email: str) -> str | None:
     """Return the link of an email to the unverified address of a user, with a new token.
 
-    None for an email without the link, without a user, and if there is no page that the link could lead to.
+    Returns None if the email has no such link, there is no user, or no page can show it.
     """
     page = _page(ctx.policy)
     if template not in TEMPLATES or page is None or (user_id is None and template not in _REQUESTED):
@@ -44,7 +44,7 @@ def link(ctx: Context, template: str, user_id: str | None, email: str) -> str | 
 def issue(ctx: Context, reason: str, user_id: str | None, email: str, *, expires_in: timedelta) -> str:
     """Create a token that deletes the user while this is their address; an older one with this reason is replaced.
 
-    Without a user it is a decoy.
+    Without a user, creates a decoy.
     """
     token = tokens.token()
     ctx.db.defer(_REPLACE, owner=user_id, reason=reason.encode())

@@ -43,12 +43,12 @@ class Addressee(Protocol):
 
     @property
     def locale(self) -> str | None:
-        """The user's language, None while it is not known."""
+        """The user's language, None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Nobody:
-    """The recipient of a decoy, or of an email to an address without a user; it is greeted without a name."""
+    """A recipient without an account: of a decoy, or of an email to an unknown address. It has no name."""
 
     id: str | None = None
     name: str = ""
@@ -70,9 +70,9 @@ async def notify(
     is_verified: bool | None = None,
     **values: str,
 ) -> None:
-    """Queue a notice, unless notices are off or the limit of an unverified address is reached.
+    """Queue a notice, unless notices are disabled or an unverified address has reached its limit.
 
-    All notices are queued here. Address and verification default to the stored ones.
+    Every notice is queued by this function. Address and verification default to the stored ones.
     """
     recipient = user.email if to is None else to
     proven = user.email_verified if is_verified is None else is_verified
@@ -121,14 +121,14 @@ def queue_mail(
 
 
 def _not_me_link(ctx: Context, template: str, user: Addressee, recipient: str) -> str | None:
-    """Return the link with which the recipient deletes a user whose address, this one, was never verified."""
+    """Return the link that deletes the user if this, their address, is unverified; None without such a link."""
     is_unproven = recipient == user.email and not user.email_verified  # defence: N4 verified
     return disown_links.link(ctx, template, user.id if is_unproven else None, recipient)
 
 
 def localization_of(ctx: Context, user: Addressee) -> Localization:
-    """Return the language of emails to a user: their own, else that of the browser if they made the request themselves,
-    else `pages.locale`."""
+    """Return the language of emails to a user: their own, else the browser's if the user made the request, else
+    `pages.locale`."""
     is_own = ctx.caller is None or ctx.caller.user.id == user.id
     language = localization.negotiate(
         user.locale,
@@ -153,7 +153,7 @@ def queue_request(ctx: Context, template: str, sender: str, email: str, target: 
 
 
 def resolves(template: str) -> Callable[[Resolver], Resolver]:
-    """Register a function as the resolver of queued requests for an email; each email has one."""
+    """Register the function that resolves queued requests for an email; each email has one."""
 
     def declare(resolver: Resolver) -> Resolver:
         if template in _RESOLVERS:

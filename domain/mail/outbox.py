@@ -1,7 +1,7 @@
-"""The life of an outbox row: created, claimed by lease, then delivered, deferred or failed.
+"""The states of an outbox row: created, claimed by lease, then delivered, deferred or failed.
 
-A claim counts as an attempt, and the number of attempts identifies the claim: a second claim after the lease has
-expired changes it, so that a late result of the first worker has no effect.
+A claim counts as an attempt, and the number of attempts identifies the claim. If the lease expires and another worker
+claims the row, the number changes, so a late result of the first worker has no effect.
 """
 
 import json
@@ -43,7 +43,7 @@ _COLUMNS = tuple(
     for name in ("id", "template", "sender", "attempts", "created_at", "expires_at")
 )
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 _CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
 _MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
 _TAKE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
@@ -107,6 +107,7 @@ async def waiting(reads: Reads) -> list[Waiting]:
 
 def retry_delay(attempts: int) -> timedelta:
     """Return the delay after the given number of failed attempts: 30 s, doubling up to an hour."""
+    # The exponent is capped, because a timedelta cannot hold an arbitrarily large product.
     return min(FIRST_RETRY * (1 << min(attempts - 1, 10)), LONGEST_RETRY)
 
 
@@ -138,22 +139,22 @@ def row(
 
 
 def unresolved() -> QueueFilter:
-    """Unresolved requests, whose user is still to be looked up."""
+    """Return the filter for requests whose user has not been looked up yet."""
     return _kind(MailState.UNRESOLVED)
 
 
 def mails_for(sender: str) -> QueueFilter:
-    """Emails sent through this sender."""
+    """Return the filter for emails of this sender."""
     return _kind(MailState.QUEUED, col(Outbox.sender) == sender)
 
 
 def unroutable(senders: Collection[str]) -> QueueFilter:
-    """Return the filter for emails queued for a sender that is not configured any more."""
+    """Return the filter for emails queued for a sender that is no longer configured."""
     return _kind(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
 
 
 async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
-    """Return when the first row of a kind may be tried; for a leased row, when its lease expires."""
+    """Return the time of the next attempt for any row of the filter; for a leased row, the end of its lease."""
     return await ctx.reads.one(kind.first, kind.state)
 
 
@@ -165,12 +166,12 @@ async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]
 
 
 async def take(ctx: Context, claimed: LeasedMail) -> bool:
-    """Delete a claimed row; return whether the claim still held. Write its replacement in the same transaction."""
+    """Delete a claimed row; return whether the claim was valid. Insert its replacement in the same transaction."""
     return (await ctx.db.execute(_TAKE, **_claimed(claimed))).first() is not None
 
 
 async def drop_excess(ctx: Context) -> int:
-    """Delete the newest unresolved requests above the limit; return how many they were."""
+    """Delete the newest unresolved requests above the limit; return their number."""
     oldest_first = (
         select(col(Outbox.id))
         .where(col(Outbox.state) == MailState.UNRESOLVED)

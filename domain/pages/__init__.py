@@ -1,1 +1,1 @@
-"""Hosted pages: what the operator decided about them, and their public URLs."""
+"""Hosted pages: their policy and their public URLs."""

@@ -1,8 +1,8 @@
-"""The way out of the hosted pages: one page that leads to applications and identity providers.
+"""The page that leads from the hosted pages to applications and identity providers.
 
-Browsers apply `form-action` to every redirect that follows a form, also to those of the application at the end (CSP
-Level 3, 6.4.1), and Chromium blocks them without a word. So a page never redirects to another site: it redirects to
-this page, which begins a new navigation.
+Browsers apply `form-action` to every redirect after a form submission, including redirects by the application (CSP
+Level 3, 6.4.1), and Chromium blocks them without an error message. Hosted pages therefore never redirect to another
+site after a form: they redirect to this page, which begins a new navigation.
 """
 
 import json
@@ -31,7 +31,7 @@ def is_page(policy: Policy, url: str) -> bool:
 def leaving_url(
     policy: Policy, cipher: Cipher, target: str, now: datetime, ui_locales: str | None = None
 ) -> str:
-    """Return the path of the page that leads to a target, which is sealed in its query."""
+    """Return the path of the leaving page, with the target encrypted in its query."""
     absolute = policy.base_url + target if target.startswith("/") else target
     claims = {"url": absolute, "until": (now + LIFE).timestamp()}
     sealed = cipher.encrypt(_PURPOSE, json.dumps(claims)).decode()

@@ -6,21 +6,21 @@ from domain.policy import Policy
 
 
 def page_url(policy: Policy, page: str, **query: str | None) -> str | None:
-    """Return the public URL of a hosted page such as `/reset-password`; None while there are no pages."""
+    """Return the public URL of a hosted page such as `/reset-password`; None if the pages are disabled."""
     pages = policy[PagesPolicy]
     return urls.public_url(policy, pages.path + page, **query) if pages.enabled else None
 
 
 def static_path(policy: Policy) -> str:
-    """Return the path that the static files of the pages are below, with a slash at its end."""
+    """Return the path prefix of the pages' static files, with a trailing slash."""
     return f"{policy.base_path}{policy[PagesPolicy].path}/static/"
 
 
 def mailed_page(policy: Policy, page: str, token: str, asked: str | None) -> str | None:
-    """Return the URL of the hosted page that an email leads to; None if it leads to an operation.
+    """Return the URL of the hosted page that an email links to; None if the email links to an operation.
 
-    That is the case without pages, and if another URL was `asked` for. A page asks for itself, with what goes through
-    all of its steps in the query.
+    It links to an operation if the pages are disabled, or if the request `asked` for another URL. A hosted page asks
+    for its own URL, with the parameters of all steps in the query.
     """
     if not asked:
         return page_url(policy, page, token=token)

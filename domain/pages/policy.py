@@ -6,13 +6,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class PagesPolicy:
-    """Which pages there are, and how they look."""
+    """The enabled pages, their links and their appearance."""
 
     enabled: bool
     path: str
     """The path of the account page, below `base_path`; all others are below it."""
     locale: str
-    """The language of people of whom no other one is known."""
+    """The language of users whose own is unknown."""
     accent: str
     """The colour of buttons and links in light mode, as `#rrggbb`."""
     accent_dark: str
@@ -21,6 +21,6 @@ class PagesPolicy:
     stylesheet: Path | None
     templates_dir: Path | None
     home_url: str | None
-    """Where people go after signing in, if nothing else was asked for; None: the account page."""
+    """The redirect URL after a sign-in without one; None: the account page."""
     terms_url: str | None
     privacy_url: str | None

@@ -1,4 +1,4 @@
-"""The client data that a browser signs with a response: the challenge, the origin, and whether it is in a frame."""
+"""The client data signed with a response: the challenge, the origin, and whether the page is in a frame."""
 
 import base64
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ ClientData = Mapping[str, Any]
 
 
 def parse(client_data: bytes) -> ClientData | None:
-    """Return the members of client data, None if it is not a small JSON object in UTF-8."""
+    """Return the members of client data; None unless it is a small JSON object in UTF-8."""
     try:
         members = orjson.loads(client_data)
     except ValueError:
@@ -22,7 +22,7 @@ def parse(client_data: bytes) -> ClientData | None:
 
 
 def challenge_of(members: ClientData) -> bytes | None:
-    """Return the challenge, None if it is not 32 bytes in base64url without padding."""
+    """Return the challenge; None unless it is 32 bytes in base64url without padding."""
     written = members.get("challenge")
     challenge = decode(written) if isinstance(written, str) else None
     return challenge if challenge is not None and len(challenge) == CHALLENGE_BYTES else None
@@ -35,12 +35,12 @@ def is_own_page(members: ClientData) -> bool:
 
 
 def decode(text: str) -> bytes | None:
-    """Return bytes of their only spelling in base64url without padding; None for any other text."""
+    """Return the bytes of a text in canonical base64url without padding; None for any other text."""
     try:
         decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         return None
-    # Python's decoder ignores foreign characters.
+    # Python's decoder ignores characters outside its alphabet, so several texts would decode to the same bytes.
     return decoded if encode(decoded) == text else None
 
 

@@ -40,7 +40,7 @@ class PasskeyNotFound(NotFound):
 
 
 class CredentialUnknown(Unauthenticated):
-    """Nobody has a passkey with this credential id."""
+    """No user has a passkey with this credential id."""
 
     code = "PASSKEY_NOT_FOUND"
     message = "Passkey not found"

@@ -98,7 +98,7 @@ async def _remove(ctx: Context, user: UserRow, rows: list[PasskeyRow], *, by_ope
 
 
 async def count_foreign(ctx: Context) -> int:
-    """Return how many passkeys were made for another domain than the configured one."""
+    """Return how many passkeys were created for a domain other than the configured one."""
     others = select(func.count()).where(col(Passkey.rp_id) != ctx.policy[PasskeyPolicy].rp_id)
     number: int = (await ctx.db.execute(others)).scalar()
     return number
@@ -110,7 +110,7 @@ async def list_of(ctx: Context, user: str) -> list[PasskeyRow]:
 
 
 async def remove_of(ctx: Context, user: str, passkey_id: str | None) -> int:
-    """Remove a passkey of a user, or all (None), even the last way to sign in; return how many.
+    """Remove one passkey of a user, or all (None), even if the user cannot sign in afterwards; return their number.
 
     Raises NotFound, PasskeyNotFound.
     """

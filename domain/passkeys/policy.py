@@ -8,7 +8,7 @@ from domain.authenticators import RelyingParty
 
 @dataclass(frozen=True, slots=True)
 class PasskeyPolicy:
-    """How passkeys work."""
+    """Requirements, limits and lifetimes of passkeys and their challenges."""
 
     enabled: bool
     rp_id: str
@@ -27,10 +27,10 @@ class PasskeyPolicy:
 
     @property
     def relying_party(self) -> RelyingParty:
-        """What responses must be for."""
+        """The relying party that responses must be created for."""
         return RelyingParty(self.rp_id, self.origins, self.requires_user_verification)
 
     @property
     def user_verification(self) -> str:
-        """How browsers are told to verify the user."""
+        """The user verification that browsers are asked to do."""
         return "required" if self.requires_user_verification else "preferred"

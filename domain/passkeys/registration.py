@@ -30,7 +30,7 @@ CREDENTIAL_ID_BYTES = range(1, 1024)
 
 @dataclass(frozen=True, slots=True)
 class RegistrationOptions:
-    """What a browser needs to create a credential."""
+    """The options with which a browser creates a credential."""
 
     challenge: bytes
     user: UserRow
@@ -40,7 +40,7 @@ class RegistrationOptions:
 
 
 def user_handle(user_id: str) -> bytes:
-    """Return what authenticators know a user by; all passkeys of a user have the same."""
+    """Return the user handle, by which authenticators identify a user; all passkeys of a user share it."""
     return user_id.encode("ascii")
 
 
@@ -64,7 +64,7 @@ async def begin(ctx: Context) -> RegistrationOptions:
 async def finish(
     ctx: Context, response: Attestation, *, name: str | None, transports: list[str]
 ) -> PasskeyRow:
-    """Store the credential that an authenticator has created; the challenge is used up whatever follows.
+    """Store the credential that an authenticator has created; the challenge is used up even if this fails.
 
     Raises SessionNotFresh, Unauthenticated, ChallengeNotFound, FailedToVerifyRegistration, PreviouslyRegistered,
     TooManyPasskeys.
@@ -80,7 +80,7 @@ async def finish(
 
 
 async def _verify(ctx: Context, response: Attestation) -> NewCredential:
-    """Use up the challenge in a transaction of its own, and check the response: no transaction waits for that."""
+    """Use up the challenge in a separate transaction, then check the response outside any transaction."""
     members = client_data.parse(response.client_data)
     if members is None:
         raise FailedToVerifyRegistration
@@ -135,7 +135,7 @@ async def _store(
         updated_at=ctx.now,
     )
     ctx.db.defer(insert(Passkey), **row._asdict())
-    # If another user registers the same credential meanwhile, the job is run again, and finds it.
+    # If another user registers the same credential concurrently, the job runs again and finds it.
     await profile.flush(ctx)
     events.registered(ctx, row.id, user_verified=credential.user_verified)
     await mails.passkey_added(ctx, user, name)  # defence: P24 same-commit

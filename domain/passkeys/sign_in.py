@@ -28,7 +28,7 @@ METHOD = "passkey"
 
 @dataclass(frozen=True, slots=True)
 class SignInOffer:
-    """What a browser needs to use a passkey."""
+    """The options with which a browser uses a passkey."""
 
     challenge: bytes
     allowed: list[PasskeyRow]
@@ -48,7 +48,7 @@ async def begin(ctx: Context) -> SignInOffer:
 async def finish(
     ctx: Context, response: Assertion, *, remembered: bool, owner: str | None = None
 ) -> OpenedSession | PendingSignIn:
-    """Sign in the owner of a passkey, who has this user id if one is named; the challenge is used up whatever follows.
+    """Sign in the owner of a passkey, who must have the user id if given; the challenge is used up even on failure.
 
     Raises AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, EmailNotVerified.
     """
@@ -69,7 +69,7 @@ async def sign_in_again(ctx: Context, response: Assertion) -> OpenedSession | Pe
 async def _prove(
     ctx: Context, response: Assertion, owner: str | None
 ) -> tuple[PasskeyRow, VerifiedAssertion]:
-    """Use up the challenge in a transaction of its own, and check the response: no transaction waits for that."""
+    """Use up the challenge in a separate transaction, then check the response outside any transaction."""
     row: PasskeyRow | None = None
     try:
         members = client_data.parse(response.client_data)
@@ -96,12 +96,12 @@ async def _prove(
 
 
 def _is_owners(row: PasskeyRow, response: Assertion, bound_to: str | None) -> bool:
-    """Return whether a response is of the user that the challenge is bound to, and names no other user."""
+    """Return whether a response belongs to the user that the challenge is bound to, and names no other user."""
     if bound_to is None and response.user_handle is None:
         return False  # defence: P8 handle-present
     if bound_to not in (None, row.user_id):
         return False  # defence: P8 bound
-    # The handle of an imported passkey is not known.
+    # The user handle of an imported passkey is unknown, so it cannot be compared.
     # defence: P8 handle
     return None in (response.user_handle, row.user_handle) or response.user_handle == row.user_handle
 
@@ -122,7 +122,7 @@ def _verify(ctx: Context, row: PasskeyRow, response: Assertion, challenge: bytes
 async def _complete(
     ctx: Context, row: PasskeyRow, verified: VerifiedAssertion, remembered: bool
 ) -> OpenedSession | PendingSignIn:
-    """Count the use of a passkey whose user is locked, as everywhere, and pass the gate."""
+    """Record the use of a passkey, with its user locked first as in every transaction, and pass the gate."""
     user = await locking.lock(ctx, row.user_id)
     found = await ctx.db.execute(FIND_PASSKEY, passkey_id=row.id, user_id=row.user_id)
     if user is None or not found:

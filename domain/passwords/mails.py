@@ -18,8 +18,8 @@ def reset_password(ctx: Context, user: Addressee, token: str, redirect_to: str |
 async def password_changed(
     ctx: Context, user: Addressee, *, enabled_keys: int = 0, passkeys: int = 0
 ) -> None:
-    """Notify the user that the password was changed or reset, how many passkeys still sign in, and how many API keys
-    go on working after a reset."""
+    """Notify the user that the password was changed or reset, with the numbers of passkeys and, after a reset, of API
+    keys that remain valid."""
     await notify(
         ctx,
         "password-changed",

@@ -1,4 +1,4 @@
-"""Passwords: check, reset a forgotten one, change a known one."""
+"""Passwords: check, reset and change them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
@@ -39,16 +39,16 @@ DIES_WITH_PASSWORD = (
 
 
 class CompletedReset(NamedTuple):
-    """A user who has a new password, and whether ways into the account were removed besides the old one."""
+    """A user with a new password, and whether other ways into the account were removed."""
 
     user: UserRow
     removed_access: bool
 
 
 async def check(ctx: Context, password: str) -> str:
-    """Check the caller's current password; return its stored hash. The only check of a signed-in user's password.
+    """Check the caller's current password; return its stored hash. Every check of a signed-in user's password is here.
 
-    Raises InvalidPassword, also for a user without a password, after the same work; Limited, Overloaded.
+    Raises InvalidPassword, also for a user without a password, at the same cost; Limited, Overloaded.
     """
     return await _verify(ctx, password, await _stored(ctx))
 
@@ -115,7 +115,7 @@ async def is_reset_token(ctx: Context, token: str) -> bool:
 async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     """Replace a forgotten password; the emailed token works once, until it expires.
 
-    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; none of them uses up the token.
+    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; the token is then not used up.
     """
     if not token:
         _refuse_token(ctx, None)  # defence: V23 missing-token
@@ -136,9 +136,9 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
 async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
     """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset.
 
-    Return whether further ways into the account were removed, because a stranger may have prepared them.
+    Returns whether other ways into the account were removed, because a stranger may have prepared them.
     """
-    # Sessions end first, so that the rule reports what a reset of a verified user leaves.
+    # Sessions are revoked first, so that `remove_access` counts only access that a reset does not revoke anyway.
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
     removed: Mapping[str, int] = {}
@@ -159,8 +159,8 @@ async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
 
 
 async def set_for(ctx: Context, user: UserRow, hashed: str) -> int:
-    """Set the password of another user whose row is locked, with the effects of a reset; return how many of their
-    sessions were active, which are all revoked."""
+    """Set the password of another user whose row is locked, with the effects of a reset; revoke their
+    sessions, and return how many were active."""
     await _set(ctx, user, hashed, is_reset=True)
     await limits.reset_failures(ctx, user.id)
     return await sessions.end_all(ctx, user)
@@ -185,7 +185,7 @@ async def change(
     hashed = await _hash_to_store(ctx, current, new, stored)
     user = await lock_caller(ctx, None if current is None else stored)
     if current is None and await accounts.password_of(ctx, user.id) is None:
-        raise StaleRead  # The credential account was unlinked a moment ago.
+        raise StaleRead  # The credential account was unlinked after the password was checked.
     await _set(ctx, user, hashed, is_reset=False)
     events.password_changed(ctx, user.id)
     if not revoke_others:
@@ -200,7 +200,7 @@ async def change(
 async def _hash_to_store(ctx: Context, current: str | None, new: str, stored: str) -> str:
     """Return the hash of the new password; the stored hash if the password stays the same.
 
-    With a new salt, simultaneous changes to the same password would invalidate each other's reads again and again.
+    A hash with a new salt would make concurrent changes to the same password invalidate each other's reads repeatedly.
     """
     if new == current and not ctx.hasher.needs_rehash(stored):
         return stored

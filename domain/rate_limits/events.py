@@ -14,7 +14,7 @@ def limit_reached(
 ) -> None:
     """A limit was reached, by the name of its setting; call it once per window and key.
 
-    `identifier` is what was typed, if there is no such user.
+    `identifier` is the submitted identifier, if no user has it.
     """
     hint = None if identifier is None else hints(ctx, identifier)[0]
     record(ctx, LIMIT_REACHED, user_id=user_id, hint=hint, outcome=Outcome.REFUSED, limit=limit, **details)

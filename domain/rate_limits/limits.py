@@ -1,7 +1,7 @@
 """Limits on wrong passwords and codes, and on emails per address.
 
-Counters are stored under keyed digests: neither account nor address nor network can be read from them. Only the newest
-service key makes them, so a key change restarts every window once; known networks remain.
+Counters are stored under keyed digests, which do not reveal account, address or network. Only the newest service key
+creates them, so a key change restarts every window once; known networks remain valid.
 """
 
 import math
@@ -69,10 +69,10 @@ async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | N
 
 
 async def count_failure(ctx: Context, subject: FailureSubject) -> None:
-    """Count a failure before the response reveals it; raise if the response must not.
+    """Count a failure before the response reveals it.
 
-    If the account's own limit is reached, clients from a known network of this account still get it. Raises Limited,
-    if nothing was counted; Unavailable.
+    If the account's own limit is reached, clients from a known network of this account may still try. Raises Limited if
+    a limit is reached and nothing was counted; Unavailable.
     """
     counts = dict(_failures(ctx, subject))
     if ACCOUNT in counts and await _is_known(ctx, subject):  # defence: V69 open-mistakes
@@ -105,7 +105,7 @@ async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) 
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
-    """Return whether a notice may be sent: always to a verified address; counted to one that may be a stranger's.
+    """Return whether a notice may be sent: always to a verified address; to an unverified one, up to a limit.
 
     Raises Unavailable.
     """
@@ -115,7 +115,7 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
 async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
     """Count one email of this family and return whether it may be sent; the response must not depend on it.
 
-    While the counters are unavailable emails are sent; only operations with a failure limit are refused then.
+    If the counters are unavailable, emails are still sent; only operations with a failure limit are refused.
     """
     rules = ctx.policy[RateLimitPolicy]
     # defence: V74 daily-mails
@@ -138,7 +138,7 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
 async def _hit(
     ctx: Context, counts: dict[str, Limit], *, user_id: str | None = None, identifier: str | None = None
 ) -> datetime | None:
-    """Count one on each, or return when to retry; the hit that reaches a limit is audited."""
+    """Increment every counter, or return when to retry; the hit that reaches a limit is audited."""
     counted = await ctx.port[Counters].hit(ctx.db, list(counts.values()), ctx.now)
     for name, count in counts.items():
         if count.key in counted.filled:
@@ -147,16 +147,16 @@ async def _hit(
 
 
 def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
-    """Return the limits of a failure, by the setting's name: account and network, network, account."""
+    """Return the limits of a failure by setting name: account and network, network, account."""
     counts = ctx.failures.get(subject.name)
     if counts is None:
-        # A sign-in needs them three times, and a keyed digest takes as long as creating a statement.
+        # Cached, because a sign-in needs them three times, and a keyed digest costs as much as building a statement.
         counts = ctx.failures[subject.name] = _counts_of(ctx, subject)
     return counts
 
 
 def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
-    """Return them. A client of unknown network is not counted by network: all would share one counter."""
+    """Return the counters of a failure. Clients of unknown network have none by network: all would share it."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
     # defence: V67 network-key
     found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
@@ -171,7 +171,7 @@ def _count(ctx: Context, text: str, quota: Quota) -> Limit:
 
 
 async def _is_known(ctx: Context, subject: FailureSubject) -> bool:
-    """Return whether the user has signed in from here recently; an identifier without a user costs the same query."""
+    """Return whether the user has signed in from this network recently; an unknown identifier costs the same query."""
     here = _network(ctx, subject.user_id or "")
     if ctx.transaction is None:
         seen = [last for network in here if (last := await ctx.reads.one(LAST_SUCCESS_BY_NETWORK, network))]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Quota(NamedTuple):
-    """How many within which window; 0 means no limit."""
+    """A number of events per window; 0 means no limit."""
 
     number: int
     window: timedelta

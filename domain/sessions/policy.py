@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class SessionPolicy:
-    """How long sessions live, and how many a user may have; an absolute lifetime of zero means no limit."""
+    """The lifetime of sessions and their number per user; an absolute lifetime of zero means no limit."""
 
     expires_in: timedelta
     update_age: timedelta

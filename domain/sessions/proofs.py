@@ -1,4 +1,4 @@
-"""What was proved when a session was created, by the method of the sign-in (RFC 8176)."""
+"""Authentication method references (`amr`, RFC 8176) of a session, by the method of the sign-in."""
 
 _SECOND_STEP = "pwd otp mfa"
 _BY_METHOD = {
@@ -16,8 +16,8 @@ _BY_METHOD = {
 
 
 def amr_of(method: str) -> str:
-    """Return the values of `amr` for a method, separated by spaces; empty if nothing can be said.
+    """Return the values of `amr` for a method, separated by spaces; empty if none is known.
 
-    A passkey proves more or less from one time to the next, so its sign-in says what.
+    User verification differs between uses of a passkey, so the sign-in with a passkey sets its own values.
     """
     return _BY_METHOD.get(method.partition(":")[0], "")

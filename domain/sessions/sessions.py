@@ -63,10 +63,10 @@ async def create(
     amr: str | None = None,
     under_session_limit: bool = False,
 ) -> OpenedSession:
-    """Create a session with a new token. Only the gate, the end of a challenge and a password change may.
+    """Create a session with a new token. Only the gate, a completed challenge and a password change call it.
 
-    `amr` is what was proved, by default what the method says; `under_session_limit` says that the user may have one
-    more: then it is stored at commit.
+    `amr` defaults to the values of the method. `under_session_limit` means that the user may have one more session, so
+    its insertion can be deferred to the commit.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
@@ -94,7 +94,7 @@ async def create(
 async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> OpenedSession:
     """Create a session in the name of a user for the caller, whose session is locked.
 
-    It counts in no limit, and no list shows its token.
+    It does not count towards a limit, and its token is never listed.
     """
     token, caller = tokens.token(), ctx.signed_in
     # defence: ADM6 never-remembered
@@ -135,7 +135,7 @@ def _new(
 async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
     """Revoke the oldest active sessions above the limit, for a user whose row is locked.
 
-    The caller's own stays, and so do those an operator has opened in the user's name, which do not count either.
+    The caller's own session is kept. Impersonation sessions are kept, and do not count.
     """
     live = (
         col(Session.user_id) == newest.user_id,
@@ -181,7 +181,7 @@ async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
     """Yield the caller's active sessions, newest first, each with its token (or revocation handle).
 
-    However many there are, other requests are served in between.
+    Other requests are served between the sessions, however long the list is.
     """
     caller = ctx.signed_in
     for number, row in enumerate(await of_user(ctx, caller.user.id), 1):
@@ -277,15 +277,17 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
     # defence: V35 delete-statement
     statement = delete(Session).where(*conditions).returning(col(Session.expires_at))
     ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars()
+    # Expired sessions are deleted too, but only active ones are counted.
     return sum(expires_at > ctx.now for expires_at in ended)
 
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
-    """Return the new expiry of a session that is due for extension, or None."""
-    # Sessions in the name of a user are never remembered.
+    """Return the new expiry if the session is due for extension, else None."""
+    # Impersonation sessions are never remembered, so they are never extended.
     if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
         return None
     expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
+    # `session.absolute_lifetime` may leave nothing to extend.
     return expiry if expiry > session.expires_at else None
 
 
@@ -306,9 +308,10 @@ def require_fresh(rules: SessionPolicy, caller: Caller, now: datetime) -> None:
 
 
 async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
-    """Extend an active session; one that was revoked meanwhile stays revoked, without any lock."""
+    """Extend an active session. The condition in the statement keeps a revoked session revoked, without a lock."""
     await ctx.db.execute(
         update(Session)
+        # Of several concurrent requests only the first still finds the old expiry, so a session is extended once.
         .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)
         .values(expires_at=expires_at, updated_at=ctx.now)
     )

@@ -7,8 +7,8 @@ from models.session import END_SESSION
 
 
 async def end_presented(ctx: Context) -> None:
-    """Revoke every session in the request: the Bearer token's and those of the cookies; of an administrator in the name
-    of a user only that one.
+    """Revoke every session in the request: of the Bearer token and of the cookies. While impersonating, revoke only the
+    impersonation session.
 
     A session that has ended meanwhile is not recorded as a sign-out.
     """
@@ -24,7 +24,7 @@ async def end_presented(ctx: Context) -> None:
 
 
 async def _beside_bearer(ctx: Context) -> list[Caller]:
-    """Return the sessions of the cookies, active or not, if the request was authenticated by something else."""
+    """Return the sessions of the cookies, active or not, if the request was authenticated by another credential."""
     caller = ctx.caller
     if caller is not None and caller.by_cookie:
         return []
@@ -33,7 +33,7 @@ async def _beside_bearer(ctx: Context) -> list[Caller]:
 
 
 async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:
-    """Delete sessions of users whose rows are locked in the order of their ids, so that no two requests deadlock."""
+    """Delete sessions, locking their users in the order of their ids, so that requests do not deadlock."""
     for caller in sorted(presented, key=lambda caller: caller.user.id):
         if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
             await sessions.discard(ctx, caller.session.id)

@@ -1,7 +1,7 @@
-"""Flows: from the redirect to a provider until the browser returns.
+"""OAuth flows: from the redirect to a provider until the browser returns.
 
-The data of a flow is stored encrypted under the digest of its state, and is released only to the browser with the
-flow's cookie.
+The data of a flow is stored encrypted under the digest of its state. Only the browser with the flow's cookie can use
+it.
 """
 
 import json
@@ -137,10 +137,10 @@ def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeTok
 
 
 async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthState | None:
-    """Return the flow of a state if this browser began it; of any number of simultaneous calls one gets it.
+    """Return the flow of a state if this browser began it; of any number of simultaneous calls exactly one returns it.
 
     `bindings` are the values of the browser's cookie for it. A state with another binding is not used up. A flow that
-    cannot be decrypted any more, or whose format belongs to another version of the service, counts as missing.
+    can no longer be decrypted, or was stored in the format of another version, counts as missing.
     """
     # defence: V54 V58 use-state
     used = delete(OneTimeToken).where(

@@ -104,7 +104,7 @@ class CallbackRequest:
 
 @dataclass(frozen=True, slots=True)
 class CallbackResult:
-    """The result of a callback: the redirect, and what to set with it."""
+    """The result of a callback: the redirect, and the data for its cookies."""
 
     target: str | None = None
     """The redirect URL that the flow named for this outcome, None if it named none."""
@@ -122,7 +122,7 @@ class CallbackResult:
 async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackResult:
     """Finish a flow. Once its state is used up, every outcome is returned as a `CallbackResult`.
 
-    Raises Unavailable if the state cannot be looked up; it can still be used then.
+    Raises Unavailable if the state cannot be looked up; the state is then not used up.
     """
     if not request.state:
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
@@ -174,7 +174,8 @@ async def _link(
     params: CallbackParams,
     starter: tuple[str, str, Sequence[str]],
 ) -> CallbackResult:
-    """Link for the session that began the flow; the session is checked before and after the call to the provider."""
+    """Link the identity for the session that began the flow. The session is checked before and after the call to the
+    provider."""
     user_id, session_id, presented = starter
     await linking.refuse_stranger(ctx, user_id, presented)
     await ctx.in_new_transaction(partial(linking.check_start, user_id=user_id, session_id=session_id))
@@ -201,7 +202,7 @@ async def _sign_in(
 
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:
-    """Return a provider's error and description, sanitized: an attacker may have written them."""
+    """Return a provider's error and description, sanitized because an attacker may have written them."""
     # defence: V60 provider-error
     code = error if _PROVIDERS_CODE.fullmatch(error) else CallbackError.PROVIDER_ERROR
     words = "".join(letter for letter in description or "" if letter.isprintable())  # defence: V60 printable

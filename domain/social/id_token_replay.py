@@ -1,6 +1,7 @@
-"""How often an ID token signs in: never if the service received it itself, once if it has a nonce.
+"""Replay protection of ID tokens. A token that the service received itself never signs in again; one with a nonce signs
+in once.
 
-A used token is marked in the transaction that uses it, so that a failed request uses nothing up.
+The mark is written in the transaction that uses the token, so a failed request does not use it up.
 """
 
 from datetime import timedelta
@@ -20,8 +21,8 @@ skew."""
 
 
 async def use(ctx: Context, proof: VerifiedIdentity) -> None:
-    """Mark the ID token of a proof as used, if it has one that may be used once. Raises InvalidToken if it was
-    used before."""
+    """Mark the ID token of an identity as used, if it may be used only once. Raises InvalidToken if it was used
+    before."""
     token = proof.tokens.id_token
     if token is None:
         return
@@ -35,14 +36,14 @@ async def use(ctx: Context, proof: VerifiedIdentity) -> None:
 
 
 async def spend(ctx: Context, token: str) -> None:
-    """Prevent a verified ID token from ever signing in; one that is spent already stays so."""
+    """Mark a verified ID token so that it can never sign in; does nothing if it is already marked."""
     if not await _is_spent(ctx, token):
         await _mark(ctx, token)
 
 
 async def _mark(ctx: Context, token: str) -> None:
-    """Mark a token as spent without checking first: a concurrent use collides with the mark, and the job is run
-    again."""
+    """Mark a token as used without checking first. If a concurrent request marked it, the insertion fails and the job
+    runs again."""
     # defence: V18 insert-spent
     ctx.db.add(
         OneTimeToken(
@@ -57,7 +58,7 @@ async def _mark(ctx: Context, token: str) -> None:
 
 
 async def _is_spent(ctx: Context, token: str) -> bool:
-    """Return whether the token is marked. An expired mark counts too: the token itself is too old by then."""
+    """Return whether the token is marked. Expired marks count too, because the token itself has expired by then."""
     mark = select(col(OneTimeToken.digest)).where(
         col(OneTimeToken.digest) == _digest(token), col(OneTimeToken.purpose) == Purpose.SPENT
     )
@@ -65,5 +66,5 @@ async def _is_spent(ctx: Context, token: str) -> bool:
 
 
 def _digest(token: str) -> bytes:
-    """Return the digest of the signed part: with ECDSA anyone can make another valid signature of a token."""
+    """Return the digest of the signed part: anyone can derive another valid ECDSA signature from a token."""
     return tokens.digest(token.rpartition(".")[0])  # defence: V18 spent-digest

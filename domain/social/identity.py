@@ -1,4 +1,4 @@
-"""Verify an identity: from what an application or browser sends to an identity that a provider has proven."""
+"""Verify the credential of an application or browser, and return the provider's identity."""
 
 from domain import errors, identifiers
 from domain.context import Context
@@ -39,7 +39,7 @@ async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredentia
 
 
 def address_of(identity: Identity) -> str:
-    """Return the provider's email address as it is stored and compared. Raises UserEmailNotFound if missing or
+    """Return the provider's email address in its stored form. Raises UserEmailNotFound if missing or
     invalid."""
     try:
         return identifiers.email(identity.email or "")

@@ -45,7 +45,7 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
 async def refuse_stranger(ctx: Context, user_id: str, presented: Sequence[str]) -> None:
     """Raise Unauthenticated if the returning browser is signed in as another user.
 
-    `presented` are the values of its session cookie. More than are looked up could be anyone's.
+    `presented` are the values of its session cookie. If there are too many to look up, the browser is refused.
     """
     found = await sessions.presented(ctx.reads, presented)
     others = [one for one in found if one.session.is_active(ctx.now) and one.user.id != user_id]
@@ -71,7 +71,7 @@ async def link(
 ) -> None:
     """Link a proven identity to a user whose session is still active; in one transaction.
 
-    The user's profile stays unchanged. An identity that is the user's already gets the new tokens. `asked` are the
+    The user's profile stays unchanged. If the user already has the identity, its tokens are replaced. `asked` are the
     requested scopes. The caller audits refusals. Raises Unauthenticated, the refusals of `id_token_replay.use`,
     UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
     """

@@ -43,7 +43,7 @@ class SocialSignIn:
 
 @dataclass(frozen=True, slots=True)
 class SocialSignInResult:
-    """The session or pending sign-in, and whether the user was created."""
+    """The session or pending sign-in, and whether the user is new."""
 
     opened: OpenedSession | PendingSignIn
     is_new: bool
@@ -109,7 +109,7 @@ async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow]
 async def _find_or_create_user(
     ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity, address: str
 ) -> tuple[UserRow, bool]:
-    """Return the user an identity belongs to from now on, and whether they were created for it."""
+    """Return the user that owns the identity after this sign-in, and whether the user was created for it."""
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
         _refuse_join(ctx, owner, proof.identity)
@@ -138,8 +138,8 @@ def _may_sign_up(ctx: Context, attempt: SocialSignIn) -> bool:
 def _refuse_join(ctx: Context, owner: UserRow, identity: Identity) -> None:
     """Check that an identity may be linked to the user with its email: both sides must have verified the address.
 
-    Otherwise a stranger who signed up with another person's email would share the account its owner then signs in to,
-    and a provider that does not verify addresses could be used to take over an account. Raises OauthLinkError.
+    Otherwise an attacker could sign up with another person's address and share the account once its owner signs in, or
+    take over an account through a provider that does not verify addresses. Raises OauthLinkError.
     """
     rules = ctx.policy[LinkingPolicy]
     # defence: V15 V32 vouched-email
@@ -161,7 +161,7 @@ def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
 
 
 async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn) -> None:
-    """Send a new user the verification link, unless the email is verified, or the gate is about to send it."""
+    """Send a new user the verification link, unless the email is verified or the gate will send the link."""
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or attempt.traits.require_verified_email
     is_sent_by_gate = needs_verified and verification.send_on_sign_in
@@ -171,7 +171,7 @@ async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn)
 
 
 async def _sync_profile(ctx: Context, user: UserRow, identity: Identity, *, syncs: bool) -> UserRow:
-    """Copy name and image from the provider if it sends them and the policy says so; return the updated user."""
+    """Copy name and image from the provider if present and enabled by the policy; return the updated user."""
     if not syncs:
         return user
     name = identifiers.clean_name(identity.name) or user.name

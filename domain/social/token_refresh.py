@@ -1,7 +1,7 @@
-"""Refresh a provider's tokens: of several concurrent requests, one calls the provider.
+"""Refresh a provider's tokens; of several concurrent requests, only one calls the provider.
 
-The request that calls holds a lease on the account's row. Afterwards the lease column holds the outcome, for the
-requests that waited, on any instance: nothing after a success, else one of two moments long past.
+That request holds a lease on the account's row. When it ends, the lease column stores the outcome for the waiting
+requests of all instances: NULL after a success, else one of two fixed times in the distant past.
 """
 
 import asyncio
@@ -63,8 +63,8 @@ async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_toke
 
 
 async def _take(ctx: Context, seen: AccountRow) -> datetime | None:
-    """Acquire the lease if no other request holds it or has refreshed or tried since the row was read; return its
-    end."""
+    """Acquire the lease and return its end, unless another request holds it, or has refreshed or tried since the row
+    was read."""
     marked, until = col(Account.refresh_lease_until), seen.refresh_lease_until
     if until is not None and until > ctx.now:
         return None
@@ -93,7 +93,7 @@ async def _ask(
 
 
 async def _renewed(ctx: Context, provider: Provider, refresh_token: str) -> Tokens:
-    """Call the provider, which may take several requests, for no longer than the lease lasts."""
+    """Call the provider until the lease ends at the latest; a refresh may need several requests."""
     try:
         async with asyncio.timeout(ASKING):
             return await provider.refresh(refresh_token, ctx.now)
@@ -116,7 +116,7 @@ async def _keep(ctx: Context, seen: AccountRow, tokens: Tokens, lease: _Lease) -
 
 
 async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime) -> None:
-    """Store new tokens, whoever holds the lease now: the provider may no longer accept the old ones."""
+    """Store new tokens even if the lease was lost, because the provider may no longer accept the old tokens."""
     await locking.lock(ctx, seen.user_id)
     account = (await ctx.db.execute(FIND_ACCOUNT, id=seen.id, user_id=seen.user_id)).first()
     if account is None:
@@ -139,7 +139,7 @@ async def _settled(ctx: Context, seen: AccountRow) -> AccountRow:
     """Return the row once the lease is released. Raises ProviderUnavailable if that takes too long."""
     try:
         async with asyncio.timeout(PATIENCE):
-            # The holder may be another instance, so polling the row is the only way to wait.
+            # Poll the row, because the lease may be held by another instance.
             while _is_held(ctx, row := await _read(ctx, seen)):  # noqa: ASYNC110
                 await asyncio.sleep(PAUSE)
     except TimeoutError as late:

@@ -37,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class DecryptedTokens:
-    """An account with its tokens decrypted; None for one that is not stored, or may not be shown."""
+    """An account with its tokens decrypted; a token is None if it is not stored or may not be shown."""
 
     account: AccountRow
     access_token: str = field(repr=False)
@@ -103,7 +103,7 @@ async def profile(ctx: Context, choice: Choice) -> Profile:
 
 
 async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
-    """Return the account and its provider. The claimed user is only compared with the caller."""
+    """Return the account and its provider. A user id in the request is only compared with the caller's."""
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden
     account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)
@@ -152,7 +152,7 @@ async def _check_session(ctx: Context) -> None:
 
 
 def _decrypt(ctx: Context, account: AccountRow) -> DecryptedTokens | None:
-    """Return an account's tokens; None without an access token, or if it cannot be decrypted."""
+    """Return an account's tokens; None if there is no access token, or it cannot be decrypted."""
     access_token = _decrypted(ctx, accounts.ACCESS_TOKEN, account.access_token)
     if access_token is None:
         return None

@@ -19,5 +19,5 @@ def trusted_device_used(ctx: Context, user_id: str) -> None:
 
 
 def trusted_devices_removed(ctx: Context, user_id: str, devices: int) -> None:
-    """So many trusted devices of the user were revoked."""
+    """This number of trusted devices of the user were revoked."""
     record(ctx, TRUSTED_DEVICE_REMOVED, user_id=user_id, devices=devices)

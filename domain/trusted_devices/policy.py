@@ -6,6 +6,6 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class TrustedDevicePolicy:
-    """How long a device skips the second factor; each use extends it."""
+    """How long a trusted device skips the second factor; each use extends this time."""
 
     trust_expires_in: timedelta

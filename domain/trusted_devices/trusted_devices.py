@@ -33,7 +33,7 @@ def trust(ctx: Context, user_id: str) -> str:
 
 
 async def rotate(ctx: Context, user_id: str) -> str | None:
-    """Return a new token in place of the cookie's if the user trusts this device; the old token becomes invalid."""
+    """Return a new token that replaces the cookie's if the user trusts this device; the old token becomes invalid."""
     presented = tokens.presented(ctx.cookies.devices)
     if len(presented) > 1:
         presented = await _live(ctx, presented)
@@ -64,7 +64,7 @@ async def is_dead(ctx: Context) -> bool:
 
 
 async def _live(ctx: Context, presented: Sequence[str]) -> list[str]:
-    """Return those tokens that belong to a trusted device of any user."""
+    """Return the tokens that belong to a trusted device of any user."""
     if not presented:
         return []
     by_digest = {tokens.digest(token): token for token in presented}
@@ -75,7 +75,7 @@ async def _live(ctx: Context, presented: Sequence[str]) -> list[str]:
 
 
 async def of_caller(ctx: Context) -> list[TrustedDeviceRow]:
-    """Return the trusted devices of the caller, the one used last first."""
+    """Return the trusted devices of the caller, the most recently used first."""
     rows = await ctx.reads.all(TRUSTED_DEVICES_OF_USER, ctx.signed_in.user.id)
     live = [row for row in rows if row.expires_at > ctx.now]
     return sorted(live, key=attrgetter("updated_at", "id"), reverse=True)
@@ -87,7 +87,7 @@ def is_presented(ctx: Context, device: TrustedDeviceRow) -> bool:
 
 
 async def forget(ctx: Context, device_id: str) -> bool:
-    """Revoke one trusted device of the caller; return whether there was one. Raises Unauthenticated."""
+    """Revoke one trusted device of the caller; return whether it existed. Raises Unauthenticated."""
     user = await locking.lock_caller(ctx)
     gone = delete(TrustedDevice).where(
         col(TrustedDevice.id) == device_id,

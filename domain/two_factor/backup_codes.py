@@ -30,7 +30,7 @@ class NewSet:
 
 
 async def prepare(ctx: Context) -> NewSet:
-    """Create a set of different codes and hash them; call it before the transaction begins. Raises Overloaded."""
+    """Create a set of distinct codes and hash them; call it before the transaction begins. Raises Overloaded."""
     shown: dict[str, None] = {}
     while len(shown) < ctx.policy[TwoFactorPolicy].backup_code_count:
         shown[tokens.backup_code()] = None
@@ -40,7 +40,7 @@ async def prepare(ctx: Context) -> NewSet:
 
 
 def store(ctx: Context, user: UserRow, prepared: NewSet, *, live: bool) -> None:
-    """Add a set; an inactive set waits for its enrolment to be confirmed."""
+    """Store a set; an inactive set becomes active when its enrolment is confirmed."""
     set_id = tokens.token()
     for code in prepared.hashes:
         ctx.db.add(
@@ -64,12 +64,12 @@ async def discard(ctx: Context, user_id: str) -> None:
 
 
 async def discard_waiting(ctx: Context, user_id: str) -> None:
-    """Delete the codes that wait for an enrolment to be confirmed."""
+    """Delete the codes of an unconfirmed enrolment."""
     await ctx.db.execute(delete(BackupCode).where(col(BackupCode.user_id) == user_id, ~col(BackupCode.live)))
 
 
 async def promote(ctx: Context, user_id: str) -> None:
-    """Replace the active set with the waiting one; without a waiting one the active set stays."""
+    """Replace the active set with the pending one; without a pending set the active set stays."""
     own = col(BackupCode.user_id) == user_id
     waiting = select(col(BackupCode.id)).where(own, ~col(BackupCode.live)).correlate(None)
     replaced = delete(BackupCode).where(own, col(BackupCode.live), exists(waiting))
@@ -85,8 +85,10 @@ async def count(ctx: Context, user_id: str) -> int:
 
 
 async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | None:
-    """Hash a code like the codes of a set; None if the format is wrong. Call before the transaction. Raises
-    Overloaded."""
+    """Hash a code with the salt and cost of a set; return None if the format is wrong. Call it before the transaction.
+
+    Raises Overloaded.
+    """
     plain = _plain(code)
     if _CODE.fullmatch(plain) is None:
         return None

@@ -1,4 +1,4 @@
-"""Challenges, the sign-ins that wait for a second factor: create, look up, count attempts, complete."""
+"""Challenges, which are sign-ins that wait for a second factor: create, look up, count attempts, complete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ class PendingSignIn:
 async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool = False) -> PendingSignIn:
     """Create a challenge for a user who has passed everything but the second factor.
 
-    `mailbox` means that the first factor was an email, so that a code by email is no second factor.
+    `mailbox` means that the first factor was an email; a code by email is then not accepted as the second factor.
     """
     token = PREFIX + tokens.token()
     ctx.db.add(
@@ -69,7 +69,7 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
 
 
 async def methods_of(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Method]:
-    """Return how a user can complete a sign-in, apart from backup codes; `mailbox` as in `create`."""
+    """Return the methods with which a user can complete a sign-in, except backup codes; `mailbox` as in `create`."""
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
     # defence: M16 methods
@@ -82,7 +82,7 @@ def has_form(text: str) -> bool:
 
 
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
-    """Return the active challenge of a pending token and its user, by one statement; nothing is used up."""
+    """Return the active challenge of a pending token and its user, with one statement; the challenge is not used up."""
     if not has_form(token):
         return None
     digest = tokens.digest(token)
@@ -96,7 +96,7 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
 async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
     """Begin a verification: return the user, locked, and the stored data of their second factor.
 
-    Raises InvalidTwoFactorCookie if the challenge has ended meanwhile, BannedUser, AccountTemporarilyLocked.
+    Raises InvalidTwoFactorCookie if the challenge has ended since authentication; BannedUser, AccountTemporarilyLocked.
     """
     user = await _lock_live(ctx, challenge)
     if user is None:
@@ -110,7 +110,7 @@ async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRo
 
 
 async def proven_user(ctx: Context, challenge: Challenge) -> UserRow | None:
-    """Return the user of an active challenge, locked, if its first factor proved the address that they have now."""
+    """Return the user of an active challenge, locked, if its first factor proved their current address."""
     if not challenge.mailbox:  # defence: N1 proven-mailbox
         return None
     user = await _lock_live(ctx, challenge)
@@ -119,14 +119,14 @@ async def proven_user(ctx: Context, challenge: Challenge) -> UserRow | None:
 
 
 async def _lock_live(ctx: Context, challenge: Challenge) -> UserRow | None:
-    """Return the user of a challenge, locked; None if the challenge has ended meanwhile."""
+    """Return the user of a challenge, locked; None if the challenge has ended."""
     user = await locking.lock(ctx, challenge.user.id)
     alive = select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))
     return user if await ctx.db.execute(alive) else None
 
 
 async def take_attempt(ctx: Context, challenge: Challenge) -> None:
-    """Use one of the attempts of an active challenge, over all methods. Raises ChallengeSpent if none is left."""
+    """Use one attempt of an active challenge; all methods share the attempts. Raises ChallengeSpent if none is left."""
     # defence: V44 V45 attempts
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
     taken = update(OneTimeToken).where(*_live(ctx, challenge), left)
@@ -140,7 +140,7 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
 async def complete(
     ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
-    """Sign the user in after a valid code. Raises InvalidTwoFactorCookie if a concurrent request came first."""
+    """Sign the user in after a valid code. Raises InvalidTwoFactorCookie if a concurrent request completed it first."""
     if not await _use_up(ctx, challenge):  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count

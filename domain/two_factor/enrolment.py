@@ -1,4 +1,4 @@
-"""Enrolment of an authenticator: the pending secret, the active secret, and the step between them."""
+"""Enrolment of an authenticator: create a pending secret, and make it the active secret."""
 
 from sqlalchemy import update
 from sqlmodel import col
@@ -18,13 +18,13 @@ NEW_SECRET = "two_factor.new_secret"  # noqa: S105 - the name of a column
 
 
 async def find(ctx: Context, user_id: str) -> TwoFactorRow | None:
-    """Return the stored second factor of the user; the user's row is locked before."""
+    """Return the stored second factor of a user whose row is locked."""
     row: TwoFactorRow | None = (await ctx.db.execute(TWO_FACTOR_OF_USER, user_id=user_id)).first()
     return row
 
 
 async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
-    """Return the user's row, created if there is none; the user's row is locked before."""
+    """Return the second factor of a user whose row is locked; create it if there is none."""
     row = await find(ctx, user_id)
     if row is None:
         made = TwoFactor(user_id=user_id, created_at=ctx.now, updated_at=ctx.now)
@@ -74,7 +74,7 @@ def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str:
 async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -> UserRow:
     """Activate the pending secret and the pending backup codes; return the updated user.
 
-    The previous secret, codes and trusted devices are deleted. The replay guard begins empty: no session was opened.
+    Deletes the previous secret, codes and trusted devices. The replay guard begins empty: no session was opened.
     """
     if row.new_secret is None:
         waiting = (col(TwoFactor.secret) == row.secret) & ~col(TwoFactor.confirmed)
@@ -86,7 +86,7 @@ async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -
     confirmed = update(TwoFactor).where(col(TwoFactor.user_id) == user.id, waiting)
     confirmed = confirmed.values(confirmed=True, last_step=None, updated_at=ctx.now, **changes)
     if (await ctx.db.execute(confirmed.returning(col(TwoFactor.user_id)))).first() is None:
-        raise StaleRead  # The secret was encrypted again, under a newer key, since it was read.
+        raise StaleRead  # The secret was encrypted again under a newer key after it was read.
     await backup_codes.promote(ctx, user.id)  # defence: R18 one-transaction
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 authenticator-devices
     return await switch_on(ctx, user, "totp")
@@ -101,7 +101,7 @@ async def confirm_by_mail(ctx: Context, user: UserRow) -> UserRow:
 async def switch_on(ctx: Context, user: UserRow, method: str) -> UserRow:
     """Require a second factor from this user from now on, notify them, and return the updated user.
 
-    `method` is the one they have proven or chosen.
+    `method` is the method that the user has proven or chosen.
     """
     events.two_factor_enabled(ctx, user.id, method, was_on=user.two_factor_enabled)
     if user.two_factor_enabled:

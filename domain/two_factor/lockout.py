@@ -1,4 +1,4 @@
-"""The lock of the second factor: after ten wrong codes in a row, no code is accepted for a quarter of an hour."""
+"""The lock of the second factor: after ten wrong codes in a row, codes are refused for 15 minutes."""
 
 import math
 from datetime import datetime
@@ -29,20 +29,20 @@ def refuse(ctx: Context, row: TwoFactorRow) -> None:
 
 
 async def count_wrong(ctx: Context, user: UserRow) -> None:
-    """Count a wrong code of a challenge, for a user whose row is locked; the last of a row locks and notifies them."""
+    """Count a wrong code for a user whose row is locked; at the limit, lock and notify the user."""
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
     failures = (await ctx.db.execute(more)).scalar()
     if failures < ctx.policy[TwoFactorPolicy].lock_after:  # defence: V44 lock-after
         return
     until = ctx.now + ctx.policy[TwoFactorPolicy].lock_for
-    # The count restarts when the lock ends.
+    # The count is reset now, so that it starts from zero when the lock ends.
     await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
     await mails.second_factor_locked(ctx, user, until)
     events.two_factor_locked(ctx, user.id)
 
 
 async def reset_failures(ctx: Context, user_id: str) -> None:
-    """Reset the count, after a valid code."""
+    """Reset the count of wrong codes after a valid one."""
     stale = update(TwoFactor).where(col(TwoFactor.user_id) == user_id, col(TwoFactor.failures) > 0)
     await ctx.db.execute(stale.values(failures=0))

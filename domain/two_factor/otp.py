@@ -1,4 +1,4 @@
-"""Email codes: each is bound to one challenge, or to one session if there is none."""
+"""Email codes of the second factor; each is bound to a challenge or, without a challenge, to a session."""
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
@@ -16,8 +16,8 @@ _PURPOSE = "grant.code"
 
 
 async def send(ctx: Context, user: UserRow) -> None:
-    """Email the user a new code, replacing an older one of the same binding; above the email limit the older one
-    stays."""
+    """Email the user a new code that replaces an older one of the same binding; above the email limit the older code
+    stays valid."""
     if not await limits.may_mail(ctx, "otp", user.email):  # defence: V74 code-mails
         return
     code = tokens.digits(6)
@@ -42,7 +42,7 @@ async def is_live(ctx: Context) -> bool:
 
 
 async def take_try(ctx: Context) -> bool:
-    """Use one of the attempts of the active code; if none is left, delete the code and return False."""
+    """Use one attempt of the active code; if none is left, delete the code and return False."""
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].otp_attempts
     taken = update(OneTimeToken).where(*_live(ctx), left).values(attempts=col(OneTimeToken.attempts) + 1)
     if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is not None:
@@ -52,7 +52,7 @@ async def take_try(ctx: Context) -> bool:
 
 
 async def use(ctx: Context, code: str) -> bool:
-    """Use the active code up if it is this one; of any number of simultaneous calls exactly one returns true."""
+    """Use up the active code if it matches; of any number of simultaneous calls exactly one returns true."""
     # defence: V46 R19 use-code
     used = delete(OneTimeToken).where(*_live(ctx), col(OneTimeToken.code).in_(_keyed(ctx, code)))
     # defence: R19 used-code
@@ -86,5 +86,5 @@ def _digest(ctx: Context) -> bytes:
 
 
 def _keyed(ctx: Context, code: str) -> list[bytes]:
-    """Return the code's keyed digests, newest first. They include the binding, so that a code is valid only there."""
+    """Return the code's keyed digests, newest first. They include the binding, so that a code is valid only for it."""
     return ctx.cipher.digests(_PURPOSE, f"{_binding(ctx)} {code}")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class TwoFactorPolicy:
-    """How the second factor works."""
+    """The methods, lifetimes and limits of the second factor."""
 
     issuer: str
     """The name an authenticator shows, unless the user requests another; without a colon."""

@@ -20,7 +20,7 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """The values that the user stores: the URI for their authenticator (None for email codes) and the backup codes."""
+    """The values for the user to keep: the URI for the authenticator (None for email codes) and the backup codes."""
 
     totp_uri: str | None = field(repr=False)
     backup_codes: list[str] = field(repr=False)
@@ -28,7 +28,7 @@ class Enrolled:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactorState:
-    """What the caller has set up."""
+    """The caller's second-factor settings."""
 
     is_enabled: bool
     """Whether a sign-in requires a second factor."""
@@ -41,7 +41,7 @@ class SecondFactorState:
 
 
 async def get_state(ctx: Context) -> SecondFactorState:
-    """Return what the caller has set up."""
+    """Return the caller's second-factor settings."""
     user = ctx.signed_in.user
     row = await enrolment.find(ctx, user.id)
     return SecondFactorState(
@@ -69,7 +69,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
 
 
 async def enable_otp(ctx: Context, password: str) -> Enrolled:
-    """Enable email codes, at once. New backup codes replace any; a secret stays as it is.
+    """Enable email codes immediately. New backup codes replace existing ones; an authenticator secret is unchanged.
 
     Raises InvalidPassword, OtpNotConfigured, EmailNotVerified, Overloaded.
     """
@@ -78,10 +78,11 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
         raise OtpNotConfigured
     if not ctx.signed_in.user.email_verified:  # defence: V32 otp-verified
         raise EmailNotVerified
+    # As in `regenerate_backup_codes`: no password or code is hashed while the user is locked.
     prepared = await backup_codes.prepare(ctx)
     user = await passwords.lock_caller(ctx, stored)
     if not user.email_verified:  # defence: V32 otp-still-verified
-        raise EmailNotVerified  # The email was changed a moment ago.
+        raise EmailNotVerified  # The email address was changed after the caller was read.
     await enrolment.row_of(ctx, user.id)
     await _replace_codes(ctx, user, prepared)
     await enrolment.switch_on(ctx, user, "otp")
@@ -89,7 +90,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
 
 
 async def disable(ctx: Context, password: str) -> None:
-    """Disable it, a pending enrolment included; it may be off already. Raises InvalidPassword, Overloaded."""
+    """Disable the second factor and any pending enrolment, if it is on. Raises InvalidPassword, Overloaded."""
     stored = await passwords.check(ctx, password)  # defence: V49 disable-password
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 disable-caller
     if await remove(ctx, user):
@@ -131,10 +132,11 @@ async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
     stored = await passwords.check(ctx, password)  # defence: V49 codes-password
     if not ctx.signed_in.user.two_factor_enabled:  # defence: V49 codes-enabled
         raise TwoFactorNotEnabled
+    # Hash the codes before `lock_caller` begins the transaction, so that no lock is held meanwhile.
     prepared = await backup_codes.prepare(ctx)
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 codes-caller
     if not user.two_factor_enabled:
-        raise TwoFactorNotEnabled  # It was disabled a moment ago.
+        raise TwoFactorNotEnabled  # The second factor was disabled after the caller was read.
     await _replace_codes(ctx, user, prepared)
     return prepared.shown
 

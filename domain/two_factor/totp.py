@@ -18,7 +18,7 @@ _SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 def new_secret() -> str:
-    """Return a new secret of 20 random bytes, in base32 as the user could type it, without padding."""
+    """Return a new secret of 20 random bytes, in base32 without padding, for typing by hand."""
     return base64.b32encode(tokens.random_bytes(_SECRET_BYTES)).decode("ascii")
 
 
@@ -31,11 +31,12 @@ def uri(issuer: str, email: str, secret: str) -> str:
 def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
     """Return the time step of a code, None for a wrong one; up to `window` steps before and after now count.
 
-    Every step is compared, in constant time. If two share the code the later one counts, so that the replay guard
-    covers both.
+    Every step is compared, in constant time. If two steps have the same code, the later is returned, so that the replay
+    guard covers both.
     """
     if _SIX_DIGITS.fullmatch(code) is None:
         return None
+    # pyotp's own `verify` returns only a boolean, but the replay guard needs the step.
     codes = pyotp.TOTP(secret, interval=PERIOD)
     present = int(now.timestamp()) // PERIOD
     steps = range(present - window, present + window + 1)  # defence: V47 R20 time-steps

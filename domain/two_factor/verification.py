@@ -1,6 +1,6 @@
-"""Verify a code of the second factor, to complete a sign-in or with a session.
+"""Verify a code of the second factor, to complete a sign-in or for a signed-in user.
 
-Each method has the same two callers: `ctx.challenge` is set for a sign-in that waits, `ctx.caller` otherwise.
+Every method handles both cases: `ctx.challenge` is set for a pending sign-in, `ctx.caller` otherwise.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The updated user after a valid code, and the session it created; None for a caller who has one already."""
+    """The updated user after a valid code, and the new session; None for a caller who already has a session."""
 
     user: UserRow
     opened: OpenedSession | None
@@ -61,9 +61,9 @@ async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verifie
 
 
 async def _ask_early(ctx: Context) -> None:
-    """Query the failure limit before anything is locked, so that no other request waits for a store that hangs.
+    """Query the failure limit before any row is locked, so that other requests do not wait for a store that hangs.
 
-    The result is ignored: it is checked again under the lock, in the usual order. Raises Unavailable.
+    The result is ignored, because the limit is checked again under the lock. Raises Unavailable.
     """
     user = ctx.signed_in.user if ctx.challenge is None else ctx.challenge.user
     await limits.is_exhausted(ctx, limits.FailureSubject(user.id))
@@ -110,7 +110,7 @@ def _step_of(ctx: Context, secret: str, code: str) -> int | None:
 
 
 async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool:
-    """Return whether the code is valid and later than any accepted one: the replay guard (RFC 6238, 5.2)."""
+    """Return whether the code is valid and of a later step than any accepted code: the replay guard (RFC 6238, 5.2)."""
     step = _step_of(ctx, secret, code)
     if step is None:
         return False
@@ -207,7 +207,7 @@ async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> 
     else:
         user, _ = await _enter(ctx, challenge)
     if spent:
-        raise StaleRead  # The failures were reset a moment ago, so the code must be checked.
+        raise StaleRead  # The failures were reset after the limit was read, so the code must be hashed and checked.
     if stored is None:
         raise BackupCodesNotEnabled
     if challenge is not None:
@@ -222,7 +222,7 @@ async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> 
 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
-    """Hash the code before the transaction, unless it will be refused in any case."""
+    """Hash the code before the transaction, unless it will certainly be refused."""
     if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
         return None
     return await backup_codes.hash_code(ctx, stored, code)
@@ -244,8 +244,7 @@ async def _verified(ctx: Context, user: UserRow, method: str) -> Verified:
 
 
 async def _refuse_wrong(ctx: Context, user: UserRow, method: str, refusal: type[errors.Refusal]) -> NoReturn:
-    """Count a wrong code and raise its refusal, unless the limit is exceeded; on a challenge it counts for the
-    lock, too."""
+    """Count a wrong code and raise its refusal, or Limited; a code of a challenge also counts towards the lock."""
     await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
     if ctx.challenge is not None:  # defence: V48 lock-challenge-only
         await lockout.count_wrong(ctx, user)

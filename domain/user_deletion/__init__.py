@@ -1,1 +1,1 @@
-"""Deletion of a user: by themselves, or by the owner of the address that they never verified."""
+"""Deletion of a user: by the user, or by the owner of the user's unverified address."""

@@ -1,4 +1,4 @@
-"""Delete one's own account."""
+"""Delete the caller's account."""
 
 from sqlalchemy import delete
 from sqlmodel import col
@@ -22,7 +22,7 @@ from models.user import UserRow
 async def delete_user(
     ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
 ) -> bool:
-    """Delete the caller, or email them a link that does; return whether they are deleted.
+    """Delete the caller, or email them a deletion link; return whether the caller was deleted.
 
     Raises InvalidPassword, Limited, LastAdmin, InvalidDeletionToken, and SessionExpired if there is no password and the
     session is not fresh.
@@ -78,7 +78,7 @@ async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | No
 async def remove(ctx: Context, user: UserRow) -> None:
     """Delete the row; the foreign keys delete accounts, sessions, tokens and queued emails.
 
-    Audit records keep the id, and lose the network address and User-Agent.
+    Audit records keep the user's id; their network address and User-Agent are removed.
     """
     await record.anonymise(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

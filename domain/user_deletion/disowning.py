@@ -1,4 +1,4 @@
-"""Delete an account that somebody else created, with a link that was sent to its unverified address."""
+"""Delete an account that another person created, with a link sent to its unverified address."""
 
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ async def disown(ctx: Context, token: str) -> None:
 
 
 async def peek(ctx: Context, token: str) -> Disownable | None:
-    """Return whom a link would delete, None if it is not valid; nothing is used up."""
+    """Return the user that a link would delete, None if the link is not valid; the link is not used up."""
     found = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
     if found is None or found[0].email != found[1].email:
         return None
@@ -48,9 +48,9 @@ async def peek(ctx: Context, token: str) -> Disownable | None:
 
 
 async def begin(ctx: Context) -> str | None:
-    """Return a token for the user of a sign-in that waits for its second factor, None if it may not delete them.
+    """Return a deletion token for the user of a pending sign-in, None if that sign-in may not delete the user.
 
-    The sign-in must have begun with a link or code sent to the user's address, and the address be unverified.
+    The sign-in must have begun with a link or code sent to the user's address, and the address must be unverified.
     """
     user = None if ctx.challenge is None else await challenges.proven_user(ctx, ctx.challenge)
     if user is None or user.email_verified:  # defence: N1 unproven-challenge

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True, slots=True)
 class DeletionPolicy:
-    """Whether users can delete themselves, and how that is confirmed."""
+    """Whether users can delete their account, and how they confirm it."""
 
     enabled: bool
     confirm_by_mail: bool

@@ -1,7 +1,7 @@
-"""The last administrator: the only user who is not banned and may set roles is not demoted, banned or deleted.
+"""Protect the last administrator: the last unbanned user who may set roles cannot be demoted, banned or deleted.
 
-Two administrators who go at the same time wait for each other at the row `admins` of the table lease. It is locked
-before any user's row.
+Concurrent removals of administrators are serialized by a lock on the row `admins` of the table `lease`, which is taken
+before any lock on a user's row.
 """
 
 from sqlalchemy import func, or_, select
@@ -37,7 +37,7 @@ def may_set_roles(policy: Policy, role: str) -> bool:
 
 
 async def lock(ctx: Context, user_id: str) -> bool:
-    """Lock the administrators against each other if this user is one; return whether the user is.
+    """Serialize changes of administrators if this user is one; return whether the user is an administrator.
 
     Call it before the user's row is locked, and `refuse_last` afterwards.
     """
@@ -52,7 +52,7 @@ async def lock(ctx: Context, user_id: str) -> bool:
 
 
 async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> None:
-    """Check that an administrator is left without this user, whose row is locked. `locked` is what `lock` returned.
+    """Check that another administrator exists besides this user, whose row is locked; `locked` is the result of `lock`.
 
     Raises LastAdmin, and StaleRead if the user has become an administrator since `lock`.
     """
@@ -63,7 +63,7 @@ async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> No
 
 
 async def is_last(ctx: Context, user: UserRow) -> bool:
-    """Return whether this user may set roles, and no other user who is not banned."""
+    """Return whether this user is the only user who may set roles and is not banned."""
     if not may_set_roles(ctx.policy, user.role):
         return False
     holding = [text for text in await role_texts(ctx) if may_set_roles(ctx.policy, text)]
@@ -76,5 +76,5 @@ async def is_last(ctx: Context, user: UserRow) -> bool:
 
 
 async def role_texts(ctx: Context) -> list[str]:
-    """Return the distinct texts of roles, at most `MOST_TEXTS` and one."""
+    """Return the distinct values of the column `role`, at most `MOST_TEXTS` + 1."""
     return (await ctx.db.execute(ROLE_TEXTS)).scalars()

@@ -1,4 +1,4 @@
-"""Locks on the user's row, and conditions on what was read before the lock."""
+"""Locks on the user's row, and conditions on values that were read before the lock."""
 
 from domain import errors
 from domain.context import Context, StaleRead
@@ -56,7 +56,7 @@ def require_caller(ctx: Context, error: type[Exception] = errors.Unauthenticated
 
 
 def require_unchanged_caller(ctx: Context, error: type[Exception]) -> None:
-    """Execute deferred statements only as with `require_caller`, and only if the caller's row is as it was read."""
+    """Do the same as `require_caller`, and also require that the caller's row is unchanged since it was read."""
     caller = ctx.signed_in
     ctx.db.require(
         LOCK_CALLER_UNCHANGED,
@@ -69,8 +69,8 @@ def require_unchanged_caller(ctx: Context, error: type[Exception]) -> None:
 
 
 def require_unchanged(ctx: Context, row: SignInRow) -> None:
-    """Execute deferred statements only with the user's row locked, as in `lock`, and only if every column that
-    decides on their sign-in is unchanged; otherwise the request is run again."""
+    """Execute deferred statements only with the user's row locked, as in `lock`, and if no column that the sign-in
+    depends on has changed; otherwise the request runs again."""
     user = row.user
     seen = {name: getattr(user, name) for name in _DECIDING}
     ctx.db.require(LOCK_UNCHANGED, StaleRead, id=user.id, password=row.hash, **seen)

@@ -27,5 +27,5 @@ async def by_email(ctx: Context, email: str) -> UserRow | None:
 
 
 async def by_id(ctx: Context, user_id: str) -> UserRow | None:
-    """Return the user with this id, or None, by one read outside the transaction."""
+    """Return the user with this id, or None, with one query outside the transaction."""
     return await ctx.reads.one(USER_BY_ID, user_id)

@@ -20,7 +20,7 @@ from models.user import CHANGE_USER, UserRow
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The usernames of a sign-up: the one that is stored and the one that is displayed; either may be None."""
+    """The stored username and the displayed username of a sign-up; either may be None."""
 
     username: str | None
     display_username: str | None
@@ -130,14 +130,14 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     caller = ctx.signed_in.user
     changes |= await wanted_names(ctx, caller, changes)
     locking.require_caller(ctx)
-    # In a fixed order, so that few variants of the statement are compiled.
+    # Sorted into a fixed order, so that the cache of compiled statements has one entry per set of columns.
     # defence: R35 stored-name
     ctx.db.defer(CHANGE_USER, whose=caller.id, **dict(sorted(changes.items())), updated_at=ctx.now)
     events.user_updated(ctx, caller.id, changes)
 
 
 def supported_locale(tag: str | None, field: str = "locale") -> str | None:
-    """Return the language that serves a BCP 47 tag, as it is stored; None for None. `field` is its place in the body.
+    """Return the stored form of the language for a BCP 47 tag; None for None. `field` is its place in the body.
 
     Raises ValidationError if there is none.
     """
@@ -151,7 +151,7 @@ def supported_locale(tag: str | None, field: str = "locale") -> str | None:
 async def update_seen(ctx: Context, wanted: Mapping[str, Any], *, seen: datetime | None) -> None:
     """Change the caller's profile as `update` does, unless the user was changed after `seen`, their `updated_at`.
 
-    What is stored already is no change, so that a form that is sent twice works once. Raises StaleProfile, and the
+    Values that are already stored are not a change, so a form that is sent twice succeeds. Raises StaleProfile, and the
     refusals of `update`.
     """
     caller = ctx.signed_in.user
@@ -165,7 +165,7 @@ async def update_seen(ctx: Context, wanted: Mapping[str, Any], *, seen: datetime
 
 
 async def wanted_names(ctx: Context, user: UserRow, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the two usernames that are in `wanted`, checked; none if usernames are disabled.
+    """Check and return the usernames in `wanted`; returns none if usernames are disabled.
 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """

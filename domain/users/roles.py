@@ -47,15 +47,15 @@ def split(role: str) -> list[str]:
 
 
 def parse(roles: str | Iterable[str]) -> list[str]:
-    """Return the role names of a request: texts are split at commas, blanks cut, repeated names dropped."""
+    """Return the role names of a request: split at commas, without blanks and duplicates."""
     texts = [roles] if isinstance(roles, str) else roles
     return list(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
 
 
 def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether one of the roles grants every wanted action of every wanted resource.
+    """Return whether one of the roles grants every requested action on every requested resource.
 
-    An empty request, and one with an empty list, is not granted. Official clients decide in the same way.
+    Refuses an empty request, and an empty list of actions, as the official clients do.
     """
     if not wanted or not all(wanted.values()):
         return False
@@ -65,7 +65,7 @@ def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bo
 
 
 def permits(policy: Policy, user: UserRow, resource: str, action: str) -> bool:
-    """Return whether a user has a permission now: by a role, and with a second factor where it is required."""
+    """Return whether a user has a permission through a role, and a second factor if one is required."""
     proven = user.two_factor_enabled or not policy[RolePolicy].require_two_factor
     return proven and grants(policy, user.role, {resource: [action]})
 
@@ -76,7 +76,10 @@ def outranks(policy: Policy, user: UserRow, other: UserRow) -> bool:
 
 
 def powers(policy: Policy, *names: str) -> Set[Permission]:
-    """Return what these roles grant beyond the default role, which must not shield ordinary users from support."""
+    """Return the permissions of these roles beyond those of the default role.
+
+    Permissions of the default role do not count, or support staff could not act on ordinary users.
+    """
     configured = policy[RolePolicy]
     granted = frozenset().union(*(configured.roles.get(name, frozenset()) for name in names))
     return granted - configured.roles[configured.default_role]

@@ -1,6 +1,6 @@
-"""Accounts whose address was never verified: end every way in when their mailbox is proven for the first time.
+"""Remove all access to an account whose address was never verified when its mailbox is proven for the first time.
 
-A stranger may have signed up with the address, and prepared ways into the account that outlive the proof.
+A stranger may have signed up with the address and added credentials that would still open the account afterwards.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,16 +20,16 @@ from models.user import UserRow
 def is_unproven(user: UserRow) -> bool:
     """Return whether a stranger may have prepared the account.
 
-    Never with a second factor: a mailbox does not lift one.
+    False for a user with a second factor, because proof of a mailbox does not replace it.
     """
     return not user.email_verified and not user.two_factor_enabled  # defence: M6 kept
 
 
 async def remove_access(ctx: Context, user: UserRow, *, replaced: str | None = None) -> Mapping[str, int]:
-    """End every way into an unproven account that existed before; return how many of each there were.
+    """Remove every existing way into an unproven account; return the number removed of each kind.
 
     The user's row is locked, and their mailbox was proven just now. `replaced` names the rows that the caller replaces
-    in the same transaction. Whatever tables declare as `__access__` is removed, so no table is named here.
+    in the same transaction. The rows to remove are those that tables declare in `__access__`.
     """
     counts: dict[str, int] = {}
     for access, statement in _removals():
@@ -43,7 +43,7 @@ async def remove_access(ctx: Context, user: UserRow, *, replaced: str | None = N
 
 
 def by_label(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return how many were removed of what users know, by its English name; `counts` as in the audit event."""
+    """Return the removed numbers by the English names that users know; `counts` as in the audit event."""
     removed: dict[str, int] = {}
     for access, _ in _removals():
         if access.label is not None and (number := counts.get(access.name, 0)):
@@ -55,13 +55,14 @@ async def _remove(ctx: Context, user: UserRow, access: Access, statement: Return
     ends = (await ctx.db.execute(statement, owner=user.id)).scalars()
     if access.expiry is None:
         return len(ends)
+    # Expired rows are deleted too, but they gave no access, so they are not counted.
     return sum(end is None or end > ctx.now for end in ends)
 
 
-# Statements that are built once are compiled once.
+# Built once, because each statement object is compiled once.
 @cache
 def _removals() -> Sequence[tuple[Access, ReturningDelete[Any]]]:
-    """Return what tables declare, each with the statement that removes it."""
+    """Return the `__access__` declarations of all tables, each with the statement that removes its rows."""
     return [
         (access, _removal(table_of(model).c, access))
         for model in tables()

@@ -1,4 +1,4 @@
-"""The operations with the tag `account_pages` in openapi/paths: one's own account."""
+"""The operations with the tag `account_pages` in openapi/paths: pages for the user's own account."""
 
 from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys
 from handlers.account_pages.connections import connect_provider, disconnect_provider, show_connections

@@ -71,7 +71,7 @@ async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redir
 
 
 def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:
-    """Return the fields that were filled in, by their names on the wire."""
+    """Return the fields that were filled in, by their JSON names."""
     wanted: dict[str, Any] = {}
     if name := body.get("name", "").strip():
         wanted["name"] = name
@@ -87,7 +87,7 @@ def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:
 
 
 def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:
-    """Return the choices of a lifetime: the value in the form, and its label. The first is that of the default kind."""
+    """Return the choices of a lifetime: the value in the form, and its label. The first is the default."""
     kinds = [kind for kind in policy.kinds.values() if kind.custom_expiry]
     usual = fields.default_expiry(policy, policy.kinds[DEFAULT])
     never = localization.gettext("No expiry")
@@ -105,7 +105,7 @@ def _is_allowed(kind: KeyKind, lasts: timedelta) -> bool:
 
 
 def _grantable(policy: ApiKeyPolicy) -> Sequence[str]:
-    """Return the permissions that owners may give their keys, as they write them into the form."""
+    """Return the permissions that owners may grant their keys, in the syntax of the form."""
     return sorted(
         {
             f"{resource}:{action}"

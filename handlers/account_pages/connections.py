@@ -72,7 +72,7 @@ def _problem(localization: Localization, error: str | None) -> str | None:
 
 # account_pages.connect_provider
 async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
-    """Begin to connect an account, and lead on to the provider."""
+    """Begin to connect an account, and redirect to the provider."""
     view = views.view(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
@@ -86,7 +86,7 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
 
 # account_pages.disconnect_provider
 async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redirect:
-    """Disconnect an account, unless it is the last way in."""
+    """Disconnect an account, unless the user could not sign in without it."""
     view = views.view(ctx)
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:

@@ -1,4 +1,4 @@
-"""The page of what is stored about the user: download it, and delete the account."""
+"""The page to download the stored data of the user, and to delete the account."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ _NOTICES = {"sent": N_("We have sent you a link. Open it to delete your account.
 async def show_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show a link that downloads what is stored, and a form that deletes the account."""
+    """Show a link that downloads the stored data, and a form that deletes the account."""
     view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -49,7 +49,7 @@ async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
 
 
 def _held(localization: Localization, counts: Any) -> Sequence[str]:
-    """Return everything that goes with the account, in words; kinds without words are named as in the export."""
+    """Return descriptions of all data deleted with the account; sections without a text are named as in the export."""
     ngettext = localization.ngettext
 
     def count(name: str) -> int:
@@ -86,14 +86,14 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
 async def export_data(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Download:
-    """Return everything that is stored about the user, as a file."""
+    """Return all stored data about the user as a file."""
     held = await export.export_own(ctx)
     return Download(wire.exported(held, orjson.OPT_INDENT_2), "account.json")
 
 
 # account_pages.delete_account
 async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redirect:
-    """Delete the account, or send the link that does."""
+    """Delete the account, or send a deletion link."""
     view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
     password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None

@@ -44,7 +44,7 @@ async def show_email(
 
 # account_pages.change_email
 async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
-    """Change the address, or send the link that does."""
+    """Change the address, or send the link that changes it."""
     view = views.view(ctx)
     at_once = await emails.change(
         ctx,
@@ -63,10 +63,10 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
         ctx.signed_in.user.email,
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
-    # The page of the address would ask for a fresh sign-in first.
+    # Not the page of the email address, because that would require a fresh sign-in first.
     return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:
-    """Return the page that a mailed link opens, which leads back to the page of the email address."""
+    """Return the URL of the page that a mailed link opens; that page links back to the page of the email address."""
     return view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None))

@@ -1,4 +1,4 @@
-"""What happened in the account, in plain words: a sentence for each audit event that people understand."""
+"""Descriptions of audit events for the account history: a sentence for each event that concerns users."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

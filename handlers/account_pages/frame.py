@@ -1,4 +1,4 @@
-"""What all pages of one's own account share: the list of pages, notices."""
+"""The common parts of all account pages: the navigation and notices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,7 @@ def render(
     status: int = 200,
     **values: Any,
 ) -> Page:
-    """Return a page of the account. `notices` has a sentence for each `reason` that leads to this page."""
+    """Return an account page. `notices` has the text to show for each value of the query parameter `reason`."""
     notice = (notices or {}).get(reason or "")
     is_own = ctx.signed_in.session.impersonated_by is None
     can_verify = ctx.policy[EmailVerificationPolicy].enabled

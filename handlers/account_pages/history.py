@@ -1,4 +1,4 @@
-"""The page of what happened in the account."""
+"""The page of the account history."""
 
 from domain.audit import history
 from domain.audit.history import Position
@@ -29,7 +29,7 @@ async def show_history(
 
 
 def _position(written: str) -> Position | None:
-    """Return the position that a link of the page names, or None: the text may come from anywhere."""
+    """Return the position in the query, or None if it is malformed: the text is untrusted."""
     milliseconds, _, record_id = written.partition(".")
     if not (milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= 14 and record_id):
         return None

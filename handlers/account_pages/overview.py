@@ -1,4 +1,4 @@
-"""The overview of one's own account."""
+"""The overview of the user's own account."""
 
 from domain.accounts import accounts
 from domain.audit import history
@@ -15,7 +15,7 @@ _LATEST = 5
 
 # account_pages.show_overview
 async def show_overview(ctx: Context, callback_url: str | None = None, ui_locales: str | None = None) -> Page:
-    """Show who is signed in, how the account is protected, and what happened lately."""
+    """Show the signed-in user, the protection of the account, and recent events."""
     view = views.view(ctx, "", callback_url, ui_locales)
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     latest = await history.page_of_caller(ctx, events.SHOWN, limit=_LATEST)

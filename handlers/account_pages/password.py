@@ -21,7 +21,7 @@ _NOTICES = {
 async def show_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show a form that changes the password; without one, a button that sends a link to set one."""
+    """Show a form that changes the password; for a user without a password, a button that sends a link to set one."""
     view = views.view(ctx, "/password", callback_url, ui_locales, reason=reason)
     return frame.render(
         ctx,
@@ -37,7 +37,7 @@ async def show_password(
 
 # account_pages.change_password
 async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redirect:
-    """Change the password, and sign out everywhere else if that is wanted."""
+    """Change the password, and sign out all other sessions if requested."""
     view = views.view(ctx)
     opened = await passwords.change(
         ctx,

@@ -19,7 +19,7 @@ _NOTICES = {"saved": N_("Your profile is saved.")}
 async def show_profile(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show a form with the profile; one that was stale is shown with what is stored now beside it."""
+    """Show a form with the profile; a refused stale form is shown next to the stored values."""
     view = views.view(ctx, "/profile", callback_url, ui_locales, reason=reason)
     user = ctx.signed_in.user
     stored = {
@@ -51,13 +51,13 @@ async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Redirect:
     wanted = _wanted(ctx, body)
     await profile.update_seen(ctx, wanted, seen=seen)
     if wanted.get("locale", ctx.signed_in.user.locale) != ctx.signed_in.user.locale:
-        # The language that was chosen for the page before would hide the new one.
+        # The parameter `ui_locales` would override the new language.
         return view.lead("/profile", reason="saved", ui_locales=None)
     return view.lead("/profile", reason="saved")
 
 
 def _wanted(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
-    """Return the columns that the form asks for; a username is stored as it is written, and in lower case."""
+    """Return the columns to change; a username is stored both as typed and in lower case."""
     wanted: dict[str, Any] = {"name": body["name"].strip()}
     if "image" in body:
         wanted["image"] = body["image"].strip() or None

@@ -1,4 +1,4 @@
-"""The page after a sign-in that removed what a stranger may have prepared in the account."""
+"""The page after a sign-in that removed access which a stranger may have prepared."""
 
 from domain.audit import history
 from domain.context import Context
@@ -13,7 +13,7 @@ from handlers.responses.reply import Page, Redirect
 async def show_removed_access(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show what was removed and why, and a link to set a password; lead on if nothing was removed."""
+    """Show the removed access, the reason, and a link to set a password; redirect onwards if none was removed."""
     view = views.view(ctx, "/removed-access", callback_url, ui_locales)
     latest = await history.page_of_caller(ctx, (UNPROVEN_ACCESS_REMOVED.name,), limit=1)
     removed = unproven.by_label(latest.records[0].details) if latest.records else {}

@@ -1,4 +1,4 @@
-"""The page of the sessions: where the user is signed in."""
+"""The page of the user's sessions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,7 +71,7 @@ def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSe
 
 # account_pages.end_session
 async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
-    """End one session of the caller; another user's is left alone."""
+    """End one session of the caller; sessions of other users are not affected."""
     view = views.view(ctx)
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
     if await sessions.revoke(ctx, handle):

@@ -38,7 +38,7 @@ async def show_two_factor(
     step: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Show what is set up; `step` opens the form that asks for the password before a change."""
+    """Show the second-factor settings; `step` opens the form that asks for the password before a change."""
     view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
     return frame.render(
         ctx,
@@ -101,7 +101,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
 
 # account_pages.forget_trusted_device
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
-    """Forget one trusted device; one that is forgotten already stays so."""
+    """Forget one trusted device; does nothing if it is already forgotten."""
     view = views.view(ctx)
     presented = {
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
@@ -124,7 +124,7 @@ def qr_code(text: str) -> Markup:
     import segno  # noqa: PLC0415 - loaded where it is used
 
     drawn = segno.make(text, micro=False, error="m")
-    # The library writes the numbers of modules alone; the text is not in the picture.
+    # Safe as markup: the SVG contains only coordinates, not the encoded text.
     return Markup(  # noqa: S704 - see above
         drawn.svg_inline(border=_QUIET_ZONE, omitsize=True, svgclass="qr", lineclass=None)
     )
@@ -135,7 +135,7 @@ def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new
 
 
 def _grouped(key: str) -> str:
-    """Return a key in groups that a person can read and type."""
+    """Return a key in groups, for reading and typing."""
     return " ".join(key[start : start + _GROUP] for start in range(0, len(key), _GROUP))
 
 

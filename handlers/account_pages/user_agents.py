@@ -1,4 +1,4 @@
-"""The header User-Agent in words."""
+"""Describe a User-Agent header."""
 
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def describe(localization: Localization, user_agent: str | None) -> str:
 
 @lru_cache(maxsize=1024)
 def _recognized(user_agent: str) -> tuple[str | None, str | None]:
-    """Return the names of the program, with its major version, and of the system; None for unknown ones."""
+    """Return the name and major version of the browser, and the name of the system; None for each unknown value."""
     found = _parser().parse(user_agent)
     program, system = found.user_agent, found.os
     named = None if program is None else " ".join(filter(None, (program.family, program.major)))
@@ -35,7 +35,7 @@ def _recognized(user_agent: str) -> tuple[str | None, str | None]:
 
 @cache
 def _parser() -> "Parser":
-    """Return what knows programs and systems, in 17 MB; the models of devices would take 15 MB more."""
+    """Return a parser of browsers and systems, which uses 17 MB; device models, not loaded, would add 15 MB."""
     from ua_parser import Parser, loaders, regex  # noqa: PLC0415 - loaded with its tables, for the first page with devices
 
     programs, systems, _ = loaders.load_lazy_builtins()

@@ -1,4 +1,4 @@
-"""The operations of pages.yaml and passkey_pages.yaml in openapi/paths: the hosted pages on the way in."""
+"""The operations of pages.yaml and passkey_pages.yaml in openapi/paths: the hosted pages for sign-up and sign-in."""
 
 from handlers.pages.email_sign_in import (
     confirm_magic_link,

@@ -1,4 +1,4 @@
-"""The static files of the pages: style sheet, script, logo. Their names contain a digest: browsers may keep them."""
+"""The static files of the pages: style sheet, script, logo. Names contain a digest, so browsers may cache them."""
 
 import codecs
 import hashlib
@@ -27,9 +27,9 @@ class Asset:
 
 
 def assets(policy: Policy) -> Mapping[str, Asset]:
-    """Return the files by what pages call them: `style`, `script`, and `logo` if the operator has one.
+    """Return the files by their names in templates: `style`, `script`, and `logo` if one is configured.
 
-    They are read once. Raises OSError for a file of the operator's that has gone.
+    The files are read once. Raises OSError if a file of the operator is missing.
     """
     return _assets(static_path(policy), policy[PagesPolicy], with_passkeys=policy[PasskeyPolicy].on_pages)
 
@@ -37,13 +37,13 @@ def assets(policy: Policy) -> Mapping[str, Asset]:
 @lru_cache(maxsize=4)
 def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[str, Asset]:
     scripts = ("passkeys.js", "pages.js") if with_passkeys else ("pages.js",)
-    # One style sheet and one script, because each file is a request.
+    # One style sheet and one script, because each file costs a request.
     styles = [_brand(pages).encode(), (_FOLDER / "pages.css").read_bytes()]
     if pages.stylesheet is not None:
         styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
     found = {
         "style": _asset(folder, "pages.css", b"\n".join(styles)),
-        # That of passkeys comes first, as it sees first that a form is sent.
+        # The passkey script comes first, so that its submit listener runs first.
         "script": _asset(folder, "pages.js", b"".join((_FOLDER / name).read_bytes() for name in scripts)),
     }
     if pages.logo is not None:
@@ -59,7 +59,7 @@ def _asset(folder: str, name: str, body: bytes) -> Asset:
 
 
 def _brand(pages: PagesPolicy) -> str:
-    """Return the operator's colours as custom properties."""
+    """Return the operator's colours as CSS custom properties."""
     return (
         f":root {{ --accent: {pages.accent}; }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ --accent: {pages.accent_dark}; }} }}"

@@ -23,7 +23,7 @@ async def show_email_sign_in(
     email: str | None = None,
     method: str | None = None,
 ) -> Page:
-    """Ask for the address that a link or a code is sent to; with `method=code` only a code is offered."""
+    """Ask for the address to send a link or a code to; with `method=code`, offer only a code."""
     view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
     offered = ways_in.offered(ctx)
@@ -53,7 +53,7 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
 
 
 def _require_a_way(ctx: Context) -> None:
-    """Raise NotFound where neither links nor codes are sent."""
+    """Raise NotFound if both links and codes are disabled."""
     if not (ctx.policy[MagicLinkPolicy].enabled or ctx.policy[EmailCodePolicy].enabled):
         raise errors.NotFound
 
@@ -84,7 +84,7 @@ async def show_magic_link(
     ui_locales: str | None = None,
     token: str | None = None,
 ) -> Page:
-    """Ask for a click before a mailed link is used up."""
+    """Ask the user to confirm before a mailed link is used up."""
     carried = {"token": token, "newUserCallbackURL": new_user_callback_url}
     view = views.view(ctx, "/magic-link", callback_url, ui_locales, **carried)
     try:
@@ -98,7 +98,7 @@ async def show_magic_link(
 
 # pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
-    """Use a mailed link up, and sign in."""
+    """Use up a mailed link, and sign in."""
     view = views.view(ctx)
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):

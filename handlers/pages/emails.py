@@ -1,4 +1,4 @@
-"""The pages to verify an email address, and that say that an email was sent."""
+"""The pages to verify an email address, and to confirm that an email was sent."""
 
 from domain import urls
 from domain.context import Context
@@ -27,7 +27,7 @@ async def show_mail_sent(
     reason: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Show that an email was sent, and what to do with it."""
+    """Show that an email was sent, and the next step."""
     view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
     sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))
     return view.render("mail_sent.html", sentence=sentence, mailbox=_mailbox(ctx))
@@ -41,7 +41,7 @@ async def show_verify_email(
     token: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Ask for a click before a mailed link is used, or say what came of it."""
+    """Ask the user to confirm before a mailed link is used, or show the outcome."""
     view = views.view(ctx, "/verify-email", callback_url, ui_locales, token=token, reason=reason)
     is_dead = view.form.code in ("INVALID_TOKEN", "TOKEN_EXPIRED")
     return view.render(

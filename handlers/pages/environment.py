@@ -36,7 +36,7 @@ def built_in() -> Sequence[str]:
 
 
 def template_error(templates_dir: Path) -> str | None:
-    """Return what is wrong with the operator's templates, in a line; None where nothing is."""
+    """Return a one-line error of the operator's templates, or None."""
     made, files = environment(templates_dir), loader(_folders(templates_dir))
     names = files.list_templates()
     for name in (one for one in names if one.endswith(".html")):
@@ -54,7 +54,7 @@ def template_error(templates_dir: Path) -> str | None:
 
 
 def _absent(template: nodes.Template, names: Sequence[str]) -> Iterator[str]:
-    """Yield the line of each reference to a template that does not exist."""
+    """Yield a message with the line number for each reference to a missing template."""
     node: Any
     for node in template.find_all(_REFERENCES):
         if isinstance(node.template, nodes.Const) and node.template.value not in names:

@@ -10,13 +10,13 @@ from handlers.responses.reply import Page
 
 # pages.show_leaving
 async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str | None = None) -> Page:
-    """Lead to the sealed target: by itself, and with a link."""
+    """Navigate to the encrypted target: automatically, and with a link."""
     url = leaving.target_of(ctx, target or "")
     view = views.view(ctx, None, ui_locales=ui_locales)
     return view.render("leaving.html", target=url, name=_name_of(url))
 
 
 def _name_of(url: str) -> str:
-    """Return the host of a URL, with its port; the scheme of an application's own, whose URLs need no host."""
+    """Return the host and port of a URL; for an application's custom scheme, whose URLs need no host, the scheme."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else parts.scheme

@@ -1,4 +1,4 @@
-"""The page of the link "This was not me": it deletes an account that somebody else created."""
+"""The page of the link "This was not me": it deletes an account that another person created."""
 
 from domain.context import Context
 from domain.user_deletion import disowning
@@ -18,7 +18,7 @@ async def show_not_me(
     token: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Say what goes and ask for a click, or say why nothing does, or that it is done."""
+    """Show the account to be deleted and ask for confirmation, or show the outcome."""
     view = views.view(ctx, "/not-me", callback_url, ui_locales, token=token, reason=reason)
     found = await disowning.peek(ctx, token) if token else None
     return view.render(
@@ -40,6 +40,6 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
 
 # pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """Lead from a sign-in that waits for its second factor to the page that deletes the account."""
+    """Redirect from a pending sign-in to the page that deletes the account."""
     view = views.view(ctx)
     return view.lead("/not-me", token=await disowning.begin(ctx))

@@ -1,4 +1,4 @@
-"""The forms that sign in with a passkey; a script of the page fills them in with what the browser returns."""
+"""The forms that sign in with a passkey; a script of the page fills them in with the browser's response."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from handlers.responses.reply import Redirect
 
 
 async def can_use(ctx: Context, user_id: str) -> bool:
-    """Return whether a page may ask this user for a passkey."""
+    """Return whether a page may offer this user a passkey."""
     return ctx.policy[PasskeyPolicy].on_pages and bool(await passkeys.of_user(ctx, user_id))
 
 
@@ -30,7 +30,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
 
 # pages.complete_with_passkey
 async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
-    """Sign in the user whose sign-in waits for a second factor with a passkey."""
+    """Complete a sign-in that waits for a second factor with a passkey."""
     view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
@@ -62,5 +62,5 @@ def _assertion(body: shapes.PasskeySignInForm) -> Assertion:
 
 
 def public_key_credential(credential_id: str, **response: str | None) -> Any:
-    """Return the PublicKeyCredential that the fields of a form stand for, as the operations for programs take it."""
+    """Return the PublicKeyCredential in the fields of a form, in the JSON form that the API accepts."""
     return {"id": credential_id, "rawId": credential_id, "type": "public-key", "response": response}

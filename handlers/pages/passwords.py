@@ -47,7 +47,7 @@ async def show_reset_password(
 
 # pages.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
-    """Set the new password; the user signs in with it, and then reads what was removed, if anything was."""
+    """Set the new password. The user then signs in with it; if access was removed, the next page shows it."""
     view = views.view(ctx)
     done = await passwords.reset(ctx, body["token"], body["newPassword"])
     if done.removed_access:
@@ -57,5 +57,5 @@ async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redire
 
 # pages.find_change_password
 async def find_change_password(ctx: Context) -> Redirect:
-    """Lead password managers to the page that changes the password."""
+    """Redirect password managers to the page that changes the password."""
     return views.view(ctx, None).lead("/password")

@@ -1,4 +1,4 @@
-"""Refusals as pages: what happened, and what to do next."""
+"""Error pages: the error and the next step."""
 
 import re
 from dataclasses import replace
@@ -27,11 +27,11 @@ def page(
     action: str | None = None,
     with_built_in: bool = False,
 ) -> Page | Redirect:
-    """Return the page for a refusal, with its status; who has to prove who they are is led to where they can.
+    """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
 
-    `asked` has the fields that were sent, unchecked; `locale` is the language that is stored for the user; `came_from`
-    is the path of the page where the person was, with its query. `action` is the path of a form that the page offers
-    to send again, without what is secret. `with_built_in` uses no template of the operator's.
+    `asked` has the submitted fields, unchecked; `locale` is the user's stored language; `came_from` is the path and
+    query of the previous page. `action` is the path of a form that the page offers to send again, without secret
+    fields. `with_built_in` ignores the operator's templates.
     """
     fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
@@ -64,7 +64,7 @@ def page(
 
 
 def other_account(policy: Policy, asked: PageRequest, user: UserRow, *, rendered_for: str) -> Page:
-    """Return the page for a form that was shown for another account than the one that is signed in now."""
+    """Return the page for a form that was shown for an account other than the one now signed in."""
     shown = view.stand_alone(
         policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), user.locale
     )

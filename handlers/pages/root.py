@@ -1,4 +1,4 @@
-"""The page at the root, for browsers: the ways in, and the documents for developers."""
+"""The page at the root, for browsers: links to sign in, and documents for developers."""
 
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import PageRequest
@@ -8,7 +8,7 @@ from handlers.responses.reply import Page
 
 
 def page(policy: Policy, asked: PageRequest, *, version: str) -> Page:
-    """Return the page that says what this is; `version` is that of the program."""
+    """Return the page that describes the service; `version` is the version of the program."""
     return view.stand_alone(policy, asked).render(
         "root.html",
         root=policy.base_path,

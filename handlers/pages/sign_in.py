@@ -33,7 +33,7 @@ async def show_sign_in(
     prompt: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Show the ways to sign in, or ask who is signed in whether to go on."""
+    """Show the ways to sign in, or ask a signed-in user whether to continue."""
     view = views.view(ctx, "/sign-in", callback_url, ui_locales, prompt=prompt)
     if ctx.caller is not None and prompt != "login" and not view.form.is_refused:
         return view.render("continue.html", target=view.finish().location)
@@ -59,18 +59,18 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
 
 
 def _verification_target(view: views.View) -> str:
-    """Return the page that a mailed verification link opens."""
+    """Return the URL of the page that a mailed verification link opens."""
     return view.url("/verify-email")
 
 
 # pages.sign_in_with_provider
 async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
-    """Begin a sign-in through a provider, and lead on to it."""
+    """Begin a sign-in through a provider, and redirect to it."""
     view = views.view(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=(),
-        # That page asks for the second factor if there is one, and otherwise leads on.
+        # That page asks for the second factor if one is pending, and otherwise redirects to the next page.
         callback_url=view.url("/two-factor"),
         error_callback_url=view.url("/error"),
         request_sign_up=True,

@@ -1,4 +1,4 @@
-"""The pages to sign out, and to prove who one is once more."""
+"""The pages to sign out, and to sign in again for a sensitive change."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from models import CREDENTIAL
 async def show_sign_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask whether to sign out; who is not signed in is led on."""
+    """Ask whether to sign out; redirect a user who is not signed in."""
     view = views.view(ctx, "/sign-out", callback_url, ui_locales)
     return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
 
@@ -49,7 +49,7 @@ async def show_signed_out(
 async def show_confirm(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask the user who is signed in to prove who they are; who has just done so is led back."""
+    """Ask the signed-in user to sign in again; redirect a user with a fresh session back."""
     view = views.view(ctx, "/confirm", callback_url, ui_locales)
     if sessions.is_fresh(ctx):
         return view.finish()
@@ -60,7 +60,7 @@ async def show_confirm(
         "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
-        # A link may be opened in another browser, where it would remove what an unproven account has.
+        # Only codes: a link may be opened in another browser, where it would remove the access to an unproven account.
         "with_email": offered["with_code"] or (offered["with_link"] and not is_unproven),
         "email_method": "code" if is_unproven else None,
     }

@@ -23,7 +23,7 @@ async def show_sign_up(
 
 # pages.sign_up
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
-    """Create a user; sign them in, or say that a link was sent."""
+    """Create a user; sign them in, or show that a link was sent."""
     view = views.view(ctx)
     wanted = SignUp(
         name=body["name"].strip() or body["name"],

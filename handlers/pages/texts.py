@@ -1,4 +1,4 @@
-"""What pages say about refusals, by their code; a code that is not listed says its own message."""
+"""Texts of error pages by error code; a code without a text is shown with its message."""
 
 from collections.abc import Mapping
 
@@ -146,7 +146,7 @@ _EMPTY: Mapping[str, str] = {
 
 
 def sentence(localization: Localization, refusal: Refusal) -> str:
-    """Return what to tell a person about a refusal, and what to do next."""
+    """Return the text about a refusal and the next step."""
     _, ngettext = localization.gettext, localization.ngettext
     match refusal.code:
         case "PASSWORD_TOO_SHORT":
@@ -177,19 +177,19 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
 
 
 def _minutes(refusal: Refusal) -> int:
-    """Return after how many minutes a person may try again."""
+    """Return the number of minutes after which the user may try again."""
     return max(1, -(-(refusal.retry_after or 60) // 60))
 
 
 def provider_sentence(localization: Localization, code: str) -> str:
-    """Return what to tell a person about the error that a sign-in through a provider ended with."""
+    """Return the text about the error of a sign-in through a provider."""
     return localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR))
 
 
 def field_errors(
     localization: Localization, refusal: Refusal, submitted: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return what is wrong with each field of a form, by its name; empty for a refusal of the form as a whole."""
+    """Return the error of each form field, by field name; empty if the refusal names no field."""
     if isinstance(refusal, errors.ValidationError):
         return {
             name: _wrong_field(localization, name, submitted.get(name, ""), message)

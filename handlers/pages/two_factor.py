@@ -20,7 +20,7 @@ async def show_two_factor(
     method: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Ask for a code, or lead on if nothing waits for one."""
+    """Ask for a code, or redirect to the next page if no sign-in is pending."""
     view = views.view(ctx, "/two-factor", callback_url, ui_locales, method=method)
     if ctx.challenge is None:
         return view.finish()

@@ -1,4 +1,4 @@
-"""One hosted page on its way to the browser: language, form, links, and the template that is rendered with them."""
+"""The view of a hosted page: language, form, links, and the rendering of its template."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _CONTENT_SECURITY_POLICY: Header = (
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a form is filled with, and what was wrong with it when it was sent."""
+    """The values of a form, and the errors of its last submission."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     errors: Mapping[str, str] = field(default_factory=dict)
@@ -47,13 +47,13 @@ class Form:
         return self.code is not None
 
     def get(self, name: str, otherwise: str = "") -> str:
-        """Return what to fill a field with."""
+        """Return the value to show in a field."""
         return self.values.get(name, otherwise)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What every page knows. `callback_url` and `ui_locales` go through all steps."""
+    """The data of every page. `callback_url` and `ui_locales` are passed through all steps."""
 
     policy: Policy
     localization: Localization
@@ -69,24 +69,24 @@ class View:
     """The templates of the operator."""
 
     def url(self, page: str, **query: str | None) -> str:
-        """Return the path of another page, with what goes through all steps."""
+        """Return the path of another page, with the parameters of all steps."""
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
         return urls.with_parameters(self.action(page), **(carried | query))
 
     def in_languages(self) -> Sequence[tuple[str, str, str]]:
-        """Return every language, by its tag and its own name, with the path of this page in it."""
+        """Return every language by its tag, its own name, and the path of this page in that language."""
         here = self.url(self.page or "", **{**self.query, "ui_locales": None})
         joint = "&" if "?" in here else "?"
         return [(tag, name, f"{here}{joint}ui_locales={tag}") for tag, name in LANGUAGES.items()]
 
     def action(self, page: str) -> str:
-        """Return the path that a form is sent to; what goes through all steps is in its fields."""
+        """Return the path that a form is sent to; the parameters of all steps are in its fields."""
         return self.policy.base_path + self.policy[PagesPolicy].path + page
 
     def render(
         self, template: str, /, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any
     ) -> Page:
-        """Return the page that a template makes of these values."""
+        """Return a page: the template rendered with these values."""
         pages = self.policy[PagesPolicy]
         html = (
             environment(self.templates_dir, self.localization.language)
@@ -104,7 +104,7 @@ class View:
         return Page(html, (_CONTENT_SECURITY_POLICY, *headers), status)
 
     def lead(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
-        """Return the redirect to another page, with what goes through all steps."""
+        """Return the redirect to another page, with the parameters of all steps."""
         return Redirect(self.url(page, **query), headers)
 
     def finish(self, headers: tuple[Header, ...] = ()) -> Redirect:
@@ -123,7 +123,7 @@ def view(
 ) -> View:
     """Return the view of a request for the page at this path, such as `/sign-in`, with this query.
 
-    A form that was sent has no page; its fields carry on what goes through all steps.
+    For a submitted form, the parameters of all steps are in its fields.
     """
     asked = ctx.facts.page or PageRequest()
     if page is None:
@@ -151,9 +151,9 @@ def stand_alone(
     ui_locales: str | None = None,
     locale: str | None = None,
 ) -> View:
-    """Return the view of a page that needs no context, for example because something failed.
+    """Return the view of a page that needs no context, for example of an error page.
 
-    `locale` is the language that is stored for the user.
+    `locale` is the user's stored language.
     """
     return View(
         policy,
@@ -166,7 +166,7 @@ def stand_alone(
 
 
 def without_secrets(fields: Mapping[str, str]) -> Mapping[str, str]:
-    """Return those fields of a form that may be shown again."""
+    """Return the fields of a form that may be shown again."""
     return {name: value for name, value in fields.items() if name not in _SECRET_FIELDS}
 
 

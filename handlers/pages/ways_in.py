@@ -1,4 +1,4 @@
-"""What the pages offer to get in, and how a sign-in goes on from there."""
+"""The ways to sign in that the pages offer, and the redirect after a sign-in."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownProvider:
-    """A provider as a button shows it."""
+    """A provider as shown on a button."""
 
     id: str
     name: str
@@ -46,12 +46,12 @@ def providers(ctx: Context) -> Sequence[ShownProvider]:
 
 
 def provider_name(provider_id: str) -> str:
-    """Return what people call a provider."""
+    """Return the display name of a provider."""
     return _NAMES.get(provider_id, provider_id.replace("-", " ").replace("_", " ").title())
 
 
 def offered(ctx: Context) -> Mapping[str, Any]:
-    """Return which ways in there are, as templates ask for them."""
+    """Return the enabled ways to sign in, by their names in templates."""
     policy = ctx.policy
     with_password = policy[EmailPasswordPolicy].enabled
     return {
@@ -74,7 +74,7 @@ async def has_password(ctx: Context) -> bool:
 
 
 def password_rules(ctx: Context) -> Mapping[str, Any]:
-    """Return the bounds of a new password: for people, and for password managers in the attribute `passwordrules`."""
+    """Return the rules for a new password: as text, and for password managers in the attribute `passwordrules`."""
     policy = ctx.policy[PasswordPolicy]
     return {
         "minimum": policy.min_length,
@@ -85,9 +85,9 @@ def password_rules(ctx: Context) -> Mapping[str, Any]:
 def go_on(
     ctx: Context, view: View, opened: OpenedSession | PendingSignIn, *, removed_access: bool = False
 ) -> Redirect:
-    """Return where a sign-in leads: to the page for the second factor, or to where it was begun for.
+    """Return the redirect after a sign-in: to the page for the second factor, or to the URL requested at its start.
 
-    If ways into the account were removed, a page that says so comes first.
+    If ways into the account were removed, a page that shows them comes first.
     """
     if isinstance(opened, PendingSignIn):
         method = opened.methods[0] if opened.methods else "backup"

@@ -1,1 +1,1 @@
-"""What handlers respond with: results, cookies, redirects, and the responses that begin or end a session."""
+"""The responses of handlers: results, cookies, redirects, and responses that begin or end a session."""

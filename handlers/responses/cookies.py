@@ -1,4 +1,4 @@
-"""Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes for both."""
+"""Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes when set and cleared."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -106,7 +106,7 @@ def state_name(cookies: Cookies, state: str) -> str:
 def clear_twins(headers: Sequence[Header]) -> tuple[Header, ...]:
     """Return the headers that clear the host-only twin of each cookie that is set or cleared for a domain.
 
-    A browser that got it under other settings would send it for ever with the new one.
+    A browser that stored the twin under other settings would keep sending it in addition to the new cookie.
     """
     return tuple(
         (name, _host_only(value)) for name, value in headers if name == b"set-cookie" and _DOMAIN in value
@@ -114,7 +114,8 @@ def clear_twins(headers: Sequence[Header]) -> tuple[Header, ...]:
 
 
 def _host_only(value: bytes) -> bytes:
-    """Return the value of a Set-Cookie header that clears this cookie where it has no domain."""
+    """Return the value of a Set-Cookie header that clears the host-only cookie of the same name."""
+    # Browsers identify a cookie by name, domain and path (RFC 6265, 5.3), so `Domain` selects the cookie to clear.
     name, *attributes = value.split(b"; ")
     kept = [one for one in attributes if not one.startswith((b"Domain=", b"Max-Age="))]
     return b"; ".join([name.partition(b"=")[0] + b"=", *kept, b"Max-Age=0"])

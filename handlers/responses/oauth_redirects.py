@@ -15,7 +15,7 @@ from handlers.responses.sessions import pending_cookies, session_cookies
 def callback_redirect(
     ctx: Context, result: CallbackResult, state: str | None
 ) -> Redirect | Rollback[Redirect]:
-    """Redirect to where the flow ends; clear its cookie once it is used up."""
+    """Redirect to the final URL of a flow; clear the flow's cookie if its state is used up."""
     forgotten: tuple[Header, ...] = ()
     if result.is_used_up and state is not None:
         forgotten = (cookies.clear_state(ctx.policy.cookies, state),)
@@ -41,7 +41,7 @@ def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
 
 
 def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:
-    """Redirect to where the user enters the code: the page in the settings, or the flow's own redirect URL."""
+    """Redirect to the page where the user enters the code: the page in the settings, or the flow's own redirect URL."""
     redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
     url = redirects.second_factor_url(ctx.policy, redirect.location)
     return Redirect(url, pending_cookies(ctx, pending))

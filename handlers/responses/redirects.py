@@ -1,4 +1,4 @@
-"""Build redirects: a redirect URL that was accepted is checked again when it is used."""
+"""Build redirects. A redirect URL is checked again when it is used, even if it was accepted before."""
 
 from domain import urls
 from domain.context import Rollback
@@ -21,7 +21,7 @@ def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **paramete
 
 
 def on(policy: Policy, target: str | None, otherwise: str, **parameters: str) -> Redirect:
-    """Redirect to a URL that was accepted before, if there is one and it is still trusted; else to `otherwise`."""
+    """Redirect to a previously accepted URL if it is set and still trusted, else to `otherwise`."""
     is_trusted = target is not None and policy.origins.accepts(target)
     url = absolute(policy, target) if target is not None and is_trusted else otherwise
     return Redirect(urls.with_parameters(url, **parameters))
@@ -33,7 +33,7 @@ def refused(policy: Policy, target: str, refusal: Refusal) -> Rollback[Redirect]
 
 
 def second_factor_url(policy: Policy, url: str) -> str:
-    """Return where a user who is redirected enters a code: the page in the settings, or the URL itself."""
+    """Return the URL where a redirected user enters a code: the page in the settings, or the URL itself."""
     page = policy[TwoFactorPolicy].page
     if page is None:
         return urls.with_parameters(url, twoFactorRedirect="true")

@@ -25,7 +25,7 @@ def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[
 
 def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
     """Return the Set-Cookie headers of a new session: its own first, then those of related cookies."""
-    # The session may be younger than `ctx.now`: a call to a provider takes time.
+    # The session may be created after `ctx.now`, because a call to a provider takes time.
     life = opened.session.expires_at - opened.session.created_at
     max_age = int(life.total_seconds()) if opened.session.remembered else None
     cookie = cookies.set_session(ctx.policy.cookies, opened.token, max_age=max_age)
@@ -33,7 +33,7 @@ def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Respond with `body` only, which contains the token; neither cookie nor header does."""
+    """Respond with `body`, which contains the token; set no cookie and no token header."""
     return Reply(body, _related_cookies(ctx, opened))
 
 
@@ -74,8 +74,8 @@ def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
 
 
 def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, which has the URL of a provider's page, and the cookie that binds the flow to this
-    browser."""
+    """Respond with `body`, which contains the URL of a provider's page, and with the cookie that binds the flow to
+    this browser."""
     max_age = int(ctx.policy[SocialPolicy].state_expires_in.total_seconds())
     return Reply(
         body, (cookies.set_state(ctx.policy.cookies, redirect.state, redirect.binding, max_age=max_age),)
@@ -90,7 +90,7 @@ def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
 def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Respond with `body` and the token of a session in the name of a user.
 
-    Only a caller with a cookie gets cookies: the new session's, and their own kept in another.
+    Cookies are set only for a caller with a cookie: the new session's, and a second one that keeps their own token.
     """
     policy, caller = ctx.policy.cookies, ctx.signed_in
     headers: tuple[Header, ...] = ((b"set-auth-token", opened.token.encode()),)
@@ -140,7 +140,7 @@ def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
 
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
-    """Also clear the cookie of a trusted device, if the browser sent one: no device is trusted any more."""
+    """Also clear the cookie of a trusted device, if the browser sent one, because no device is trusted any longer."""
     if not ctx.cookies.devices:
         return reply
     return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))
