@@ -163,7 +163,7 @@ class TrustedOrigins:
         """Return whether a value of the Origin header, or the origin of a Referer, is trusted. `null` never is."""
         if origin in self.exact:  # defence: V4 exact-origin
             return True
-        return origin_of(origin) == origin and self._leads_home(origin)  # defence: V3 one-spelling
+        return origin_of(origin) == origin and self._is_trusted_url(origin)  # defence: V3 one-spelling
 
     def accepts(self, target: str) -> bool:
         """Return whether a redirect URL is relative, or at a trusted origin, or under a custom scheme."""
@@ -171,9 +171,9 @@ class TrustedOrigins:
             return False
         if target.startswith("/"):
             return _RELATIVE.fullmatch(target) is not None
-        return self._leads_home(target)  # defence: V6 V7 leads-home
+        return self._is_trusted_url(target)  # defence: V6 V7 leads-home
 
-    def _leads_home(self, url: str) -> bool:
+    def _is_trusted_url(self, url: str) -> bool:
         match = _ABSOLUTE.fullmatch(url)  # defence: V2 whole-target
         if match is None:
             return self._lies_under_custom(url)

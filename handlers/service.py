@@ -32,7 +32,7 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     """Show an error of a flow without an error page of its own, escaped, without a link."""
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
-    shown = view.stand_alone(ctx.policy, ctx.facts.page or PageRequest())
+    shown = view.standalone_view(ctx.policy, ctx.facts.page or PageRequest())
     return shown.render(
         "provider_error.html",
         code=code,

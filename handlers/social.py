@@ -10,7 +10,7 @@ from domain.social import authorization_request, callback, linking, tokens
 from domain.social import sign_in as social_sign_in
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.callback import CallbackRequest
-from domain.social.tokens import Choice, DecryptedTokens, Profile
+from domain.social.tokens import AccountSelector, DecryptedTokens, Profile
 from handlers import shapes, wire
 from handlers.responses import cookies, oauth_redirects
 from handlers.responses.reply import Redirect, Reply
@@ -90,8 +90,8 @@ async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> s
     return _provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
-def _choice(body: shapes.ProviderTokenRequest) -> Choice:
-    return Choice(body.get("providerId"), body.get("accountId"), body.get("userId"))
+def _choice(body: shapes.ProviderTokenRequest) -> AccountSelector:
+    return AccountSelector(body.get("providerId"), body.get("accountId"), body.get("userId"))
 
 
 # social.get_profile
@@ -99,7 +99,9 @@ async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
     """Return the user's profile at the provider."""
-    return _account_profile(await tokens.profile(ctx, Choice(provider_id, account_id, place="query")))
+    return _account_profile(
+        await tokens.profile(ctx, AccountSelector(provider_id, account_id, place="query"))
+    )
 
 
 # social.receive_callback

@@ -40,7 +40,7 @@ LAST_SUCCESS_BY_NETWORK = ReadStatement(
 
 
 @cache
-def see_network(dialect: str) -> Insert:
+def upsert_known_network(dialect: str) -> Insert:
     """Return the upsert that stores that `user_id` has signed in from `network` at `last_success`."""
     adding: Any = upsert(dialect, KnownNetwork)
     noted: Insert = adding.on_conflict_do_update(

@@ -1,4 +1,4 @@
-"""The application: the list of what is switched on."""
+"""The ASGI application: the enabled operations, documents and pages."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 PAGES_PATH = "/account"
-"""Where the contract has the hosted pages; `pages.path` moves them."""
+"""The path of the hosted pages in the contract; `pages.path` replaces it."""
 
 _log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ class Application:
     services: Services
     api: ASGIApp
     documents: Documents | None
-    """None where they are switched off."""
+    """None if they are disabled."""
     assets: Assets
     """The static files of the hosted pages, and of the error page, which is always there."""
 
@@ -59,12 +59,12 @@ class Application:
 def create_app(
     settings: Settings, *, clock: Clock = system_clock, registry: "CollectorRegistry | None" = None
 ) -> Application:
-    """Return the application; its services open and close with it, and count in `registry` where one is given."""
+    """Return the application; it opens and closes its services, which count in `registry` if one is given."""
     return assemble(Services(settings, clock=clock, registry=registry, tracing=tracing_of(settings)))
 
 
 def assemble(services: Services) -> Application:
-    """Return the application of these services, which are opened when it starts, or by a caller without a server."""
+    """Return the application for these services, which its lifespan opens, or a caller without a server."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
@@ -79,7 +79,7 @@ def assemble(services: Services) -> Application:
     settings, policy = services.settings, services.policy
     document = contract(settings, internal=True)
     api = server_api.build(
-        # Connexion copies the contract four times, and what it answers is written in the handlers.
+        # Connexion copies the contract four times, and the pipeline does not need the response schemas.
         without_answers(document),
         server_api.Dependencies(
             sessions=services.sessions,
@@ -104,7 +104,7 @@ def assemble(services: Services) -> Application:
 
 
 def _documents(services: Services) -> Documents | None:
-    """Return what serves the contract as it is published, or None where that is switched off."""
+    """Return the application that serves the published contract, or None if it is disabled."""
     settings, policy = services.settings, services.policy
     if not settings.documents.enabled:
         return None
@@ -112,9 +112,9 @@ def _documents(services: Services) -> Documents | None:
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
-    """Return the contract as this service keeps it: its cookie names, its base path, what it does not insist on.
+    """Return the contract with the settings of this service applied: cookie names, base path, optional requirements.
 
-    An `internal` one has what is not published: the extension of operations.
+    An `internal` contract keeps the unpublished extension of operations.
     """
     session = settings.session
     document = bundle(
@@ -133,14 +133,14 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
 
 
 def _moved(path: str, pages_path: str) -> str:
-    """Return where the path of a hosted page is by the settings; any other path is where it was."""
+    """Return the path of a hosted page by the settings; any other path is unchanged."""
     return pages_path + path.removeprefix(PAGES_PATH) if f"{path}/".startswith(f"{PAGES_PATH}/") else path
 
 
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
     """Return the operationIds that respond with 404 by these settings.
 
-    Raises ValueError for a switch of the contract that is no boolean setting and no list.
+    Raises ValueError if the contract names a switch that is neither a boolean setting nor a list.
     """
     switches = {one.spec["operationId"]: extension_of(one.spec).switch for one in operations(document)}
     return frozenset(

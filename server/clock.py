@@ -1,4 +1,4 @@
-"""The one clock: UTC, cut to milliseconds."""
+"""The clock of the service: UTC, truncated to milliseconds."""
 
 import time
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from models.base import from_milliseconds
 Clock = Callable[[], datetime]
 
 _present = lru_cache(maxsize=1)(from_milliseconds)
-"""A request asks some four times, and many requests pass in one millisecond."""
+"""Cached, because a request reads the clock about four times, and many requests run in one millisecond."""
 
 
 def system_clock() -> datetime:
-    """Return the present moment."""
+    """Return the current time."""
     return _present(time.time_ns() // 1_000_000)

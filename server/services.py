@@ -1,4 +1,4 @@
-"""Everything that outlives a request: made from the settings, opened when the service starts, closed when it stops."""
+"""The objects that outlive a request: created from the settings, opened at startup, closed at shutdown."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.database import address, migrations
 from server.database.database import Database, create_database
 from server.database.errors import reason
-from server.database.schema import Mode, current_is_head, suffices
+from server.database.schema import Mode, current_is_head, is_usable
 from server.mail import backends
 from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
@@ -55,7 +55,7 @@ CHECKS: tuple[Check, ...] = (
 """The checks of the settings that belong to no capability, before anything is opened."""
 
 READY_WITHIN = 1.0
-"""Seconds the database has to answer /ready."""
+"""Timeout in seconds of the database query of /ready."""
 
 _log = structlog.get_logger(__name__)
 
@@ -127,6 +127,7 @@ class Services:
             resolvers=messages.resolvers(),
             metrics=self.metrics,
         )
+        # Set afterwards, because the worker itself needs the unit of work.
         self.unit_of_work.on_mail_queued = self.worker.wake
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
@@ -146,7 +147,7 @@ class Services:
         return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, schema: Mode | None = None) -> None:
-        """Reach the database and see to its schema, by `database.migrate` unless told otherwise.
+        """Connect to the database and migrate or check its schema, by default as `database.migrate` says.
 
         Raises DatabaseAbsent and SchemaRefused.
         """
@@ -159,7 +160,7 @@ class Services:
             raise
 
     async def start(self) -> None:
-        """Begin what runs in the background: mail, and the jobs of all components."""
+        """Start the background tasks: mail, and the jobs of all components."""
         for component in self.components:
             await component.start()
         self.worker.start()
@@ -196,7 +197,7 @@ class Services:
             return False
         try:
             async with asyncio.timeout(READY_WITHIN):
-                if await suffices(self.database):
+                if await is_usable(self.database):
                     return True
             _log.warning("service.not_ready", reason="old or incomplete schema, or a standby")
         except (Unavailable, TimeoutError) as fault:

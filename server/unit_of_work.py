@@ -1,4 +1,4 @@
-"""One operation = one Context, one caller, one `now`, at most one transaction; the only place that commits."""
+"""The unit of work: one Context, one caller, one `now` and at most one transaction per operation. Only it commits."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ _log = structlog.get_logger(__name__)
 
 
 def _nothing() -> None:
-    """Wake nobody."""
+    """Do nothing: there is no outbox worker."""
 
 
 @dataclass(slots=True)
@@ -67,9 +67,9 @@ class UnitOfWork:
         self._resources = Resources(self.policy, self.database, self.port, self.clock, self.run)
 
     async def run(self, job: Job[Result], facts: RequestFacts | None = None) -> Result:
-        """Run a job in a transaction of its own, again when the database asks for it.
+        """Run a job in a transaction of its own; retry it after a conflict.
 
-        Raises the job's refusals, and Unavailable when the database is down or the conflict does not end.
+        Raises the job's refusals, and Unavailable if the database is down or all retries fail.
         """
         conflict: Exception | None = None
         facts = facts or RequestFacts(self.clock())
@@ -86,7 +86,7 @@ class UnitOfWork:
                 except BaseException as fault:
                     await self._abandon(ctx, fault)
                     raise
-                # Asked before the call, too: most requests only read, and have nothing to end.
+                # Checked before the call as well, because most requests only read and have no transaction to end.
                 if ctx.transaction is not None or ctx.outbox or ctx.records:
                     await self._finish(ctx, result)
                 return result.result if isinstance(result, Rollback) else result
@@ -109,7 +109,7 @@ class UnitOfWork:
         self.audit_writer.enqueue(ctx.records)
 
     async def _abandon(self, ctx: Context, fault: BaseException) -> None:
-        """End the transaction of a job that has raised something, and note a refusal."""
+        """End the transaction of a job that has raised an exception, and audit a refusal."""
         if not isinstance(fault, errors.Refusal):
             await _roll_back(ctx)
             return
@@ -117,7 +117,7 @@ class UnitOfWork:
         await self._note_refused(ctx)
 
     async def _finish(self, ctx: Context, result: object) -> None:
-        """End the transaction of a job that has come to a result."""
+        """End the transaction of a job that has returned a result."""
         if isinstance(result, Rollback):
             await _roll_back(ctx)
             await self._note_refused(ctx)
@@ -136,7 +136,7 @@ class UnitOfWork:
                 writer.defer_record(ctx.db, record)
             await ctx.db.commit()
         except IntegrityError as collision:
-            # Another transaction was faster with a deferred statement.
+            # A concurrent transaction has changed what a deferred statement relies on.
             raise StaleRead from collision
         finally:
             await ctx.db.close()
@@ -151,7 +151,7 @@ class UnitOfWork:
             self.metrics.audited(events)
 
     async def _note_refused(self, ctx: Context) -> None:
-        """Audit what went wrong; when that fails, the refusal is the same.
+        """Audit a refusal; if that fails, the response is the same.
 
         Events that anyone can cause without bound go to the background writer, whose queue is bounded.
         """
@@ -173,7 +173,7 @@ def _successes(ctx: Context) -> list[AuditRecord]:
 
 
 def _retryable(fault: Exception, client: Client) -> Exception:
-    """Return a fault after which the job is to be run again. Raises any other, and Unavailable in the place of some."""
+    """Return an error after which the job is retried. Raises all other errors, some of them as Unavailable."""
     if isinstance(fault, UndecipherableSecret):
         _log.error("two_factor.secret_undecipherable", request_id=client.request_id)
     elif isinstance(fault, RenewedTokensLost):

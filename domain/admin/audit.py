@@ -17,7 +17,7 @@ from models.statements import table_of
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AuditFilter:
     """A filter for audit records; None matches everything."""
 
     user: str | None = None
@@ -29,7 +29,7 @@ class Wanted:
     until: datetime | None = None
 
 
-async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Any]:
+async def find(ctx: Context, wanted: AuditFilter, *, limit: int) -> Sequence[Any]:
     """Return the newest matching records, newest first, each with the columns of `Audit`."""
     conditions = _conditions(wanted)
     if wanted.user is not None:
@@ -39,7 +39,7 @@ async def find(ctx: Context, wanted: Wanted, *, limit: int) -> Sequence[Any]:
     return await ctx.db.execute(found.execution_options(in_thread=True))
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if wanted.event is not None:
         conditions.append(col(Audit.event).startswith(wanted.event, autoescape=True))

@@ -147,7 +147,7 @@ async def stop(ctx: Context, presented: Sequence[str]) -> OpenedSession | None:
     return OpenedSession(active[0].token, active[0].session, active[0].user)
 
 
-class Running(NamedTuple):
+class RunningImpersonation(NamedTuple):
     """A session in the name of a user, with the email addresses of both."""
 
     session_id: str
@@ -157,7 +157,7 @@ class Running(NamedTuple):
     expires_at: datetime
 
 
-async def running(ctx: Context) -> Sequence[Running]:
+async def running(ctx: Context) -> Sequence[RunningImpersonation]:
     """Return the active sessions in the name of users, newest first."""
     own, administrator = aliased(Session), aliased(User)
     columns: tuple[Any, ...] = (
@@ -176,4 +176,4 @@ async def running(ctx: Context) -> Sequence[Running]:
         .where(col(Session.expires_at) > ctx.now, col(own.expires_at) > ctx.now)
         .order_by(col(Session.created_at).desc(), col(Session.id))
     )
-    return await ctx.db.execute(found.execution_options(row=Running, in_thread=True))
+    return await ctx.db.execute(found.execution_options(row=RunningImpersonation, in_thread=True))

@@ -199,7 +199,7 @@ async def sign_out_everyone(ctx: Context) -> int:
 
     Use it after restoring a backup, because the backup may contain credentials that were revoked since.
     """
-    ended = await sessions.end_everyones(ctx)
+    ended = await sessions.revoke_all_users(ctx)
     await trusted_devices.forget_all_users(ctx)  # defence: R45 trusted-devices
     await one_time_tokens.revoke_all_users(ctx)  # defence: R45 mailed-tokens
     session_events.sessions_revoked_all(ctx, None, ended, by_operator=True)  # defence: R45 audit

@@ -86,7 +86,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class RightCode:
+class VerifiedCode:
     """A correct code that is not yet used up."""
 
     binding: Binding
@@ -150,7 +150,7 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
     return subject
 
 
-async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> RightCode:
+async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> VerifiedCode:
     """Use an attempt and compare the code. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
     row, most = binding.row, ctx.policy[EmailCodePolicy].attempts
     taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
@@ -173,7 +173,7 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
         await limits.count_failure(ctx, subject)  # defence: M10 failure
         raise _failed(ctx, binding, subject, InvalidOtp)
     await limits.check(ctx, subject)
-    return RightCode(binding, taken.code)
+    return VerifiedCode(binding, taken.code)
 
 
 def _failed(
@@ -185,7 +185,7 @@ def _failed(
 
 async def peek(
     ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject
-) -> tuple[RightCode, UserRow | None]:
+) -> tuple[VerifiedCode, UserRow | None]:
     """Compare a code, and restore the attempt if it is correct; the code is not used up."""
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)

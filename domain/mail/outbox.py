@@ -74,7 +74,7 @@ class LeasedMail:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueueState:
     """The number of rows in one state, and the age of the oldest; None if there is none."""
 
     state: MailState
@@ -99,10 +99,10 @@ _WAITING = ReadStatement(
 )
 
 
-async def waiting(reads: Reads) -> list[Waiting]:
+async def waiting(reads: Reads) -> list[QueueState]:
     """Return the unfinished rows, by state. Raises Unavailable."""
     states = (MailState.UNRESOLVED, MailState.QUEUED)
-    return [Waiting(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
+    return [QueueState(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
 
 def retry_delay(attempts: int) -> timedelta:

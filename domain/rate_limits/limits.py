@@ -18,7 +18,7 @@ from domain.ports import Counters, Limit
 from domain.rate_limits import events
 from domain.rate_limits.policy import Quota, RateLimitPolicy
 from models import KnownNetwork
-from models.known_network import KNOWN_FOR, LAST_SUCCESS_BY_NETWORK, see_network
+from models.known_network import KNOWN_FOR, LAST_SUCCESS_BY_NETWORK, upsert_known_network
 
 COUNTER = "limits.counter"
 NETWORK = "limits.network"
@@ -101,7 +101,7 @@ async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) 
     if ctx.client.network is None or not ctx.policy[RateLimitPolicy].account_failures.number:
         return
     network = _network(ctx, user_id)[0]
-    ctx.db.defer(see_network(ctx.db.dialect), user_id=user_id, network=network, last_success=ctx.now)
+    ctx.db.defer(upsert_known_network(ctx.db.dialect), user_id=user_id, network=network, last_success=ctx.now)
 
 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:

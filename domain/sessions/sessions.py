@@ -250,7 +250,7 @@ async def end_all(ctx: Context, user: UserRow) -> int:
     return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
 
 
-async def end_everyones(ctx: Context) -> int:
+async def revoke_all_users(ctx: Context) -> int:
     """Revoke every session of every user; return how many were active."""
     return await _delete(ctx)
 

@@ -177,7 +177,7 @@ async def _link(
     """Link the identity for the session that began the flow. The session is checked before and after the call to the
     provider."""
     user_id, session_id, presented = starter
-    await linking.refuse_stranger(ctx, user_id, presented)
+    await linking.require_same_user(ctx, user_id, presented)
     await ctx.in_new_transaction(partial(linking.check_start, user_id=user_id, session_id=session_id))
     proof = await provider.exchange(params, ctx.now)
     job = partial(linking.link, user_id=user_id, session_id=session_id, proof=proof, asked=flow.scopes)

@@ -42,7 +42,7 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
         raise
 
 
-async def refuse_stranger(ctx: Context, user_id: str, presented: Sequence[str]) -> None:
+async def require_same_user(ctx: Context, user_id: str, presented: Sequence[str]) -> None:
     """Raise Unauthenticated if the returning browser is signed in as another user.
 
     `presented` are the values of its session cookie. If there are too many to look up, the browser is refused.

@@ -27,7 +27,7 @@ from models.base import EPOCH
 LEASE = timedelta(seconds=15)
 ASKING = 9.0
 """The seconds within which the provider must respond, over all calls: less than any request waits."""
-PATIENCE = 10.0
+WAIT_TIMEOUT = 10.0
 """The seconds that other requests wait."""
 PAUSE = 0.05
 """The seconds between two reads of the row."""
@@ -138,7 +138,7 @@ async def _give_up(ctx: Context, seen: AccountRow, lease: datetime, outcome: dat
 async def _settled(ctx: Context, seen: AccountRow) -> AccountRow:
     """Return the row once the lease is released. Raises ProviderUnavailable if that takes too long."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT):
             # Poll the row, because the lease may be held by another instance.
             while _is_held(ctx, row := await _read(ctx, seen)):  # noqa: ASYNC110
                 await asyncio.sleep(PAUSE)

@@ -24,7 +24,7 @@ from models.account import AccountRow
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AccountSelector:
     """Names an account: by its provider, by its own id or the id at the provider, or by both."""
 
     provider_id: str | None
@@ -53,7 +53,7 @@ class Profile:
     identity: Identity
 
 
-async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
+async def get(ctx: Context, choice: AccountSelector) -> DecryptedTokens:
     """Return the tokens of the caller's account, refreshed first if the access token is about to expire.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken,
@@ -65,7 +65,7 @@ async def get(ctx: Context, choice: Choice) -> DecryptedTokens:
     return _shown(ctx, opened)
 
 
-async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
+async def refresh(ctx: Context, choice: AccountSelector) -> DecryptedTokens:
     """Refresh the tokens of the caller's account and return them.
 
     Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, TokenRefreshNotSupported,
@@ -86,7 +86,7 @@ async def refresh(ctx: Context, choice: Choice) -> DecryptedTokens:
     return _shown(ctx, opened)
 
 
-async def profile(ctx: Context, choice: Choice) -> Profile:
+async def profile(ctx: Context, choice: AccountSelector) -> Profile:
     """Return the caller's current profile at the provider.
 
     Raises ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken, FailedToGetUserInfo,
@@ -102,7 +102,7 @@ async def profile(ctx: Context, choice: Choice) -> Profile:
     return Profile(opened.account, identity)  # defence: V31 profile-token
 
 
-async def _chosen(ctx: Context, choice: Choice) -> tuple[AccountRow, Provider]:
+async def _chosen(ctx: Context, choice: AccountSelector) -> tuple[AccountRow, Provider]:
     """Return the account and its provider. A user id in the request is only compared with the caller's."""
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden

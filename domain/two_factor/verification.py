@@ -47,7 +47,7 @@ async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verifie
     Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.load` and
     `take_attempt`.
     """
-    await _ask_early(ctx)
+    await _check_failure_limit(ctx)
     challenge = ctx.challenge
     if challenge is None:
         return await _totp_under_session(ctx, code)
@@ -60,7 +60,7 @@ async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verifie
     return Verified(user, opened)
 
 
-async def _ask_early(ctx: Context) -> None:
+async def _check_failure_limit(ctx: Context) -> None:
     """Query the failure limit before any row is locked, so that other requests do not wait for a store that hangs.
 
     The result is ignored, because the limit is checked again under the lock. Raises Unavailable.
@@ -154,7 +154,7 @@ async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified
     Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.load` and
     `take_attempt`.
     """
-    await _ask_early(ctx)
+    await _check_failure_limit(ctx)
     challenge = ctx.challenge
     if challenge is None:
         return await _otp_under_session(ctx, code)

@@ -73,7 +73,7 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     view = views.view(ctx)
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
-    return ways_in.go_on(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
+    return ways_in.complete_sign_in(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
 
 
 # pages.show_magic_link
@@ -103,4 +103,4 @@ async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redire
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)
-    return ways_in.go_on(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
+    return ways_in.complete_sign_in(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)

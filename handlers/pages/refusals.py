@@ -35,7 +35,7 @@ def page(
     """
     fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
-    shown = view.stand_alone(
+    shown = view.standalone_view(
         policy,
         asked,
         target if policy.origins.accepts(target) else None,
@@ -65,7 +65,7 @@ def page(
 
 def other_account(policy: Policy, asked: PageRequest, user: UserRow, *, rendered_for: str) -> Page:
     """Return the page for a form that was shown for an account other than the one now signed in."""
-    shown = view.stand_alone(
+    shown = view.standalone_view(
         policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), user.locale
     )
     return shown.render("other_account.html", status=409, rendered_for=rendered_for, current=user.email)

@@ -9,7 +9,7 @@ from handlers.responses.reply import Page
 
 def page(policy: Policy, asked: PageRequest, *, version: str) -> Page:
     """Return the page that describes the service; `version` is the version of the program."""
-    return view.stand_alone(policy, asked).render(
+    return view.standalone_view(policy, asked).render(
         "root.html",
         root=policy.base_path,
         version=version,

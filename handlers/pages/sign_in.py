@@ -55,7 +55,7 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     else:
         options = SignInOptions(remembered, _verification_target(view), "username")
         opened = await authentication.sign_in_by_username(ctx, identifier, body["password"], options)
-    return ways_in.go_on(ctx, view, opened)
+    return ways_in.complete_sign_in(ctx, view, opened)
 
 
 def _verification_target(view: views.View) -> str:

@@ -72,4 +72,4 @@ async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
-    return ways_in.go_on(ctx, view, opened)
+    return ways_in.complete_sign_in(ctx, view, opened)

@@ -144,7 +144,7 @@ def view(
     )
 
 
-def stand_alone(
+def standalone_view(
     policy: Policy,
     asked: PageRequest,
     callback_url: str | None = None,

@@ -82,7 +82,7 @@ def password_rules(ctx: Context) -> Mapping[str, Any]:
     }
 
 
-def go_on(
+def complete_sign_in(
     ctx: Context, view: View, opened: OpenedSession | PendingSignIn, *, removed_access: bool = False
 ) -> Redirect:
     """Return the redirect after a sign-in: to the page for the second factor, or to the URL requested at its start.

@@ -1,4 +1,4 @@
-"""From the parts of a request to the handler's arguments, redirect targets checked, and the handler's signature."""
+"""Conversion of a request's parts to the handler's arguments, with checks of redirect targets and of the signature."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,7 +17,7 @@ from server.api.validation import Failures, Schema, refuse
 Handler = Callable[..., Awaitable[Any]]
 
 _REDIRECT_TARGET = "redirect-target"
-"""The format of every field that must lead to a trusted place."""
+"""The format of every field that holds a redirect target."""
 
 _REFUSALS: dict[str, type[errors.Refusal]] = {
     "callbackURL": errors.InvalidCallbackUrl,
@@ -27,7 +27,7 @@ _REFUSALS: dict[str, type[errors.Refusal]] = {
 }
 
 Targets = tuple[tuple[str, type[errors.Refusal]], ...]
-"""The fields of one place that hold a redirect target, and how a wrong one is refused."""
+"""The fields of the query or of the body that hold a redirect target, each with the error for an untrusted one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +37,24 @@ class OperationInputs:
     query: Parameters | None
     path: Parameters | None
     schema: Schema | None
-    """Of the body; None when the operation reads none."""
+    """The schema of the body; None if the operation reads none."""
     media_type: str
     reads_body: bool
-    """Whether a body that is sent must be of the right form; on GET it is ignored instead."""
+    """Whether a body must have the right media type and form; on GET a body is ignored instead."""
     always_reads: bool
-    """Whether the contract has no 400 here: a query with parameters that cannot be read counts as empty then."""
+    """Whether the contract has no 400 for this operation: a query with invalid parameters then counts as empty."""
     query_targets: Targets
     body_targets: Targets
     origins: TrustedOrigins
     without: dict[str, None] | None
-    """The arguments of a request without a query, where nothing but that could be read and nothing is required."""
+    """The arguments of a request without a query, if the operation reads nothing else and requires no parameter."""
 
     def parse(self, raw: bytes, head: RequestHeaders) -> Any:
         """Return the value of the body as sent. Raises UnsupportedMediaType, BadRequest."""
         return request_body.parse(raw, head, self.media_type)
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
-        """Return the handler's arguments by name; everything in them is checked.
+        """Return the checked arguments of the handler by name.
 
         `content` is the value of the body, `raw` the body as sent. Raises ValidationError naming every field that
         failed, and the refusals of redirect targets.
@@ -85,7 +85,7 @@ class OperationInputs:
         return arguments
 
     def shown_again(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Return the arguments of a page whose query is taken from the fields of a form. Raises as `arguments`."""
+        """Return the arguments of a page that is shown again: its query is the form's fields. Raises as `arguments`."""
         if self.query is None:
             return {}
         failures: Failures = {}
@@ -112,7 +112,7 @@ _ANY_OBJECT = Schema("body", {"type": "object"})
 
 
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:
-    """Compile the parameters and the body of an operation. Raises ValueError for what the pipeline cannot read."""
+    """Compile the parameters and the body of an operation. Raises ValueError for unsupported schemas."""
     unreadable = [
         parameter["name"] for parameter in operation.parameters if parameter["in"] not in ("query", "path")
     ]
@@ -142,7 +142,7 @@ def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Ope
 
 
 def check_signature(handler: Handler, inputs: OperationInputs) -> None:
-    """Compare a handler's parameters with what it will be called with. Raises TypeError when they differ."""
+    """Check that a handler's parameters match the arguments of the operation. Raises TypeError if they differ."""
     taken = {"ctx"}
     for parameters in (inputs.query, inputs.path):
         taken.update(parameters.arguments.values() if parameters else ())
@@ -162,7 +162,7 @@ def _body_schema(operation: AbstractOperation, media_type: str) -> Schema | None
 
 
 def compile_targets(properties: dict[str, Any]) -> Targets:
-    """Find the redirect targets among the properties of a schema. Raises ValueError for one that has no refusal."""
+    """Find the redirect targets among the properties of a schema. Raises ValueError for one without an error."""
     names = [name for name, schema in properties.items() if _is_target(schema)]
     unknown = sorted(set(names) - set(_REFUSALS))
     if unknown:
@@ -171,7 +171,7 @@ def compile_targets(properties: dict[str, Any]) -> Targets:
 
 
 def check_targets(targets: Targets, origins: TrustedOrigins, values: dict[str, Any]) -> None:
-    """Refuse a target that leads elsewhere; an empty one is taken out, it counts as absent.
+    """Refuse an untrusted redirect target; remove an empty one, which counts as absent.
 
     Raises InvalidCallbackUrl, InvalidRedirectUrl, InvalidErrorCallbackUrl, InvalidNewUserCallbackUrl.
     """

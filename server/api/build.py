@@ -1,4 +1,4 @@
-"""The pipeline of a contract: Connexion reads it, and everything a request needs is compiled before the first one."""
+"""Creation of the pipeline: Connexion reads the contract, and everything a request needs is compiled at startup."""
 
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from server.api.security import SecurityCompiler, security_map
 
 
 class CompiledApi(AbstractRoutingAPI):
-    """The routes of one contract. Operations that are switched off are compiled like the others, and lead nowhere."""
+    """The routes of one contract. Disabled operations are compiled and checked like all others, but get no route."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class CompiledApi(AbstractRoutingAPI):
     ) -> None:
         self.routes = Routes()
         self.operations: dict[str, Operation] = {}
-        """Every operation by its operationId, those that are switched off included."""
+        """All operations by operationId, including disabled ones."""
         self.json = JsonResponder(policy)
         self.pages = PageResponder(self.operations, dependencies.endpoint, policy, dependencies.cipher)
         self._policy = policy
@@ -53,15 +53,15 @@ class CompiledApi(AbstractRoutingAPI):
             raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
 
     def add_operation(self, path: str, method: str) -> None:
-        """Compile one operation and route to it; Connexion calls this for each operation of the contract.
+        """Compile one operation and add its route. Connexion calls this method for each operation of the contract.
 
-        Raises ValueError or TypeError when the contract and the code do not fit.
+        Raises ValueError or TypeError if the contract and the code do not match.
         """
         operation = self.specification.operation_cls.from_spec(
             self.specification, path=path, method=method, resolver=self.resolver
         )
         operation_id = operation.operation_id.removeprefix(f"{self.resolver.root_path}.")
-        # Two operations of one name would share what is compiled for one of them, its security above all.
+        # Two operations with one operationId would share compiled parts, including the security of one of them.
         if operation_id in self._named:
             raise ValueError(f"the contract names two operations {operation_id}")
         self._named.add(operation_id)
@@ -83,8 +83,7 @@ def compile_operation(
     security: SecurityCompiler,
     responder: Responder,
 ) -> Operation:
-    """Compile what Connexion made of the contract's operation. Raises ValueError or TypeError when it cannot
-    be served."""
+    """Compile an operation as Connexion has parsed it. Raises ValueError or TypeError if it cannot be served."""
     inputs = compile_inputs(operation, policy.origins)
     check_signature(operation.function, inputs)
     if (extension.account or extension.fresh) and not extension.page:
@@ -97,7 +96,7 @@ def compile_operation(
         template=policy.base_path + operation.path,
         security=security.compile(operation, without_session=is_lenient),
         inputs=inputs,
-        # A provider posts its form from its own origin; that operation has the state cookie instead.
+        # A provider posts its form from its own origin, so this operation is protected by the state cookie instead.
         checks_origin=operation.method == "post"
         and (extension.page or inputs.media_type != request_body.FORM),
         checks_script_origin=extension.checks_script_origin,
@@ -138,7 +137,7 @@ def build(
 ) -> ASGIApp:
     """Return the ASGI application that serves a contract (OpenAPI 3.0, bundled) with the package `handlers`.
 
-    `disabled` names operationIds that are switched off: their paths do not exist. `max_body` is in bytes.
+    `disabled` holds the operationIds whose paths do not exist. `max_body` is in bytes.
 
     Raises:
         InvalidSpecification, ResolverError: Connexion's, for an invalid contract and for a missing handler.

@@ -1,4 +1,4 @@
-"""The client of a request, by the network: address and User-Agent."""
+"""The network client of a request: IP address and User-Agent."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 LONGEST_USER_AGENT = 512  # defence: R34 user-agent-length
-"""Characters that are kept of a User-Agent."""
+"""Characters of a User-Agent that are stored."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _HOP = re.compile(
@@ -25,25 +25,25 @@ _HOP = re.compile(
 )
 
 
-class _Hop(NamedTuple):
-    """One end of a connection on the way, and how its address is spelled."""
+class _Peer(NamedTuple):
+    """One hop between client and service, with its IP address in canonical spelling."""
 
     address: Address
     text: str
 
 
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> _Hop | None:
-    """Read an address, without its zone; one that is IPv4 in IPv6's clothes becomes IPv4."""
+def _parse(text: str) -> _Peer | None:
+    """Parse an IP address without its zone; an IPv4-mapped IPv6 address becomes IPv4."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
     plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address  # defence: V63 mapped-ipv4
-    return _Hop(plain, str(plain))
+    return _Peer(plain, str(plain))
 
 
-def _parse_hop(value: bytes) -> _Hop | None:
+def _parse_hop(value: bytes) -> _Peer | None:
     match = _HOP.fullmatch(value.strip(b" \t"))
     return _parse(match[match.lastindex or 0].decode("ascii")) if match is not None else None
 
@@ -57,17 +57,17 @@ def clean_user_agent(raw: bytes | None) -> str | None:
 
 
 class ClientAddressResolver:
-    """Finds the client's address, believing X-Forwarded-For only where trusted proxies wrote it."""
+    """The resolver of client addresses. It trusts X-Forwarded-For only as far as trusted proxies wrote it."""
 
     def __init__(self, trusted_proxies: Sequence[Network]) -> None:
         """Take the networks of the operator's own proxies."""
         self._trusted = tuple(trusted_proxies)
 
     def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
-        """Return the client's address in its one spelling, or None when there is none (a Unix socket).
+        """Return the client's IP address in canonical spelling, or None if there is none (a Unix socket).
 
-        `peer` is the socket's other end, `forwarded_for` the values of X-Forwarded-For in their order,
-        walked from the right past trusted hops to the first other address. What is no address ends the walk.
+        `peer` is the address of the socket's peer, `forwarded_for` the values of X-Forwarded-For in their order,
+        read from the right, past trusted hops, to the first other address. Reading stops at an invalid address.
         """
         hop = _parse(peer) if peer is not None else None
         if hop is None:
@@ -76,7 +76,7 @@ class ClientAddressResolver:
             hop = self._walk(hop, forwarded_for)
         return hop.text
 
-    def _walk(self, last: _Hop, forwarded_for: Sequence[bytes]) -> _Hop:
+    def _walk(self, last: _Peer, forwarded_for: Sequence[bytes]) -> _Peer:
         for value in reversed(b",".join(forwarded_for).split(b",")):  # defence: V64 R21 hop-order
             hop = _parse_hop(value)
             if hop is None:  # defence: V65 bad-hop
@@ -86,19 +86,19 @@ class ClientAddressResolver:
                 break
         return last
 
-    def _trusts(self, hop: _Hop) -> bool:
+    def _trusts(self, hop: _Peer) -> bool:
         return any(hop.address in network for network in self._trusted)
 
 
 _LANGUAGES_LENGTH = 256
 
 _clean = lru_cache(maxsize=1024)(clean_user_agent)
-"""Few User-Agents make most requests."""
+"""Cached, because most requests have one of a few User-Agents."""
 
 
 @lru_cache(maxsize=1024)
 def _languages(header: bytes | None) -> str | None:
-    """Return an Accept-Language header as text; the few languages that browsers ask for are at its beginning."""
+    """Return the beginning of an Accept-Language header as text; browsers list only a few languages."""
     return None if header is None else header[:_LANGUAGES_LENGTH].decode("ascii", "replace")
 
 

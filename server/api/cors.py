@@ -1,4 +1,4 @@
-"""The origin check and CORS: which pages may send what, and which may read the answer."""
+"""The origin check and CORS: which origins may send requests, and which may read responses."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,11 +20,11 @@ PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-headers", b"Content-Type, Authorization"),
     (b"access-control-max-age", b"600"),
 )
-"""The headers of a preflight response for a trusted origin."""
+"""Headers of a preflight response for a trusted origin."""
 
 
 def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> None:
-    """Refuse a POST that a page of an untrusted origin may have sent; `signs_in` marks sign-up and sign-in.
+    """Refuse a POST that may come from a page of an untrusted origin; `signs_in` is true for sign-up and sign-in.
 
     Raises CrossSiteNavigationLoginBlocked, MissingOrNullOrigin, InvalidOrigin.
     """
@@ -52,7 +52,7 @@ def check_script(origins: TrustedOrigins, head: RequestHeaders) -> None:
 def check_same_origin(base_url: str, head: RequestHeaders) -> None:
     """Refuse a form that was not sent by a page of ours. Raises CrossSiteForm.
 
-    A browser without Fetch Metadata, which is also one at an http URL, sends an Origin.
+    Browsers without Fetch Metadata send an Origin; so do all browsers at an http URL, where they omit the metadata.
     """
     site = head.every(b"sec-fetch-site")
     # defence: H1 same-origin
@@ -61,7 +61,7 @@ def check_same_origin(base_url: str, head: RequestHeaders) -> None:
 
 
 def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ...]]:
-    """Return a function that computes the CORS headers of a response: none without an origin that is trusted."""
+    """Return a function that computes the CORS headers of a response: none unless the origin is trusted."""
 
     @lru_cache(maxsize=_ORIGINS_REMEMBERED)
     def headers_for(origin: bytes) -> tuple[Header, ...]:
@@ -83,7 +83,7 @@ def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ..
 
 
 def is_preflight(head: RequestHeaders, cors: tuple[Header, ...]) -> bool:
-    """Return whether a page of a trusted origin, whose CORS headers these are, asks what it may send."""
+    """Return whether a request is a preflight of a trusted origin; `cors` holds the CORS headers of its response."""
     return bool(cors) and b"access-control-request-method" in head.fields
 
 

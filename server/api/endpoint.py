@@ -1,4 +1,4 @@
-"""From a request that passed every check to the job that answers it."""
+"""The step from an admitted HTTP request to a job of the unit of work."""
 
 from collections.abc import Awaitable
 from functools import partial
@@ -19,7 +19,7 @@ class Endpoint:
         self._trusted = cookies.trusted_name(policy).encode()
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
-        """Run an operation's handler for a request; return what it returned, after the commit."""
+        """Run the operation's handler for a request, commit, and return the handler's result."""
         head = request.head
         has_cookies = b"cookie" in head.fields
         facts = RequestFacts(

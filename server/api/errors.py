@@ -1,4 +1,4 @@
-"""The only renderer: refusals, HTTP errors and crashes become status, headers and `{message, code}`.
+"""The only renderer of errors: refusals, HTTP errors and crashes become status, headers and `{message, code}`.
 
 A `VALIDATION_ERROR` has `fields` as well.
 """
@@ -18,7 +18,7 @@ from server.database.errors import reason
 from server.observability import logs
 
 ErrorResponse = tuple[int, tuple[Header, ...], bytes]
-"""The status, the headers that belong to this error and the JSON body, all ready to be sent."""
+"""The status, the headers of this error, and the encoded JSON body."""
 
 CONTENT_TYPE: Header = (b"content-type", b"application/json")  # defence: R40 json-type
 CLOSE: Header = (b"connection", b"close")
@@ -50,13 +50,13 @@ _CLOSING = frozenset({408, 413, 414, 431})
 _NO_WORD = re.compile(r"[^A-Z]+")
 
 _PREPARED: dict[type[Refusal], bytes] = {}
-"""The bodies of the refusals met so far; there are no more of them than classes."""
+"""The encoded bodies of refusals, by class; the number of classes bounds the cache."""
 
 _log = structlog.get_logger()
 
 
 def render(error: Exception, request_id: str) -> ErrorResponse:
-    """Return status, headers and body of an exception; an unexpected one is a 500, logged with the id."""
+    """Return status, headers and body for an exception; an unexpected one is a 500, logged with the request id."""
     if isinstance(error, Refusal):
         return render_refusal(error)
     if isinstance(error, HTTPException) and error.status_code < 500:
@@ -73,13 +73,13 @@ def log_defect(error: Exception, request_id: str) -> None:
 
 
 def log_outage(refusal: Refusal, request_id: str) -> None:
-    """Log why the database could not serve; the response only asks to retry."""
+    """Log why the database was unavailable; the response only asks the client to retry."""
     if refusal.code == errors.Unavailable.code and refusal.__cause__ is not None:
         _log.warning("service_unavailable", request_id=request_id, reason=reason(refusal.__cause__))
 
 
 def render_refusal(refusal: Refusal) -> ErrorResponse:
-    """Return status, headers and body of a refusal; the body of one that names no field is prepared once."""
+    """Return status, headers and body of a refusal; a body without fields is encoded once per class."""
     status = refusal.status
     if isinstance(refusal, errors.ValidationError):
         body = _validation_body(refusal)
@@ -106,7 +106,7 @@ def _render_http(error: HTTPException) -> ErrorResponse:
 
 
 def status_headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
-    """Return what the status itself asks for: a challenge, when to come again (seconds), the end of the connection."""
+    """Return the headers that a status requires: WWW-Authenticate, Retry-After (seconds), or Connection: close."""
     headers: tuple[Header, ...] = ()
     if status == HTTPStatus.UNAUTHORIZED:
         headers = ((b"www-authenticate", b"Bearer"),)

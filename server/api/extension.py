@@ -1,4 +1,4 @@
-"""The extension `x-gatewright`: what the contract says of an operation to this service alone, unpublished."""
+"""The extension `x-gatewright` of operations in the contract. It is for this service only and is not published."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,37 +13,37 @@ def _listed(value: object) -> object:
 
 
 class OperationExtension(BaseModel):
-    """The keys of the extension, in the contract in camelCase; an operation without a key has its default."""
+    """The keys of the extension, which are camelCase in the contract; a missing key has its default."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
 
     switch: Annotated[list[str], BeforeValidator(_listed)] = []
     """The settings that decide whether the operation exists: all of them true, or lists that are not empty."""
     rate_limited: bool = True
-    """False for what watches the service, which asks as often as it likes."""
+    """False for health checks and monitoring, which have no request limit."""
     failures_limited: bool = False
-    """Whether requests without valid credentials are counted where others are not."""
+    """Whether requests without valid credentials are counted although other requests are not."""
     signs_in: bool = False
     """Whether a page of another origin may not navigate a browser there."""
     checks_script_origin: bool = False
-    """Whether a GET, too, is refused where a script of an untrusted origin sent it."""
+    """Whether a GET that a script of an untrusted origin sent is refused as well."""
     signs_out: bool = False
-    """Whether the session cookie is cleared even where the operation fails."""
+    """Whether the session cookie is cleared even if the operation fails."""
     answers_head: bool = False
-    """Whether HEAD is answered like GET: only where no token can be used up."""
+    """Whether HEAD is answered like GET; only for operations that consume no token."""
     public_document: bool = False
-    """Whether caches may keep the response and pages of every origin may read it: it is the same for all."""
+    """Whether the response is the same for all clients: caches may store it, and pages of every origin may read it."""
     impersonation: Literal["allowed", "restricted", "never"] = "allowed"
-    """Whether administrators may call it in the name of a user: `restricted` while `admin.impersonation.restricted` is
-    false, `never` not at all."""
+    """Whether administrators may call it while impersonating a user: `restricted` only if
+    `admin.impersonation.restricted` is false, `never` not at all."""
     page: bool = False
-    """Whether it answers with hosted pages: refusals are pages, and a POST must come from one of our pages."""
+    """Whether it responds with hosted pages: errors are pages, and a POST must come from a page of this service."""
     form: str | None = None
-    """The operationId of the page that is shown again, with what was sent, when a form is refused."""
+    """The operationId of the page that is shown again, with the submitted values, if a form is refused."""
     account: Literal["own"] | None = None
-    """`own` for a page of the caller's own account: a form must have been shown for the account that sends it."""
+    """`own` for a page of the caller's account: a form must have been rendered for the account that submits it."""
     fresh: bool = False
-    """Whether it needs a session that was created a short time ago (`session.fresh_age`)."""
+    """Whether it requires a recently created session (`session.fresh_age`)."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 
@@ -51,6 +51,6 @@ class OperationExtension(BaseModel):
 def extension_of(operation: dict[str, Any]) -> OperationExtension:
     """Return the extension of an operation object of the contract.
 
-    Raises ValueError for a key that does not exist, or whose value is of another type.
+    Raises ValueError for an unknown key, or a value of the wrong type.
     """
     return OperationExtension.model_validate(operation.get(EXTENSION, {}))

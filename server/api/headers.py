@@ -1,4 +1,4 @@
-"""The headers of one request, and the few readings of them that the stages share."""
+"""The headers of one request, and the parsing of them that several stages share."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,13 +12,13 @@ _WHITE_SPACE = b" \t"
 """The whitespace around a header value that is not part of it (RFC 9110, 5.5)."""
 
 MALFORMED = ""
-"""Stands for a credential that is there and cannot be one."""
+"""The value for a credential that was sent but is malformed."""
 
 
 class RequestHeaders:
-    """The headers of a request by name, lower case as ASGI gives them; `repeated` when a name occurs twice.
+    """The headers of a request by lower-case name, as in ASGI; `repeated` is true if a name occurs twice.
 
-    `headers` are as they were sent; `fields` and `every` have values without white space around them.
+    `headers` are unchanged; `fields` and `every` have values without surrounding whitespace.
     """
 
     __slots__ = ("fields", "headers", "repeated")
@@ -40,24 +40,23 @@ class RequestHeaders:
         return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
 
     def size(self) -> int:
-        """Return the bytes the headers took on the wire: each name and value, a colon, a space and the line's end."""
+        """Return the size of the headers on the wire in bytes: name, colon, space, value and line end of each."""
         size = 4 * len(self.headers)
         for name, value in self.headers:
             size += len(name) + len(value)
         return size
 
     def cookies(self, name: bytes) -> Sequence[str]:
-        """Return the raw values of the cookies of a name, each value once: browsers keep a cookie for each Domain and
-        Path.
+        """Return the distinct raw values of the cookies with a name: browsers keep one cookie for each Domain and Path.
 
-        Only the cookies asked for are read, so that no other one, however broken, can hide them.
+        Only these cookies are parsed, so another malformed cookie cannot hide them.
         """
         sent = self.fields.get(b"cookie")
         if sent is None:
             return ()
         if self.repeated:
             sent = b";".join(self.every(b"cookie"))  # defence: V27 cookie-headers
-        # As it comes when it is the only one, and could be read below, too, in twice as long.
+        # The common case, a header with this cookie only. The code below parses it as well, but takes twice as long.
         first, _, rest = sent.partition(b"=")
         if first == name and rest.isalnum():
             return (rest.decode("ascii"),)
@@ -72,26 +71,26 @@ class RequestHeaders:
         return tuple(values)
 
     def is_navigation(self) -> bool:
-        """Return whether a browser opens, prefetches or embeds a page, which mail scanners do, too."""
+        """Return whether a browser opens, prefetches or embeds a page. Mail scanners do so as well."""
         mode = self.fields.get(b"sec-fetch-mode")
         if mode is None and b"text/html" in b",".join(self.every(b"accept")).lower():
             return True
-        # A program's fetch says `cors` or `same-origin`; an image or a frame does not.
+        # `fetch` in a script sends the mode `cors` or `same-origin`; an image or a frame does not.
         is_fetch = mode in (None, b"cors", b"same-origin")  # defence: M8 embedded
         return not is_fetch or b"sec-purpose" in self.fields  # defence: M1 navigation
 
     def bearer(self) -> str | None:
         """Return the token of the Authorization header.
 
-        None without such a header or with another scheme, which a proxy may use for itself. MALFORMED for
-        several headers, for a value that is no credential, and for a bearer token of impossible characters.
+        None without the header, or with another scheme, which a proxy may use. MALFORMED for
+        several headers, a value that is not a credential, and a bearer token with invalid characters.
         """
         value = self.fields.get(b"authorization")
         if value is None:
             return None
         if self.repeated and not self.occurs_once(b"authorization"):  # defence: V28 one-authorization
             return MALFORMED
-        # As clients write it, and the pattern would read it, too, in five times as long.
+        # The usual spelling. The pattern would match it as well, but takes five times as long.
         token: bytes = value[7:]
         if value.startswith(b"Bearer ") and token.isalnum():
             return token.decode("ascii")
@@ -103,7 +102,7 @@ class RequestHeaders:
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
 
     def has_bearer(self) -> bool:
-        """Return whether an Authorization header has the scheme Bearer, which other origins cannot send unasked."""
+        """Return whether an Authorization header has the scheme Bearer; other origins need a preflight to send one."""
         if b"authorization" not in self.fields:
             return False
         values = (value.partition(b" ")[0].lower() for value in self.every(b"authorization"))

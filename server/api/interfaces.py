@@ -1,4 +1,4 @@
-"""Interfaces that the pipeline needs and the rest of the server implements."""
+"""Interfaces that the pipeline uses and other packages of the server implement."""
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -18,33 +18,33 @@ class Sessions(Protocol):
     """The look-up of sessions."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the caller behind the one of these tokens of 32 characters whose session is live at `now`; None
-        without such a token, and with several. Raises Unavailable."""
+        """Return the caller whose session, found by one of these tokens of 32 characters, is live at `now`; None if
+        no session or more than one is live. Raises Unavailable."""
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
-        """Return the new expiry of the caller's session if the request extends it, or None."""
+        """Return the new expiry of the caller's session if the request extends the session, else None."""
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
-        """Extend the caller's session; when that cannot be written, the request goes on with the session as it was."""
+        """Extend the caller's session. If the write fails, the request continues with the unchanged session."""
 
 
 class Challenges(Protocol):
     """The look-up of pending two-factor sign-ins."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Any | None:
-        """Return the challenge behind the one of these tokens `2fa_…` that is live at `now`; None without such a token,
-        and with several. Raises Unavailable."""
+        """Return the challenge, found by one of these tokens `2fa_…`, that is live at `now`; None if none or more than
+        one is live. Raises Unavailable."""
 
 
 class ApiKeys(Protocol):
-    """The credentials about API keys: keys themselves, and those of services that verify them."""
+    """The look-up of API keys, and of the tokens of services that verify API keys."""
 
     @property
     def are_sessions(self) -> bool:
-        """Whether operations that name a key in their security accept one."""
+        """Whether operations with an API key in their security requirement accept API keys."""
 
     async def find(self, key: str, request: Request) -> Caller:
-        """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
+        """Return the caller with this key, and count one use. Raises the reason for a refusal, and Unavailable."""
 
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None."""
@@ -54,26 +54,26 @@ class Endpoint(Protocol):
     """The function that runs a handler in a Context and commits."""
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
-        """Return what the handler returned for an admitted request, after the commit. Raises refusals."""
+        """Run the handler for an admitted request, commit, and return its result. Raises refusals."""
 
 
 class Refusals(Protocol):
-    """The audit of refusals that the pipeline itself makes."""
+    """The audit of refusals raised by the pipeline."""
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
-        """Take note of a refusal at an operation, by its path in the contract, without keeping the answer waiting."""
+        """Record a refusal of an operation, named by its path in the contract, without delaying the response."""
 
 
 class RequestHook(Protocol):
-    """Called for every response."""
+    """A hook that is called for every response."""
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Take note of an answer, by the operationId; None where no operation was found."""
+        """Record a response by its operationId, which is None if no operation was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Everything outside the pipeline that it asks during a request."""
+    """Everything outside the pipeline that it calls during a request."""
 
     sessions: Sessions
     challenges: Challenges
@@ -84,6 +84,6 @@ class Dependencies:
     clock: Clock
     refusals: Refusals
     limiter: RequestLimiter | None = None
-    """None where requests have no limit."""
+    """None if requests are not limited."""
     request_hooks: Sequence[RequestHook] = ()
     """Metrics and tracing."""

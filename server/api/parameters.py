@@ -1,4 +1,4 @@
-"""Query and path parameters: read from the request target, converted, checked together."""
+"""Query and path parameters: read from the request target, converted, and validated together."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,22 +16,22 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of an operation in one place, `query` or `path`."""
+    """The query parameters or the path parameters of an operation."""
 
     place: str
     schema: Schema
     converters: dict[str, Callable[[str], Any]]
-    """By the name on the wire; what makes a value of the text, or the text again when it cannot."""
+    """Converters by wire name. A converter returns the value, or the text unchanged if it is invalid."""
     arguments: dict[str, str]
-    """By the name on the wire, the handler's name for it."""
+    """The handler's names by wire name."""
     required: bool
     lists: frozenset[str] = frozenset()
     """The parameters that may be given several times."""
     takes_any_text: bool = False
-    """Whether U+0000 is no fault here: the text is compared, cleaned or handed on, and never stored."""
+    """Whether U+0000 is allowed: the text is compared, cleaned or passed on, but never stored."""
 
     def read_query(self, query: bytes, failures: Failures) -> dict[str, Any]:
-        """Return the declared parameters of a query string; the others are ignored. Adds to `failures`."""
+        """Return the declared parameters of a query string; ignore all others. Adds to `failures`."""
         values: dict[str, Any] = {}
         for piece in query.split(b"&") if query else ():
             name, _, text = piece.partition(b"=")
@@ -48,23 +48,23 @@ class Parameters:
         return values
 
     def read_fields(self, fields: Mapping[str, str], failures: Failures) -> dict[str, Any]:
-        """Return the declared parameters that are among the fields of a form and not empty. Adds to `failures`."""
+        """Return the declared parameters from the non-empty fields of a form. Adds to `failures`."""
         return {
             name: self._value(name, fields[name], failures) for name in self.arguments if fields.get(name)
         }
 
     def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
-        """Return the values in the path's template. U+0000 may stand here: such a token is simply unknown."""
+        """Return the values of the path template. U+0000 is allowed here: a token with it is simply unknown."""
         return {name: self.converters[name](text) for name, text in captured.items()}
 
     def check(self, values: dict[str, Any], failures: Failures) -> None:
-        """Compare with the schema. Adds to `failures`, where a field keeps the first complaint."""
+        """Validate with the schema. Adds to `failures`, which keeps the first problem of each field."""
         if not self.schema.is_valid(values):
             for field, text in self.schema.failures(values).items():
                 failures.setdefault(field, text)
 
     def fill(self, arguments: dict[str, Any], values: dict[str, Any]) -> None:
-        """Put every parameter under the handler's name for it; an absent one is None."""
+        """Set every parameter under the handler's name; an absent parameter is None."""
         for name, argument in self.arguments.items():
             arguments[argument] = values.get(name)
 
@@ -80,7 +80,7 @@ class Parameters:
 def compile_parameters(
     place: str, parameters: Iterable[dict[str, Any]], *, takes_any_text: bool = False
 ) -> Parameters | None:
-    """Compile the parameters of the contract that are `in` one place; None when there are none."""
+    """Compile the contract's parameters with this value of `in`; return None if there are none."""
     declared = [parameter for parameter in parameters if parameter["in"] == place]
     if not declared:
         return None
@@ -108,9 +108,9 @@ def _decoded(text: bytes) -> str | None:
 
 
 def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
-    """Return what turns the text of a parameter, or of one of its items, into its type.
+    """Return a function that converts the text of a parameter, or of one of its items, to its type.
 
-    Raises ValueError for a type that has no text form.
+    Raises ValueError for a type that cannot be written as text.
     """
     if schema.get("type") == "array":
         return _converter(schema["items"])

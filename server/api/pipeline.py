@@ -1,4 +1,4 @@
-"""The compiled pipeline: a request goes through every check, in one order, and gets one response.
+"""The compiled pipeline: every request passes the same checks in the same order and gets one response.
 
 Routing (1), size (2), rate limit (3), authentication (4), origin and impersonation (5), parameters and body (6),
 redirect targets (7), handler (8).
@@ -29,7 +29,7 @@ from server.observability.redaction import mask_path
 
 
 class Pipeline:
-    """An ASGI application; what is no HTTP request goes on to the next one."""
+    """An ASGI application; scopes other than HTTP are passed on to the next application."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Pipeline:
             rendered = await request.responder.refuse(request, refusal)
         except (
             asyncio.CancelledError
-        ):  # The service stops, and has waited for this request as long as it may.
+        ):  # The service is shutting down, and the grace period for this request has ended.
             rendered = request.responder.fail(request, Unavailable())
         except Exception as error:
             rendered = errors.render(error, client.request_id)
@@ -101,7 +101,7 @@ class Pipeline:
             hook.request(request.operation_id, rendered[0], seconds)
 
     async def _answer(self, request: Request) -> ErrorResponse:
-        """Return the response of a request that passes every check. Raises refusals."""
+        """Check a request, run its handler, and return the response. Raises refusals."""
         scope, head = request.scope, request.head
         place, request.captured = self._routes.find(scope)  # 1
         if scope["method"] == "OPTIONS":  # defence: R39 options
@@ -142,13 +142,13 @@ class Pipeline:
         return self._render(request, operation, result)
 
     def _render(self, request: Request, operation: Operation, result: object) -> ErrorResponse:
-        """Return the response for what a handler returned."""
+        """Return the response for a handler's result."""
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         return operation.responder.respond(request, operation, result)
 
     async def _limit(self, request: Request, operation: Operation) -> None:
-        """Count a request of a network at an operation. Raises Limited."""
+        """Count a request by client network and operation. Raises Limited."""
         network, name = request.client.network, operation.operation_id  # defence: R42 operation-name
         # defence: V67 R42 P25 request-limit
         if (
@@ -160,7 +160,7 @@ class Pipeline:
             request.now = self._clock()
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
-        """Clear the session cookie of a sign-out whose session cannot be looked up."""
+        """Clear the session cookie of a sign-out if its session cannot be looked up."""
         if operation.signs_out:
             operation.responder.check_origin(request, operation, by_cookie=False)
             self._clear_cookies(request)

@@ -1,4 +1,4 @@
-"""One request on its way through the pipeline, the operation it is for, and how large it may be."""
+"""A request in the pipeline, its operation, and its size limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,54 +16,54 @@ from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 
 MAX_TARGET = 8 * 1024
-"""Bytes of path and query as sent."""
+"""Bytes of path and query before decoding."""
 
 MAX_HEADERS = 16 * 1024
-"""Bytes of all header lines as sent."""
+"""Bytes of all header lines on the wire."""
 
 
 class Responder(Protocol):
-    """Makes the responses of operations of one kind, and does the checks that only these need."""
+    """The responses of one kind of operations (JSON or pages), and the checks that only this kind needs."""
 
     always: tuple[Header, ...]
-    """Headers of every response."""
+    """The headers of every response."""
 
     def begin(self, request: "Request") -> None:
         """Prepare a request before its first check."""
 
     def check_origin(self, request: "Request", operation: "Operation", *, by_cookie: bool) -> None:
-        """Check where a request comes from. Raises InvalidOrigin and its like, CrossSiteForm."""
+        """Check the origin of a request. Raises InvalidOrigin and the other errors of `server.api.cors`."""
 
     def admit(self, request: "Request", operation: "Operation") -> ErrorResponse | None:
-        """Return the response if the caller of a valid request must not make it, else None. Raises SessionNotFresh."""
+        """Return a response if the caller must not make this valid request, else None. Raises SessionNotFresh."""
 
     def respond(self, request: "Request", operation: "Operation", result: Any) -> ErrorResponse:
-        """Return the response for what the handler returned."""
+        """Return the response for the handler's result."""
 
     async def refuse(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
-        """Return the response to a request that is refused."""
+        """Return the response to a refused request."""
 
     def fail(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
-        """Return the response of a request that failed, without asking anything again."""
+        """Return the response to a failed request, without calling a handler again."""
 
 
 class Security(Protocol):
     """The authentication that an operation requires."""
 
     async def authenticate(self, request: "Request") -> None:
-        """Find the caller, and set it in the request. Raises Unavailable, and refusals of access."""
+        """Find the caller and set it on the request. Raises Unavailable, Unauthenticated and similar refusals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation of the contract, compiled: everything a request to it needs, decided at start."""
+    """One compiled operation of the contract: everything its requests need, decided at startup."""
 
     operation_id: str
-    """As in the contract: `sessions.revoke_others`."""
+    """The operationId, as in `sessions.revoke_others`."""
     handler: Handler
     method: str
     template: str
-    """The path as the contract writes it: what the log says, and nothing that was sent."""
+    """The path template of the contract, for the log; it holds nothing that the client sent."""
     security: Security
     inputs: OperationInputs
     checks_origin: bool
@@ -71,25 +71,25 @@ class Operation:
     signs_in: bool
     answers_head: bool
     is_public: bool
-    """Whether caches may keep the response, and pages of every origin may read it."""
+    """Whether caches may store the response, and pages of every origin may read it."""
     refuses_impersonation: bool
-    """Whether administrators cannot call it in the name of a user."""
+    """Whether it is refused while an administrator impersonates a user."""
     is_limited: bool
-    """Whether its requests are counted."""
+    """Whether the request limit counts its requests."""
     limits_failures: bool
-    """Whether its requests without valid credentials are counted, if others are not."""
+    """Whether the request limit counts its requests without valid credentials, if it does not count all."""
     signs_out: bool
-    """Whether the session cookie is cleared even if the operation fails: a user who signs out is signed out."""
+    """Whether the session cookie is cleared even if the operation fails, as for sign-out."""
     responder: "Responder"
-    """Makes its responses: JSON, or hosted pages."""
+    """Creates its responses: JSON, or hosted pages."""
     form: str | None = None
     """The operationId of the page that is shown again when a form is refused."""
     is_own_account: bool = False
-    """Whether a form must have been shown for the account that sends it."""
+    """Whether a form must have been rendered for the account that submits it."""
     needs_fresh_session: bool = False
 
 
-# Not frozen: the stages fill in what they found.
+# Not frozen, because the stages set attributes one after the other.
 @dataclass(slots=True, eq=False)
 class Request:
     """One request: its client, caller, operation and arguments."""
@@ -100,26 +100,26 @@ class Request:
     """The headers; `head.cookies(name)` returns the raw values of any cookie that was sent along."""
     client: Client
     responder: Responder
-    """That of the operation, once it is found."""
+    """The operation's responder, once the operation is found."""
     cookies: list[Header] = field(default_factory=list)
-    """Set-Cookie headers that go with the answer whatever it is, unless it sets the same cookie itself."""
+    """Set-Cookie headers of the response, also of an error, unless the response sets the same cookie itself."""
     operation: Operation | None = None
     """Once it is found."""
     captured: dict[str, str] = field(init=False)
-    """The values in the path's template."""
+    """The values of the path template."""
     body: bytes = b""
     content: Any = None
     """The body, parsed; None until that is done."""
     now: datetime = field(init=False)
-    """When the request was complete: the moment that all of its checks and its rule go by."""
+    """The time at which the request was complete; all its checks and its rule use this time."""
     caller: Caller | None = None
     """The caller, once it is known."""
     challenge: Any = None
-    """The live two-factor challenge behind a pending token, as `Challenges` gave it; None when there is none."""
+    """The live two-factor challenge of a pending token, as returned by `Challenges`, or None."""
     verifier: str | None = None
     """The name of the service that verifies an API key, once it is known."""
     page: PageRequest | None = None
-    """What a hosted page is shown for."""
+    """The request of a hosted page, as the handler sees it."""
     by_cookie: bool = False
     """Whether the caller was authenticated by a cookie."""
     ending: tuple[Header, ...] = ()
@@ -128,7 +128,7 @@ class Request:
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
     def form(self) -> Mapping[str, str]:
-        """Return the fields of the form that was sent, unchecked and parsed once; none of them if it cannot be read."""
+        """Return the unvalidated fields of the submitted form, parsed once; empty if it cannot be parsed."""
         if self.content is None:
             try:
                 self.content = request_body.parse_form(self.body)
@@ -139,30 +139,30 @@ class Request:
 
     @property
     def template(self) -> str | None:
-        """The path as the contract writes it; None without an operation."""
+        """The path template of the contract; None without an operation."""
         return None if self.operation is None else self.operation.template
 
     @property
     def operation_id(self) -> str | None:
-        """The operation's name in the contract; None without one."""
+        """The operationId; None without an operation."""
         return None if self.operation is None else self.operation.operation_id
 
     @property
     def impersonates(self) -> bool:
-        """Return whether the caller is an administrator in the name of a user."""
+        """Return whether the caller is an administrator who impersonates a user."""
         return self.caller is not None and self.caller.impersonated_by is not None
 
     @property
     def disable_refresh(self) -> bool:
-        """Return whether the caller asked not to extend the session: `?disableRefresh=true`."""
+        """Return whether the request must not extend the session: `?disableRefresh=true`."""
         asked = self.arguments.get("disable_refresh")
         return asked is True or (isinstance(asked, str) and asked.lower() == "true")
 
 
 def check_size(scope: Scope, head: RequestHeaders, max_body: int) -> None:
-    """Refuse what says itself that it is too large. Raises UriTooLong, HeadersTooLarge, PayloadTooLarge.
+    """Check the target, the headers and the announced body size. Raises UriTooLong, HeadersTooLarge, PayloadTooLarge.
 
-    Raises BadRequest when it does not name exactly one host (RFC 9112, 3.2).
+    Raises BadRequest unless there is exactly one Host header (RFC 9112, 3.2).
     """
     if scope["http_version"] == "1.1" and not head.occurs_once(b"host"):  # defence: V10 R39 one-host
         raise errors.BadRequest("Invalid HTTP request")

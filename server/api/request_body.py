@@ -1,4 +1,4 @@
-"""The body: read within its limit, of the one media type, parsed strictly."""
+"""Reading and strict parsing of request bodies, limited in size and media type."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
 MAX_DEPTH = 1000  # defence: R27 max-depth
-"""Levels of arrays and objects within each other."""
+"""Levels of nested arrays and objects."""
 
 _MEDIA_TYPE = re.compile(r"([!#$%&'*+.^_`|~\w-]+/[!#$%&'*+.^_`|~\w-]+)[ \t]*((?:;.*)?)", re.ASCII | re.DOTALL)
 _CHARSET = re.compile(r";\s*charset\s*=\s*(\"?)([^\";\s]*)\1\s*(?=;|\Z)", re.ASCII | re.IGNORECASE)
@@ -26,7 +26,7 @@ class ClientGoneError(Exception):
 
 
 async def read(receive: Receive, max_body: int) -> bytes:
-    """Return the whole body. Raises PayloadTooLarge once it passes `max_body` bytes, ClientGoneError on a hang-up."""
+    """Return the whole body. Raises PayloadTooLarge above `max_body` bytes, ClientGoneError on disconnect."""
     pieces: list[bytes] = []
     size = 0
     more = True
@@ -79,7 +79,7 @@ def _parse_json(raw: bytes) -> Any:
 
 
 def parse_form(raw: bytes) -> dict[str, str]:
-    """Return the fields of a form; none of them if one is given twice, because it is unclear which one counts.
+    """Return the fields of a form; empty if a field occurs twice, because it is ambiguous which value counts.
 
     Raises BadRequest for bytes that are not UTF-8.
     """

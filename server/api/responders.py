@@ -1,4 +1,4 @@
-"""The responses of operations, and the checks of one kind of them: JSON for programs, hosted pages for people."""
+"""The responders of operations: JSON for programs, hosted pages for people."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,13 +24,13 @@ from server.api.request import Operation, Request
 from server.api.responses import DEFAULT_HEADERS, PAGE_HEADERS, answer
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
-"""The statuses of refusals that a person can do something about in the form."""
+"""The statuses of errors that a user can correct in the form."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
 
 class JsonResponder:
-    """Responds with JSON. Implements `server.api.request.Responder`, as does PageResponder."""
+    """The responder for JSON. Implements `server.api.request.Responder`."""
 
     always = DEFAULT_HEADERS
 
@@ -41,7 +41,7 @@ class JsonResponder:
         """Prepare nothing."""
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
-        """Refuse what a page of an untrusted origin may have sent."""
+        """Refuse a request that may come from a page of an untrusted origin."""
         # defence: V11 V84 ADM21 P18 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
@@ -49,7 +49,7 @@ class JsonResponder:
             cors.check_script(self._policy.origins, request.head)
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
-        """Admit every request: its rule checks the caller."""
+        """Return None: the rule checks the caller."""
         return None
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
@@ -66,7 +66,7 @@ class JsonResponder:
 
 
 class PageResponder:
-    """Responds with hosted pages. `operations` are all of the contract, by operationId."""
+    """The responder for hosted pages. `operations` are all operations of the contract by operationId."""
 
     always = PAGE_HEADERS
 
@@ -79,23 +79,23 @@ class PageResponder:
         self._cipher = cipher
 
     def holds(self, path: str) -> bool:
-        """Return whether a decoded request path is below the pages, so that a person looks at the response."""
+        """Return whether a decoded request path is one of the hosted pages, so that a user sees the response."""
         pages = self._policy[PagesPolicy]
         return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
 
     def begin(self, request: Request) -> None:
-        """Note the languages of the browser."""
+        """Store the browser's languages in the request."""
         request.page = PageRequest(b",".join(request.head.every(b"accept-language")).decode("latin-1"))
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
-        """Refuse a form that another page has sent."""
+        """Refuse a form that was not submitted by a page of this service."""
         if operation.checks_origin:
             cors.check_same_origin(self._policy.base_url, request.head)
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
-        """Check that a form was shown for the account that sends it, and that its session is fresh.
+        """Check that a form was rendered for the account that submits it, and that the session is fresh.
 
-        Returns a page if it was shown for another account. Raises SessionNotFresh.
+        Returns a page if the form was rendered for another account. Raises SessionNotFresh.
         """
         form: Mapping[str, str] = request.arguments.get("body", {})
         request.page = replace(request.page or PageRequest(), form=form)
@@ -122,7 +122,7 @@ class PageResponder:
         return self._answer(request, result)
 
     def _answer(self, request: Request, result: Page | Redirect) -> ErrorResponse:
-        """Return the response for a page or a redirect, which leaves the pages by one page only."""
+        """Return the response for a page or a redirect; redirects to other sites go through one page only."""
         # defence: H15 leaving-page
         if isinstance(result, Redirect) and not leaving.is_page(self._policy, result.location):
             carried = request.arguments.get("body", request.arguments)
@@ -143,7 +143,7 @@ class PageResponder:
         ):
             shown = await self._show_again(request, form, refusal)
         if shown is not None and shown.status == 200:
-            # A form that was shown is answered with 422, whatever a program would be told (RFC 9110, 15.5.21).
+            # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
             status = refusal.status if refusal.status in (429, 503) else 422
             shown = replace(shown, status=status)
         if shown is None:
@@ -152,11 +152,11 @@ class PageResponder:
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return a page that says what happened, or a redirect to the page where a person proves who they are."""
+        """Return an error page, or a redirect to the page where the user signs in again."""
         operation = request.operation
         try:
             page = self._page(request, operation, refusal)
-        except Exception as error:  # A template of the operator's fails when it is rendered.
+        except Exception as error:  # A template of the operator may fail when it is rendered.
             log_defect(error, request.client.request_id)
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
         status, headers, body = self._answer(request, page)
@@ -182,7 +182,7 @@ class PageResponder:
     async def _show_again(
         self, request: Request, form: Operation, refusal: Refusal
     ) -> Page | Redirect | None:
-        """Return the page of a form with what was sent; None where it cannot be shown."""
+        """Return the page of a form with the submitted values; None if it cannot be rendered."""
         submitted = request.form()
         request.page = replace(request.page or PageRequest(), submitted=submitted, refusal=refusal)
         try:
@@ -199,24 +199,24 @@ class PageResponder:
         return page
 
     def _fields(self, request: Request, operation: Operation) -> Mapping[str, str]:
-        """Return what was sent, unchecked: the fields of the form, or the parameters of the query."""
+        """Return the unvalidated fields of the form, or the parameters of the query."""
         if operation.method == "POST":
             return request.form()
         return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
 
     def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
-        """Return whether a form was sent with which nothing was wrong."""
+        """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""
         if operation is None or operation.form is None or not isinstance(refusal, errors.Unavailable):
             return False
         try:
-            # The request may have failed before its origin was checked.
+            # The request may have failed before the check of its origin.
             cors.check_same_origin(self._policy.base_url, request.head)  # defence: H1 kept-form
         except errors.CrossSiteForm:
             return False
         return True
 
     def _came_from(self, request: Request, operation: Operation) -> str:
-        """Return the path, and for GET the query, of the page where the person was."""
+        """Return the path, and for GET the query, of the page that the user was on."""
         if operation.method != "POST":
             query = request.scope["query_string"].decode("latin-1")
             return f"{operation.template}?{query}" if query else operation.template

@@ -19,7 +19,7 @@ DEFAULT_HEADERS: tuple[Header, ...] = (
     (b"referrer-policy", b"no-referrer"),  # defence: M9 referrer
     (b"vary", b"Origin"),
 )
-"""On every answer, errors included; the request id joins them."""
+"""Headers of every response, errors included; the request id is added."""
 
 PAGE_HEADERS: tuple[Header, ...] = (
     *(header for header in DEFAULT_HEADERS if header[0] != b"referrer-policy"),
@@ -32,25 +32,25 @@ PAGE_HEADERS: tuple[Header, ...] = (
         b"microphone=(), payment=(), usb=()",
     ),
 )
-"""On every answer of a hosted page."""
+"""Headers of every response of a hosted page."""
 
 _PUBLIC_HEADERS = tuple(header for header in DEFAULT_HEADERS if header[0] != b"cache-control")
-"""On a document that caches may keep, which says for how long."""
+"""Headers of a document that caches may store; the document itself sets for how long."""
 
 FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
-"""The ASGI extension of a server that takes an answer as one message, and the type of that message."""
+"""The ASGI extension of a server that accepts a response in one message, and the type of that message."""
 
 
 class FullResponse(TypedDict):
-    """An answer in one message. The server adds the length of the body, and leaves the body out for HEAD."""
+    """A response in one message. The server adds Content-Length, and omits the body for HEAD."""
 
     type: Literal["gatewright.whole"]
     status: int
     always: tuple[Header, ...]
-    """Headers of many answers, which the server may keep as it writes them."""
+    """Headers that many responses share; the server may cache their encoded form."""
     request_id: bytes
     headers: Sequence[Header]
-    """Headers of this answer alone; very often just `JSON`, the same object each time."""
+    """Headers of this response only; usually `JSON`, which is always the same object."""
     body: bytes
 
 
@@ -59,11 +59,11 @@ _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
 def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
-    """Return status, headers and body for what a handler returned."""
+    """Return status, headers and body for a handler's result."""
     if isinstance(result, Reply):
         return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
     if isinstance(result, Redirect):
-        # After a POST the browser must come back with a GET, and never post the credentials again (RFC 9110, 15.4.4).
+        # After a POST the browser must use GET, and never post the credentials again (RFC 9110, 15.4.4).
         status = 303 if method == "POST" else result.status  # defence: V62 see-other
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
@@ -81,13 +81,13 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
 
 @lru_cache(maxsize=16)
 def _document_headers(etag: bytes, max_age: int, *, has_body: bool) -> tuple[Header, ...]:
-    """Return all headers of a public document but those of CORS: the same object, which the server renders once."""
+    """Return all headers of a public document except CORS: always the same object, which the server encodes once."""
     kept = ((b"cache-control", b"public, max-age=%d" % max_age), (b"etag", etag))
     return (*_PUBLIC_HEADERS, *kept, CONTENT_TYPE) if has_body else (*_PUBLIC_HEADERS, *kept)
 
 
 def is_known(etag: bytes, head: RequestHeaders) -> bool:
-    """Return whether If-None-Match names the ETag, weakly or strongly (RFC 9110, 13.1.2)."""
+    """Return whether If-None-Match matches the ETag by weak comparison (RFC 9110, 13.1.2)."""
     listed = b",".join(head.every(b"if-none-match"))
     tags = {tag.strip().removeprefix(b"W/") for tag in listed.split(b",")}
     return etag in tags or b"*" in tags
@@ -99,7 +99,7 @@ def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
 
 
 def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
-    """Add Set-Cookie headers, but never a second one for one name: the first counts."""
+    """Add Set-Cookie headers, but only the first one for each cookie name."""
     status, headers, body = rendered
     taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
     added: dict[bytes, Header] = {}
@@ -112,7 +112,7 @@ def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
 def with_twins_cleared(rendered: ErrorResponse) -> ErrorResponse:
     """Clear the host-only twin of each cookie that the response sets or clears for a domain.
 
-    It comes before the cookie: for a client that does not tell the two apart, the last header counts.
+    Its header precedes the cookie's: a client that treats both as one cookie uses the last header.
     """
     status, headers, body = rendered
     twins = cookies.clear_twins(headers)
@@ -132,7 +132,7 @@ def send_answer(
     *,
     always: tuple[Header, ...] = DEFAULT_HEADERS,
 ) -> Awaitable[None]:
-    """Send an answer with the headers every answer has; HEAD gets no body, whose length is still told."""
+    """Send a response with the common headers; HEAD gets Content-Length but no body."""
     status, headers, body = rendered
     whole: dict[str, Any] = {
         "type": FULL_RESPONSE,
@@ -146,7 +146,7 @@ def send_answer(
 
 
 async def _send_parts(scope: Scope, send: Send, whole: dict[str, Any]) -> None:
-    """Send an answer, made for one message, in the two that every server takes."""
+    """Send a response in the two messages of standard ASGI, for a server without the extension."""
     status, body = whole["status"], whole["body"]
     own = [*whole["always"], (b"x-request-id", whole["request_id"]), *whole["headers"]]
     if status not in (204, 304):

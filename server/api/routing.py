@@ -1,4 +1,4 @@
-"""From path and method to the operation: a look-up for fixed paths, patterns for templated ones."""
+"""Routing by path and method: a dictionary for fixed paths, patterns for path templates."""
 
 import re
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ class Route:
     allow: str = "OPTIONS"
 
     def add(self, method: str, operation: Operation) -> None:
-        """Take an operation in; a GET that a HEAD cannot harm answers HEAD too."""
+        """Add an operation; a GET without side effects also handles HEAD."""
         self.operations[method] = operation
         if method == "GET" and operation.answers_head:  # defence: R39 head-method
             self.operations["HEAD"] = operation
         self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
 
     def operation(self, method: str) -> Operation:
-        """Return the operation of a method. Raises HTTPException 405 with Allow."""
+        """Return the operation for a method. Raises HTTPException 405 with Allow."""
         operation = self.operations.get(method)
         if operation is None:
             raise HTTPException(405, headers={"Allow": self.allow})  # defence: R39 allow-header
@@ -37,7 +37,7 @@ class Route:
 
 
 class Routes:
-    """Every path that is switched on. Paths match exactly and case-sensitively after percent-decoding."""
+    """All enabled paths. Paths match exactly and case-sensitively after percent-decoding."""
 
     def __init__(self) -> None:
         self._fixed: dict[str, Route] = {}
@@ -46,7 +46,7 @@ class Routes:
         """The segments of the paths."""
 
     def add(self, path: str, method: str, operation: Operation) -> None:
-        """Take in the operation of a path of the contract, base path included."""
+        """Add the operation of a path of the contract, base path included."""
         if _TEMPLATE.search(path) is None:
             place = self._fixed.setdefault(path, Route())
         else:
@@ -55,7 +55,7 @@ class Routes:
         self.words |= set(path.split("/"))
 
     def find(self, scope: Scope) -> tuple[Route, dict[str, str]]:
-        """Return the place of a request's path and the values in its template. Raises NotFound."""
+        """Return the route of a request's path and the values of its template. Raises NotFound."""
         place = self._fixed.get(scope["path"])  # defence: V13 R40 ADM20 KEY23 exact-path
         captured: dict[str, str] = {}
         if place is None:
@@ -72,7 +72,7 @@ class Routes:
 
 
 def check_separators(scope: Scope) -> None:
-    """Refuse a path that hides a slash or backslash, which decodes to one of ours. Raises NotFound."""
+    """Refuse a path with an encoded slash or backslash that would decode to a known path. Raises NotFound."""
     raw_path = scope.get("raw_path") or b""
     # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
     if raw_path.find(b"%") >= 0 and _ENCODED_SEPARATOR.search(raw_path):  # defence: R39 encoded-separator
@@ -80,7 +80,7 @@ def check_separators(scope: Scope) -> None:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    """Turn `/reset-password/{token}` into a pattern; a value is one segment, never empty, without a backslash."""
+    """Compile `/reset-password/{token}` to a pattern; a value is one non-empty segment without a backslash."""
     pieces = _TEMPLATE.split(path)
     literal = [
         re.escape(piece) if index % 2 == 0 else rf"(?P<{piece}>[^/\\]+)" for index, piece in enumerate(pieces)

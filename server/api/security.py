@@ -1,4 +1,4 @@
-"""Authentication: the contract's security of an operation, compiled once into its class."""
+"""Authentication: the security requirement of an operation, compiled once into an instance of a class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from server.api.interfaces import ApiKeys, Challenges, Dependencies, Sessions
 from server.api.request import Request, Security
 
 VERIFIER_TOKEN = "verifier token"  # noqa: S105 - the format that the contract gives of such tokens
-"""The `bearerFormat` of the credential of services that verify API keys."""
+"""The `bearerFormat` of the tokens of services that verify API keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The place of a security scheme's token: a Bearer header, a cookie by its configured name, or another header."""
+    """The location of a security scheme's token: a Bearer header, a cookie with its configured name, or a header."""
 
     cookie: bytes | None = None
     header: bytes | None = None
@@ -33,15 +33,15 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class AllowAnyone:
-    """Session credentials that are sent along are ignored."""
+    """Authentication of a public operation; session credentials are ignored."""
 
     async def authenticate(self, request: Request) -> None:
-        """Accept any credentials, and none."""
+        """Accept the request with or without credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequireSession:
-    """A session is required, or used when there is one (`optional`)."""
+    """Authentication that requires a session, or uses it if present (`optional`)."""
 
     sessions: Sessions
     cookie: bytes
@@ -49,7 +49,7 @@ class RequireSession:
     optional: bool
 
     async def authenticate(self, request: Request) -> None:
-        """Find the session: a Bearer header decides alone, else the cookie. Raises Unavailable, Unauthenticated."""
+        """Find the session by the Bearer header if sent, else by the cookie. Raises Unavailable, Unauthenticated."""
         bearer = request.head.bearer()
         request.by_cookie = by_cookie = bearer is None
         values = request.head.cookies(self.cookie) if bearer is None else (bearer,)
@@ -67,7 +67,7 @@ class RequireSession:
 
 @dataclass(frozen=True, slots=True)
 class RequireSessionOrKey:
-    """A session is required, or an API key in a header, which then decides alone."""
+    """Authentication that requires a session or an API key. If the key's header is sent, the session is ignored."""
 
     keys: ApiKeys
     header: bytes
@@ -89,7 +89,7 @@ class RequireSessionOrKey:
 
 @dataclass(frozen=True, slots=True)
 class RequireVerifier:
-    """The token of a service that verifies API keys is required."""
+    """Authentication that requires the token of a service that verifies API keys."""
 
     keys: ApiKeys
 
@@ -102,7 +102,7 @@ class RequireVerifier:
 
 @dataclass(frozen=True, slots=True)
 class RequireChallenge:
-    """A pending two-factor token or a session is required; an invalid credential counts as absent."""
+    """Authentication that requires a pending two-factor token or a session; an invalid credential counts as absent."""
 
     sessions: Sessions
     challenges: Challenges
@@ -112,7 +112,7 @@ class RequireChallenge:
     forget_pending: tuple[Header, ...]
 
     async def authenticate(self, request: Request) -> None:
-        """Find the challenge, or else the session; a Bearer header precedes a cookie.
+        """Find the challenge, or else the session; a Bearer header takes precedence over a cookie.
 
         Raises Unavailable, InvalidTwoFactorCookie.
         """
@@ -147,7 +147,7 @@ class RequireChallenge:
 
 
 def security_map(policy: Cookies) -> dict[str, type]:
-    """Return Connexion's map from scheme type to handler; the handlers only say where the token is.
+    """Return Connexion's map from scheme type to handler; the handlers only return the location of the token.
 
     The contract names the cookies by their defaults; the operator may have renamed them.
     """
@@ -171,7 +171,7 @@ def security_map(policy: Cookies) -> dict[str, type]:
 
 
 class SecurityCompiler:
-    """Turns the security requirements of an operation into its class, through Connexion's factory of handlers."""
+    """A compiler of security requirements, as a subclass of Connexion's factory of security handlers."""
 
     def __init__(self, factory: SecurityHandlerFactory, policy: Cookies, dependencies: Dependencies):
         self._factory = factory
@@ -181,10 +181,9 @@ class SecurityCompiler:
         self._api_keys = dependencies.api_keys
 
     def compile(self, operation: Any, *, without_session: bool) -> Security:
-        """Return the class of an operation; `without_session` makes a required session optional.
+        """Return the authentication of an operation; `without_session` makes a required session optional.
 
-        Raises ValueError when the contract asks for something that cannot be checked: better no start than an
-        open door.
+        Raises ValueError if the contract has a requirement that cannot be checked: the service must not start then.
         """
         if operation.security is None:
             raise ValueError(f"{operation.operation_id}: the contract states no security")

@@ -1,4 +1,4 @@
-"""Sessions, sign-ins that wait for their second factor, and API keys, as the pipeline looks them up."""
+"""Look-ups for the pipeline: sessions, pending two-factor sign-ins, and API keys."""
 
 import asyncio
 import contextlib
@@ -25,14 +25,14 @@ from server.api.request import Request
 
 @dataclass(frozen=True, slots=True)
 class SessionStore:
-    """Finds sessions, deletes those that are dead, and extends those that are due."""
+    """The store of sessions: finds them, deletes expired ones, and extends those that are due."""
 
     policy: Policy
     database: Database
     run: Runner
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the one live session at `now` behind these tokens, or None. Those that have ended are deleted."""
+        """Return the only session of these tokens that is live at `now`, or None. Deletes those that have ended."""
         if len(sent) == 1:
             token = sent[0]
             # defence: V35 V36 V38 JWT3 JWT6 session-lookup
@@ -70,10 +70,10 @@ class SessionStore:
         return sessions.next_expiry(self.policy[SessionPolicy], session, request.now)
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
-        """Extend the caller's session and its cookie, whatever becomes of the request.
+        """Extend the caller's session and its cookie, also if the request fails later.
 
-        When that cannot be written, the request goes on with the session as it was: its own work may need no write, or
-        none of a row that is locked.
+        If the write fails, the request continues with the unchanged session: it may write nothing itself, or not need
+        the locked row.
         """
         try:
             job = partial(sessions.extend, session=caller.session, expires_at=expires_at)
@@ -89,12 +89,12 @@ class SessionStore:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeStore:
-    """Finds the sign-ins that wait for their second factor."""
+    """The store of pending two-factor sign-ins."""
 
     database: Database
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Challenge | None:
-        """Return the one live challenge behind these pending tokens, or None."""
+        """Return the only live challenge of these pending tokens, or None."""
         found = await asyncio.gather(*(challenges.find(self.database.reads, token, now) for token in sent))
         live = [challenge for challenge in found if challenge is not None]
         return live[0] if len(live) == 1 else None  # defence: V27 one-challenge
@@ -102,7 +102,7 @@ class ChallengeStore:
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """Finds the callers with API keys, and the services that verify them."""
+    """The store of API keys and of the services that verify them."""
 
     run: Runner
     are_sessions: bool
@@ -110,12 +110,12 @@ class KeyStore:
     """The names of services, and the SHA-256 of their tokens."""
 
     async def find(self, key: str, request: Request) -> Caller:
-        """Return the caller with a key, which is used once. Raises the reason why it is refused, and Unavailable."""
+        """Return the caller with this key, and count one use. Raises the reason for a refusal, and Unavailable."""
         job = partial(verification.authenticate, text=key)
         return await self.run(job, RequestFacts(request.now, request.client))
 
     def verifier(self, token: str) -> str | None:
-        """Return the name of the service with a verifier token, or None; every token is compared with all of them."""
+        """Return the name of the service with a verifier token, or None. Always compares with all stored tokens."""
         digest = tokens.digest(token)
         # defence: KEY10 KEY14 KEY24 compare
         matching = [name for name, expected in self.verifiers if hmac.compare_digest(digest, expected)]

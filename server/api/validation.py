@@ -1,6 +1,6 @@
-"""Schemas of the contract, compiled at start, and what they say of a value.
+"""Validation of values by the contract's schemas, which are compiled at startup.
 
-Messages hold names and limits of the contract only, never a value that was sent.
+Messages contain names and limits of the contract only, never a value that the client sent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ Failures = dict[str, str]
 """Problems by field: `body.email` → `is required`. Each field occurs once."""
 
 _DEEP = 100
-"""Levels in a field beyond which its complaint is its depth; the validator itself stops at some 250."""
+"""Levels of nesting above which a field is refused for its depth; the validator itself stops at about 250."""
 
 _MANY = 100
-"""Members of a field beyond which it gets one complaint: to find every wrong one of 30 000 would hold up everybody."""
+"""Members above which a field gets a single error: finding every wrong one of 30 000 would block the event loop."""
 
 NUL = "must not contain U+0000"
 TOO_DEEP = "is nested too deeply"
@@ -63,14 +63,14 @@ _LIMITS = {
 
 
 def refuse(failures: Failures) -> None:
-    """Raise one ValidationError that names every field that failed, if any did."""
+    """Raise one ValidationError with all failed fields, if there are any."""
     if failures:
         sentences = (f"[{field}] {text}" for field, text in failures.items())
         raise errors.ValidationError("; ".join(sentences), *_fields(failures))
 
 
 def _fields(failures: Failures) -> Iterator[errors.Field]:
-    """Yield the fields that failed; the whole body, which may have failed too, is none."""
+    """Yield the failed fields, without the entry for the whole body."""
     for field, text in failures.items():
         place, _, name = field.partition(".")
         if name:
@@ -93,11 +93,11 @@ class Schema:
         self._names = _names_in(plain)
 
     def is_valid(self, value: Any) -> bool:
-        """Return whether the value fits; the quick question for the many that do."""
+        """Return whether the value is valid. This is the fast path; `failures` is slower."""
         return _fits(self._validator, value)
 
     def failures(self, value: Any) -> Failures:
-        """Return what is wrong with a value that does not fit, in the contract's order of fields."""
+        """Return the problems of an invalid value, in the contract's order of fields."""
         if not isinstance(value, dict):
             return {self._place: NO_OBJECT}
         found: Failures = {}
@@ -109,7 +109,7 @@ class Schema:
         return found or {self._place: WRONG_FORM}
 
     def nul_failures(self, value: dict[str, Any]) -> Failures:
-        """Return the fields in which U+0000 stands; members the contract does not name count as the whole's."""
+        """Return the fields that contain U+0000; unknown members count as part of the whole value."""
         names = [name for name, item in value.items() if contains_nul([name, item])]
         return {self.name(name if name in self.properties else ""): NUL for name in names}
 
@@ -136,14 +136,14 @@ class Schema:
         return found
 
     def _field(self, name: str) -> Draft4Validator:
-        """Return what judges a single field, compiled when it is first wanted: only a refusal names fields."""
+        """Return the validator of a single field, compiled at its first use, because only a refusal needs it."""
         validator = self._fields.get(name)
         if validator is None:
             validator = self._fields[name] = _compile(self.properties[name])
         return validator
 
     def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
-        """Return the path to what an error is about, without and with positions in lists: a list is one field.
+        """Return the path of an error, without and with positions in lists: a list is one field.
 
         Only names of the contract and positions may appear in it: any other name was sent by the client.
         """
@@ -156,12 +156,12 @@ class Schema:
 
 
 def _compile(schema: dict[str, Any]) -> Draft4Validator:
-    # These regular expressions take linear time: nothing that is sent can make them backtrack.
+    # The regular expressions of this engine take linear time, so no input can make them backtrack.
     return Draft4Validator(schema, pattern_options=RegexOptions(), validate_formats=True)
 
 
 def _fits(validator: Draft4Validator, value: Any) -> bool:
-    """Return whether a value is valid; one that is deeper than the validator goes is not."""
+    """Return whether a value is valid; a value nested deeper than the validator allows is invalid."""
     try:
         return validator.is_valid(value)
     except ValueError:
@@ -169,7 +169,7 @@ def _fits(validator: Draft4Validator, value: Any) -> bool:
 
 
 def _names_in(schema: Any) -> frozenset[str]:
-    """Return every name of a member that stands anywhere in a schema."""
+    """Return all member names that occur anywhere in a schema."""
     names: set[str] = set()
     waiting = [schema]
     while waiting:
@@ -183,7 +183,7 @@ def _names_in(schema: Any) -> frozenset[str]:
 
 
 def to_json_schema(schema: Any) -> Any:
-    """Turn OpenAPI 3.0's dialect into JSON Schema draft 4: `nullable` becomes one more type or value."""
+    """Convert a schema of OpenAPI 3.0 to JSON Schema draft 4: `nullable` becomes an additional type or value."""
     if isinstance(schema, list):
         return [to_json_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -225,14 +225,14 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
 
 
 def outline(rule: dict[str, Any], value: Any) -> str:
-    """Return a complaint about a value with too many members to look for the wrong one."""
+    """Return the message for a value with too many members to search for the invalid one."""
     if isinstance(value, list) and len(value) > rule.get("maxItems", len(value)):
         return _LIMITS["maxItems"].format(rule["maxItems"])
     return _form(rule)
 
 
 def _form(rule: dict[str, Any]) -> str:
-    """Name the form a pattern, format or choice of schemas stands for, as far as the contract names it."""
+    """Return the name of the form that a pattern, format or choice of schemas requires, if the contract has one."""
     parts = [rule, *rule.get("allOf", [])]
     branches = [
         *parts,
@@ -245,12 +245,12 @@ def _form(rule: dict[str, Any]) -> str:
 
 
 def _either(types: Sequence[str]) -> str:
-    """Name the types, `null` last."""
+    """Return the names of the types, `null` last."""
     return " or ".join(_TYPES[name] for name in sorted(types, key="null".__eq__))
 
 
 def _at(schema: dict[str, Any], path: Sequence[str | int]) -> dict[str, Any]:
-    """Return the part of a schema a path leads to; nothing when it leads out of it."""
+    """Return the subschema at a path; an empty one if the path is not in the schema."""
     step: Any = schema
     for key in path:
         try:

@@ -1,4 +1,4 @@
-"""Refusals of the pipeline that are put on record: foreign origins and untrusted redirect targets."""
+"""The audit of refusals by the pipeline: untrusted origins and untrusted redirect targets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _NOTES: dict[type[Refusal], Callable[[Context, str | None, Refusal], None]] = {
 
 
 class Audit(Protocol):
-    """Records events in the background: `server.unit_of_work.UnitOfWork.audit`."""
+    """The function that records events in the background: `server.unit_of_work.UnitOfWork.audit`."""
 
     def __call__(
         self,
@@ -32,19 +32,19 @@ class Audit(Protocol):
         *,
         is_logged: bool = False,
     ) -> None:
-        """Record what `describe` adds to the context of a request; `is_logged` says that the log has it already."""
+        """Record the events that `describe` adds to the context; `is_logged` is true if they are already in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalAuditor:
-    """Queues an audit record for each refusal of the API layer; rules audit their own refusals."""
+    """The auditor of refusals by the API layer; rules audit their own refusals."""
 
     audit: Audit
     clock: Clock
     metrics: MetricsRegistry | None = None
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
-        """Take note of a refusal at an operation; the answer does not wait for it."""
+        """Queue an audit record for a refusal of an operation, without delaying the response."""
         if self.metrics is not None:
             self.metrics.refusal(refusal)
         write = _NOTES.get(type(refusal))

@@ -15,7 +15,7 @@ from server.database.database import Database
 from server.observability import logs
 
 WAITING_AT_MOST = 100
-"""Records that may wait to be written; further ones are counted and dropped."""
+"""Records that may be queued; further records are counted and dropped."""
 
 PAUSE = 1.0
 """Seconds between two transactions of the writer, so that a flood of refusals does not become a flood of writes."""
@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 def log(records: Sequence[AuditRecord]) -> None:
-    """Write each record to the log as one line; what failed is a warning."""
+    """Log each record as one line, a failed action as a warning."""
     for record in records:
         facts = {name: value for name in _FACTS if (value := getattr(record, name)) not in (None, {})}
         facts["time"] = wire.instant(record.time)
@@ -40,7 +40,7 @@ def defer_record(db: Transaction, record: AuditRecord) -> None:
 
 
 class AuditWriter:
-    """Writes audit records of the API layer and of the service itself in the background.
+    """The background writer of audit records of the API layer and of the service itself.
 
     At most `WAITING_AT_MOST` records are written every `PAUSE` seconds. Records that cannot be written are dropped.
     """
@@ -54,7 +54,7 @@ class AuditWriter:
         self._writing = asyncio.Lock()
 
     def enqueue(self, records: Sequence[AuditRecord]) -> None:
-        """Queue records; drop those for which the queue has no room."""
+        """Queue records; drop those that exceed the queue's limit."""
         free = WAITING_AT_MOST - len(self._waiting)
         self._waiting.extend(records[:free])
         self._dropped += len(records[free:])
@@ -87,7 +87,7 @@ class AuditWriter:
 
 
 async def write_in_new_transaction(database: Database, records: Sequence[AuditRecord]) -> None:
-    """Write records in a transaction of their own; when that fails, the log alone has them."""
+    """Write records in a transaction of their own; if that fails, they are only in the log."""
     try:
         async with database.transaction() as session:
             for record in records:

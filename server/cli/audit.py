@@ -19,7 +19,7 @@ _COLOURS = {"success": "green", "refused": "yellow", "failure": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimeArgument:
     """A point in time, absolute or relative to now."""
 
     at: datetime | None = None
@@ -30,19 +30,19 @@ class Moment:
         return self.at or now - self.ago
 
 
-def moment(written: str | Moment) -> Moment:
+def moment(written: str | TimeArgument) -> TimeArgument:
     """Return the moment for `24h` (ago) or `2026-01-31T12:00` (UTC unless it has an offset). Raises ValueError."""
-    if isinstance(written, Moment):
+    if isinstance(written, TimeArgument):
         return written
     try:
-        return Moment(ago=durations.parse(written))
+        return TimeArgument(ago=durations.parse(written))
     except ValueError:
         pass
     try:
         at = datetime.fromisoformat(written)
     except ValueError:
         raise ValueError("should be a span such as 24h, or a time such as 2026-01-31T12:00") from None
-    return Moment(at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC))
+    return TimeArgument(at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def audit(
@@ -58,13 +58,14 @@ def audit(
         Literal["success", "failure", "refused"] | None, typer.Option(help="Outcome of the event.")
     ] = None,
     since: Annotated[
-        Moment | None,
+        TimeArgument | None,
         typer.Option(
             parser=moment, metavar="TIME", help="Only records since, for example 24h or 2026-01-31."
         ),
     ] = None,
     until: Annotated[
-        Moment | None, typer.Option(parser=moment, metavar="TIME", help="Only records before this time.")
+        TimeArgument | None,
+        typer.Option(parser=moment, metavar="TIME", help="Only records before this time."),
     ] = None,
     limit: Annotated[
         int, typer.Option(min=1, max=100_000, metavar="NUMBER", help="Maximum number of records.")
@@ -78,7 +79,7 @@ def audit(
 
     async def job(ctx: Context) -> list[Any]:
         first, last = (None if bound is None else bound.resolve(ctx.now) for bound in (since, until))
-        wanted = admin_audit.Wanted(user, event, outcome and Outcome(outcome), first, last)
+        wanted = admin_audit.AuditFilter(user, event, outcome and Outcome(outcome), first, last)
         return list(await admin_audit.find(ctx, wanted, limit=limit))
 
     found = run(job)

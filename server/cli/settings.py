@@ -47,7 +47,7 @@ def settings(
 
     rows = [
         row
-        for row in in_force(os.environ, Path.cwd())
+        for row in effective_settings(os.environ, Path.cwd())
         if row[0].startswith(name) and not (changed and row[2] == "default")
     ]
     if rows:
@@ -56,7 +56,7 @@ def settings(
         typer.echo("There are no such settings.", file=sys.stderr)
 
 
-def in_force(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str, str, str]]:
+def effective_settings(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[str, str, str]]:
     """Yield each setting with its value and its source: default, a file, a variable or the profile."""
     file = directory / environ.get(CONFIG, FILE)
     in_file = renamed(read_file(file, required=False), former_keys())

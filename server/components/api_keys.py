@@ -1,4 +1,4 @@
-"""What one process remembers of the use of API keys; `lastRequest` of keys is written in the background."""
+"""The use of API keys in one process: `lastRequest` of keys is written in the background."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -20,11 +20,11 @@ _BATCH = 500
 """Keys that one statement writes."""
 
 _MOST = 100_000
-"""Keys, and refusals, that are remembered; more are forgotten."""
+"""Keys, and refusals, that are kept in memory; further ones are dropped."""
 
 _MINUTE = timedelta(minutes=1)
 _BURST = 100
-"""Texts that are no keys, within a minute, that are worth an audit record."""
+"""Invalid keys within a minute that cause an audit record."""
 
 _latest = bindparam("latest", type_=Instant())
 
@@ -38,9 +38,9 @@ class ApiKeyUsage(Component):
         self._database = core.database
         self._metrics = core.metrics
         self._used: dict[str, datetime] = {}
-        """Keys whose last use is to be written."""
+        """Keys whose last use is not written yet."""
         self._written: dict[str, datetime] = {}
-        """Keys whose last use was written a short time ago."""
+        """Keys whose last use was written recently."""
         self._seen: dict[tuple[str, ...], datetime] = {}
         self._unknown: dict[str, tuple[datetime, int]] = {}
         core.port.add(KeyUsage, self)
@@ -52,18 +52,18 @@ class ApiKeyUsage(Component):
             yield PeriodicJob("api_key_usage", self.write, EVERY)
 
     def verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification, if there are metrics."""
+        """Count a verification, if metrics are enabled."""
         if self._metrics is not None:
             self._metrics.key_verified(verifier, result)
 
     def used(self, key_id: str, now: datetime) -> None:
-        """Note a use, unless one within the interval is written."""
+        """Record a use, unless one within the interval was already written."""
         written = self._written.get(key_id)
         if (written is None or now - written >= self._interval) and len(self._used) < _MOST:
             self._used[key_id] = now
 
     def is_first(self, *what: str, now: datetime) -> bool:
-        """Return whether this has not happened within the last minute."""
+        """Return whether this is the first such refusal within a minute."""
         last = self._seen.get(what)
         if last is not None and last <= now < last + _MINUTE:
             return False
@@ -73,7 +73,7 @@ class ApiKeyUsage(Component):
         return True
 
     def is_burst(self, verifier: str, now: datetime) -> bool:
-        """Count a text that is no key, and return whether this fills the minute's limit of a verifier."""
+        """Count an invalid key, and return whether it reaches the limit per minute of a verifier."""
         begin, number = self._unknown.get(verifier, (now, 0))
         if not begin <= now < begin + _MINUTE:
             begin, number = now, 0
@@ -81,7 +81,7 @@ class ApiKeyUsage(Component):
         return number + 1 == _BURST
 
     async def write(self) -> None:
-        """Write the last uses; what cannot be written is dropped: no decision depends on it."""
+        """Write the last uses. Those that cannot be written are dropped, because no decision depends on them."""
         used, self._used = self._used, {}
         if not used:
             return

@@ -1,6 +1,6 @@
-"""Clean-up: rows whose time is over are removed, by one instance at a time.
+"""Clean-up of expired rows, by one instance at a time.
 
-Only the size of the tables depends on it: every reader of a row checks its time.
+It only limits the size of the tables: every reader of a row checks the expiry itself.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from server.config.sources import setting
 from server.database.database import Database
 
 EVERY = 300.0
-"""Seconds from one sweep to the next."""
+"""Seconds from one clean-up to the next."""
 
 _BATCH = 500  # defence: R41 batch
 """Rows removed in one transaction."""
 
 _PAUSE = 0.02
-"""Seconds between two of them. Another process that waits for SQLite's lock sleeps and tries again: it needs a gap."""
+"""Seconds between two batches. A process that waits for SQLite's lock sleeps and retries, so it needs a gap."""
 
 _REST = 3
 """The pause after a batch, as a multiple of its duration: requests need the database, and no client waits for this."""
@@ -37,10 +37,10 @@ _REST = 3
 _LEASE = "cleanup"
 
 FOR_EVER = timedelta(0)
-"""As a setting that says how long rows are kept: nothing goes."""
+"""The value of a retention setting for rows that are never removed."""
 
 Period = Callable[[str], timedelta]
-"""Returns how long rows are kept by the setting of this name."""
+"""A function that returns the retention for the setting of this name."""
 
 _log = structlog.get_logger(__name__)
 
@@ -52,44 +52,44 @@ def _nothing_goes(_: str) -> timedelta:
 async def run(
     database: Database, clock: Callable[[], datetime], holder: str, period: Period = _nothing_goes
 ) -> None:
-    """Sweep once if `holder` has the lease, or gets it; of all instances one does.
+    """Clean up once if `holder` has or gets the lease, so that only one of all instances does.
 
-    The lease is kept until the next turn, so that the others' turns in between find nothing to do. A sweep that lasts
-    longer prolongs it.
+    The lease is kept until the next run, so that other instances do nothing in between. A longer clean-up
+    extends the lease.
     """
 
     async def is_ours() -> bool:
         return await take_lease(database, _LEASE, holder, now=clock(), seconds=EVERY)
 
     if await is_ours():
-        _log.info("cleanup.done", **await sweep(database, clock(), period, go_on=is_ours))
+        _log.info("cleanup.done", **await delete_expired(database, clock(), period, may_continue=is_ours))
 
 
 async def _always() -> bool:
     return True
 
 
-async def sweep(
+async def delete_expired(
     database: Database,
     now: datetime,
     period: Period = _nothing_goes,
-    go_on: Callable[[], Awaitable[bool]] = _always,
+    may_continue: Callable[[], Awaitable[bool]] = _always,
 ) -> dict[str, int]:
-    """Remove every row whose time is over at `now`, in short transactions; return the number of rows by table.
+    """Remove all rows that have expired at `now`, in short transactions; return the number of rows by table.
 
-    After each full batch `go_on` says whether to do the rest as well.
+    After each full batch, `may_continue` returns whether to continue.
     """
     removed: Counts[str] = Counts()
     for expired in _expired_rows(now, period):
         async for number in _batches(database, expired):
             removed[expired.table.name] += number
-            if number == _BATCH and not await go_on():
+            if number == _BATCH and not await may_continue():
                 return dict(removed)
     return dict(removed)
 
 
 class _ExpiredRows(NamedTuple):
-    """Rows of a table that may go: those whose moment has come, as far as their retention means them."""
+    """The removable rows of one table: those that have expired, according to their retention."""
 
     table: Table
     retention: Retention
@@ -97,26 +97,26 @@ class _ExpiredRows(NamedTuple):
 
 
 def _expired_rows(now: datetime, period: Period) -> list[_ExpiredRows]:
-    """Return what may go at `now` by what the tables declare."""
+    """Return the removable rows of all tables at `now`, as the tables declare it."""
     expired = [
         _ExpiredRows(metadata.tables[str(table.__tablename__)], retention, now - keep)
         for table in tables()
         for retention in getattr(table, "__retention__", ())
         if (keep := _keep(retention, period)) is not None
     ]
-    # A setting may let go of a whole history at once: nothing else waits for that.
+    # A changed setting may expire a whole history at once; the other tables do not wait for it.
     return sorted(expired, key=lambda one: isinstance(one.retention.keep, str))
 
 
 def _keep(retention: Retention, period: Period) -> timedelta | None:
-    """Return how long rows are kept; None is for ever."""
+    """Return how long rows are kept; None means forever."""
     return retention.keep if isinstance(retention.keep, timedelta) else period(retention.keep) or None
 
 
 async def _batches(database: Database, expired: _ExpiredRows) -> AsyncIterator[int]:
     """Remove the rows batch by batch, and yield the size of each.
 
-    Rows that a request is using just now are left for the next sweep.
+    Rows that a request has locked are left for the next clean-up.
     """
     since = EPOCH
     while True:
@@ -131,9 +131,9 @@ async def _batches(database: Database, expired: _ExpiredRows) -> AsyncIterator[i
 
 
 def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
-    """Return the statement that removes the oldest batch and tells their moments.
+    """Return the statement that removes the oldest batch and returns the expiry times of its rows.
 
-    The next one begins where this one ended: deleted rows are still in the index, until PostgreSQL's own clean-up.
+    The next batch begins where this one ended, because deleted rows stay in the index until PostgreSQL vacuums it.
     """
     table, retention, until = expired
     moment = table.c[retention.moment]
@@ -150,13 +150,13 @@ def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
 
 
 class Cleanup(Component):
-    """Sweeps the tables of all capabilities, as they declare it."""
+    """The component that removes expired rows from the tables of all capabilities."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Remove what is over; the periods that are settings are looked up by name."""
+        """Remove expired rows; retention periods that are settings are looked up by name."""
         core = self._core
         job = partial(run, core.database, core.clock, tokens.token(), partial(setting, core.settings))
         yield PeriodicJob("cleanup", job, EVERY)

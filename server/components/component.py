@@ -1,4 +1,4 @@
-"""What a capability brings to a running service: adapters of its ports, periodic jobs, checks of settings."""
+"""The parts of a capability in a running service: adapters of its ports, periodic jobs, checks of settings."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from server.rate_limit import Store
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What every service has, and its components are made from."""
+    """The parts of every service, from which its components are created."""
 
     settings: Settings
     policy: Policy
     clock: Clock
     database: Database
     port: Ports
-    """Where components register their adapters."""
+    """The registry in which components register their adapters."""
     run: Runner
     audit: Audit
     cipher: Keyring
@@ -40,7 +40,7 @@ class Core:
 
 
 class PeriodicJob(NamedTuple):
-    """Work that is repeated in the background, every so many seconds."""
+    """A background job that is repeated every `every` seconds."""
 
     name: str
     run: Callable[[], Awaitable[object]]
@@ -48,7 +48,7 @@ class PeriodicJob(NamedTuple):
 
 
 class Component:
-    """The part of one capability. Every subclass in this package is made once, before the first request."""
+    """The base class of components. Every subclass in this package is instantiated once, before the first request."""
 
     def __init__(self, core: Core) -> None:
         """Register the adapters of the capability's ports in `core.port`."""
@@ -60,18 +60,18 @@ class Component:
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
-        """Return the policies that no group of settings can fill."""
+        """Return the policies that are not filled by a group of settings."""
         return ()
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Return what runs in the background while the service does."""
+        """Return the jobs that run in the background."""
         return ()
 
     async def start(self) -> None:
-        """Do what must be done before the first request; the database answers."""
+        """Run at startup, before the first request; the database is available."""
 
     async def close(self) -> None:
-        """End what is under way; the database still answers."""
+        """Stop running work; the database is still available."""
 
 
 def component_classes() -> Sequence[type[Component]]:

@@ -1,4 +1,4 @@
-"""Rewriting what is encrypted under older secrets, so that these can be removed."""
+"""Re-encryption of values under older secrets, so that these secrets can be removed."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,7 +15,7 @@ from server.components.component import Component, Core, PeriodicJob
 from server.crypto.keyring import Keyring
 
 Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
-"""Begins a transaction that is committed at the end of the block."""
+"""A function that begins a transaction, which is committed at the end of the block."""
 
 EncryptedValue = tuple[str, bytes]
 """A row's key and its encrypted value."""
@@ -48,11 +48,11 @@ def _ignore(_: Mapping[str, RotationResult]) -> None:
 async def reencrypt(
     begin: Begin, keyring: Keyring, batch: int = 200, report: Report = _ignore
 ) -> dict[str, int]:
-    """Encrypt under the newest secret what an older one encrypted, reading `batch` rows at a time.
+    """Re-encrypt values of older secrets under the newest secret, reading `batch` rows at a time.
 
-    A pass that changed something is reported.
-    Gives for each column how many values may remain under an older secret, and logs it. At 0 for all columns,
-    once no instance writes with an older secret, these can be removed. Empty when there is only one secret.
+    A pass that changed a value is audited.
+    Returns and logs for each column how many values may remain under an older secret. If it is 0 for all columns and
+    no instance writes with an older secret, the older secrets can be removed. Empty if there is only one secret.
     """
     if not keyring.rotating:
         return {}
@@ -83,7 +83,7 @@ async def _reencrypt_column(begin: Begin, keyring: Keyring, purpose: str, batch:
 
 
 async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator[EncryptedValue]:
-    """Yield every value in the order of the keys; each batch is read in a transaction of its own."""
+    """Yield all values in the order of their keys; each batch is read in a transaction of its own."""
     last = ""
     while rows := await _read(begin, column, last, batch):
         for key, ciphertext in rows:
@@ -100,7 +100,7 @@ async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> 
 
 
 async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, new: bytes) -> bool:
-    """Replace a value if it is still the old one. One row to a transaction: it never waits holding a lock."""
+    """Replace a value unless it has changed. One row per transaction, so that it never waits while holding a lock."""
     own = _key(column)
     table = metadata.tables[column.table.name]
     change = update(table).where(own == key, column == old).values({column: new}).returning(own)
@@ -114,13 +114,13 @@ def _key(column: Column[bytes]) -> Column[str]:
 
 
 class KeyRotation(Component):
-    """Rewrites the encrypted columns of all capabilities."""
+    """The component that re-encrypts the columns of all capabilities."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Rewrite what an older secret encrypted."""
+        """Re-encrypt values of older secrets."""
         core = self._core
         job = partial(reencrypt, core.database.transaction, core.cipher, report=self._audit)
         yield PeriodicJob("rewriting", job, EVERY)

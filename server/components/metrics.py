@@ -1,4 +1,4 @@
-"""Sets the gauges of one process every few seconds: pools, outbox, memory, CPU time."""
+"""Gauges of one process, set every few seconds: pools, outbox, memory, CPU time."""
 
 import asyncio
 import platform
@@ -17,17 +17,17 @@ from server.database.database import Database
 from server.observability.metrics.registry import MetricsRegistry
 
 EVERY = 5.0
-"""Seconds between two samples: several processes share files, so a scrape cannot ask them."""
+"""Seconds between two samples. A scrape cannot query several processes, because they only share files."""
 
 DATABASE_TIMEOUT = 1.0
-"""Seconds the database has to count the waiting rows of the outbox."""
+"""Timeout in seconds of the query that counts the queued rows of the outbox."""
 
 _STATM = Path("/proc/self/statm")
 
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Samples the parts of a running service."""
+    """The sampler of a running service."""
 
     metrics: MetricsRegistry
     hasher: PasswordHasher
@@ -35,7 +35,7 @@ class Sampler:
     clock: Clock
 
     async def sample(self) -> None:
-        """Set all gauges. Those of the outbox keep their values while the database is away."""
+        """Set all gauges. The gauges of the outbox keep their values while the database is unavailable."""
         metrics = self.metrics
         *sizes, refused = self.hasher.state()
         for gauge, value in zip(metrics.hash_pool, sizes, strict=True):
@@ -68,7 +68,7 @@ class Sampler:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory of this process; the maximum so far where there is no /proc."""
+    """Return the resident memory of this process in bytes; without /proc, its maximum so far."""
     try:
         return int(_STATM.read_text("ascii").split()[1]) * getpagesize()
     except OSError:
@@ -77,7 +77,7 @@ def resident_bytes() -> int:
 
 
 class Metrics(Component):
-    """Samples this process, if metrics are on."""
+    """The component that samples this process, if metrics are enabled."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -8,11 +8,11 @@ from server.config.settings import Settings
 
 
 class Pages(Component):
-    """Checks the templates before the service starts."""
+    """The component that checks the templates before the service starts."""
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield what is wrong with the templates in `pages.templates_dir`."""
+        """Yield the problems of the templates in `pages.templates_dir`."""
         folder = settings.pages.templates_dir
         if folder is None or not folder.is_dir():
             return

@@ -12,14 +12,14 @@ _log = structlog.get_logger(__name__)
 
 
 class Passkeys(Component):
-    """Registers the library that verifies passkeys."""
+    """The component that registers the verification of passkeys."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         core.port.add(Authenticators, authenticators.Authenticators())
 
     async def start(self) -> None:
-        """Log how many passkeys were made for another domain: browsers never offer them here."""
+        """Log how many passkeys were created for another domain: browsers never offer them here."""
         if not self._core.settings.passkey.enabled:
             return
         number = await self._core.run(passkeys.count_foreign)

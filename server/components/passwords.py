@@ -1,4 +1,4 @@
-"""Passwords: the list of those that nobody may choose."""
+"""Passwords: the blocklist."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,15 +9,15 @@ from server.crypto import blocklist
 
 
 class Passwords(Component):
-    """Reads the blocklist."""
+    """The component that reads the blocklist."""
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield what is wrong with the file of the blocklist."""
+        """Yield the problems of the blocklist file."""
         return blocklist.check(settings)
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
-        """Return the blocklist: the common passwords, and those of the operator's file."""
+        """Return the blocklist: common passwords and those in the operator's file."""
         password = settings.password
         return (Blocklist(blocklist.blocklist(password.blocklist, password.blocklist_file)),)

@@ -1,4 +1,4 @@
-"""Rate limits: the limit of requests, and a report when the store of counters has lost them."""
+"""Rate limits: the request limit, and a report if the store of the counters has lost them."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -12,13 +12,13 @@ from server.rate_limit.requests import RequestLimiter
 
 
 class RateLimits(Component):
-    """Watches a Valkey or Redis server."""
+    """The component that checks a Valkey or Redis server for lost counters."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Look every few seconds whether the store has lost its counts."""
+        """Check every few seconds whether the store has lost its counters."""
         core = self._core
         if core.settings.limits.store.get_secret_value() == rate_limit.DATABASE:
             return
@@ -29,7 +29,7 @@ class RateLimits(Component):
 
 
 def request_limiter(core: Core) -> RequestLimiter | None:
-    """Return what limits requests by network and operation; None where nothing does."""
+    """Return the limiter of requests by network and operation; None if requests are not limited."""
     quota = core.policy[RateLimitPolicy].requests
     if not quota.number:
         return None
@@ -44,4 +44,4 @@ def request_limiter(core: Core) -> RequestLimiter | None:
 
 
 def _nothing() -> None:
-    """Count nowhere."""
+    """Do nothing: metrics are disabled."""

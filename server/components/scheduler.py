@@ -1,6 +1,6 @@
-"""Tasks that come round again and again until the service stops; a database that is away does not end them.
+"""Periodic tasks, which run until the service stops, also while the database is unavailable.
 
-A lease says which of several instances does a task now (table `lease`).
+A lease (table `lease`) decides which of several instances runs a task.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 async def run_periodically(
     name: str, job: Callable[[], Awaitable[object]], *, every: float, stop: asyncio.Event
 ) -> None:
-    """Do `job` now and then every `every` seconds until `stop` is set; a turn that fails is logged."""
+    """Run `job` now and then every `every` seconds until `stop` is set; a failed run is logged."""
     while not stop.is_set():
         try:
             await job()
@@ -47,10 +47,10 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 async def take_lease(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
-    """Return whether `holder` may do the task `name` until `now` plus `seconds`.
+    """Take the lease of the task `name` until `now` plus `seconds`; return whether `holder` has it.
 
-    It may when no other instance holds the lease or the time has passed; its holder may prolong it. One statement
-    decides, so of several instances that try at once one succeeds.
+    It succeeds if no other instance holds the lease or the lease has expired; its holder may extend it. It is one
+    statement, so that of several concurrent attempts one succeeds.
     """
     statement = upsert(database.dialect, Lease).values(
         name=name, holder=holder, until=now + timedelta(seconds=seconds)

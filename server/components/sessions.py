@@ -1,4 +1,4 @@
-"""Sessions: when the oldest sessions of a user have to be looked for."""
+"""Sessions: the number of sessions of a user from which the oldest ones have to be looked up."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ from server.crypto.hash_pool import MAX_PREPARING
 
 
 class Sessions(Component):
-    """Computes what depends on how many sign-ins are under way at once."""
+    """The component that computes the policy that depends on the number of concurrent sign-ins."""
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
-        """Return how many sessions are few: other sign-ins may end between the look at a user and their session."""
+        """Return the number of sessions up to which no eviction is needed, with room for concurrent sign-ins."""
         most, password = settings.session.max_per_user, settings.password
         under_way = MAX_PREPARING + password.hash_queue + password.hash_workers
         return (SessionLimitThreshold(max(0, most - under_way) if most else None),)

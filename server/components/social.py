@@ -1,4 +1,4 @@
-"""Sign-in through other services: the clients of the configured identity providers."""
+"""Social sign-in: the clients of the configured identity providers."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from server.identity_providers.registry import providers_of
 
 
 class Social(Component):
-    """Registers the clients, which share an HTTP client."""
+    """The component that registers the clients, which share an HTTP client."""
 
     def __init__(self, core: Core) -> None:
         self._providers = providers_of(core.settings, core.clock, Instrumentation(core.metrics, core.span))
@@ -19,9 +19,9 @@ class Social(Component):
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield what is wrong with the configured providers."""
+        """Yield the problems of the configured providers."""
         return validation.check(settings)
 
     async def close(self) -> None:
-        """End what is under way, and every connection."""
+        """Cancel running calls, and close all connections."""
         await self._providers.close()

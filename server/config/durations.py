@@ -1,10 +1,10 @@
-"""Spans of time and sizes as people write them: `90s`, `24h`, `7d`; `64KiB`, `1MiB`."""
+"""Durations and sizes in text: `90s`, `24h`, `7d`; `64KiB`, `1MiB`."""
 
 import re
 from datetime import timedelta
 
 LONGEST = timedelta(days=36500)
-"""A century: longer than anything here lasts, and short enough to be added to any date of today."""
+"""A century: longer than any setting needs, and short enough to be added to a current date without overflow."""
 
 _DURATION = re.compile(r"(-?[0-9]{1,300}(?:\.[0-9]{1,6})?)([smhd]?)", re.ASCII)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -17,9 +17,9 @@ class OutOfRange(ValueError):
 
 
 def parse(written: object) -> timedelta:
-    """Return the span for `90s`, `15m`, `24h`, `7d` or a number of seconds.
+    """Return the duration for `90s`, `15m`, `24h`, `7d` or a number of seconds.
 
-    Raises OutOfRange, and ValueError for what is no duration.
+    Raises OutOfRange, and ValueError for an invalid duration.
     """
     if isinstance(written, timedelta):
         return written
@@ -39,7 +39,7 @@ def _seconds(written: object) -> int | float:
 
 
 def parse_size(written: object) -> object:
-    """Return the bytes for `64KiB`, `1MiB` or plain digits; what is no text is given back as it came."""
+    """Return the bytes for `64KiB`, `1MiB` or plain digits; return a value that is not text unchanged."""
     if not isinstance(written, str):
         return written
     match = _SIZE.fullmatch(written)
@@ -49,7 +49,7 @@ def parse_size(written: object) -> object:
 
 
 def spell(span: timedelta) -> str:
-    """Write a span in its largest whole unit: `7d`, `90s`; what is no whole number of seconds as `0.25s`."""
+    """Return a duration in its largest whole unit, as `7d` or `90s`; fractions of a second as `0.25s`."""
     seconds = span.total_seconds()
     for unit in "dhm":
         if seconds and seconds % _SECONDS[unit] == 0:

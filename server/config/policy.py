@@ -1,4 +1,4 @@
-"""From the settings to what rules and handlers read."""
+"""The policy: the settings as rules and handlers read them."""
 
 from domain.policy import Policy
 from server.config.groups.group import fill
@@ -6,7 +6,7 @@ from server.config.settings import Settings
 
 
 def policy_of(settings: Settings, *others: object) -> Policy:
-    """Return the policy of complete settings: what each group fills, and `others` that are computed elsewhere."""
+    """Return the policy of complete settings: the policies of all groups, and `others`, computed elsewhere."""
     parts = [*(part for group in settings.groups() for part in group.policies(settings)), *others]
     return fill(
         Policy,

@@ -1,4 +1,4 @@
-"""The settings the service starts with: what a profile supplies, and nothing that it refuses."""
+"""The settings of the service, completed and checked by the profile."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ _SAMPLE = Path(__file__).parents[1] / "templates" / "development.toml"
 
 
 def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = ()) -> Settings:
-    """Return the settings: read, completed by the profile, and found safe by the groups and by `checks`.
+    """Return the settings: read, completed by the profile, and checked by the groups and by `checks`.
 
     A service starts with those of `server.services.load_settings`, which knows the checks of all packages. In
     development files with a secret and a verifier token are placed in `directory`. Raises ConfigurationError with one
@@ -44,7 +44,7 @@ def load(environ: Mapping[str, str], directory: Path, checks: Iterable[Check] = 
 
 
 def complete(written: Settings, directory: Path) -> Settings:
-    """Return settings with what their profile supplies, not checked."""
+    """Return settings completed by their profile, but not checked."""
     return _with_development_defaults(written, directory) if written.profile == "development" else written
 
 
@@ -65,7 +65,7 @@ def create_settings_file(environ: Mapping[str, str], directory: Path) -> Path | 
 
 
 def warnings(environ: Mapping[str, str], directory: Path) -> list[str]:
-    """Return a line for each unknown variable and deprecated key: odd, but no reason not to start.
+    """Return a line for each unknown variable and deprecated key, which do not stop the start.
 
     Raises ConfigurationError.
     """
@@ -116,7 +116,7 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
 
 
 def _with_ways_in(completed: Settings) -> Settings:
-    """Return settings that enable every way to sign in, except where it is set or the other settings exclude it."""
+    """Return settings with all sign-in methods enabled, unless they are set or excluded by other settings."""
     for name in ("magic_links", "email_codes", "passkey"):
         group: MagicLinks | EmailCodes | Passkey = getattr(completed, name)
         if "enabled" not in group.model_fields_set:
@@ -127,7 +127,7 @@ def _with_ways_in(completed: Settings) -> Settings:
 
 
 def _is_private(written: Settings) -> bool:
-    """Return whether only this machine can reach the service, by the address it listens on and its public one."""
+    """Return whether only this machine can reach the service, by its listening address and its public URL."""
     public = urlsplit(written.base_url).hostname or written.server.host
     return is_local(written.server.host) and is_local(public)  # defence: R43 private-mailbox
 
@@ -141,9 +141,9 @@ def is_local(host: str) -> bool:
 
 
 def _kept_secret(path: Path) -> str:
-    """Return the secret in the file; make one the first time, readable by its owner alone.
+    """Return the secret in the file; create it at the first call, readable by its owner only.
 
-    The file appears complete or not at all, so that two services that start at once read the same secret.
+    The file is created atomically, so that two services that start concurrently read the same secret.
     """
     try:
         if not path.exists():

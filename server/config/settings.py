@@ -1,4 +1,4 @@
-"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once, frozen."""
+"""The settings: defaults, a TOML file, GATEWRIGHT_* variables; read once and immutable."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,10 +47,10 @@ from server.config.sources import (
 from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, range_of
 
 FILE = "gatewright.toml"
-"""The settings file looked for in the working folder when GATEWRIGHT_CONFIG names none."""
+"""The settings file in the working folder that is read if GATEWRIGHT_CONFIG is not set."""
 
 _BEYOND = ("greater_than_equal", "less_than_equal")
-"""The types of pydantic's errors for a number or duration that is out of its range."""
+"""The pydantic error types for a number or duration out of range."""
 
 _KUBERNETES = re.compile(
     r"GATEWRIGHT_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)", re.ASCII
@@ -157,7 +157,7 @@ class Settings(BaseModel):
                 yield group
 
     def parsed_origins(self) -> TrustedOrigins:
-        """Return the trusted origins; in development with none set also the loopback ones.
+        """Return the trusted origins; in development, if none is set, also the loopback origins.
 
         Raises ValueError that names an invalid entry.
         """
@@ -166,9 +166,9 @@ class Settings(BaseModel):
 
 
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
-    """Return the settings as written; `server.services.load_settings` is what a service starts with.
+    """Return the settings as written; a service starts with those of `server.services.load_settings`.
 
-    The file is GATEWRIGHT_CONFIG's, else `gatewright.toml` in `directory`. Raises ConfigurationError with one
+    The file is that of GATEWRIGHT_CONFIG, else `gatewright.toml` in `directory`. Raises ConfigurationError with one
     line per unknown name, wrong type or value out of range.
     """
     named = environ.get(CONFIG)
@@ -208,7 +208,7 @@ def deprecated_keys(environ: Mapping[str, str], directory: Path) -> list[str]:
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the GATEWRIGHT_* variables that name no setting, each with what is wrong and the nearest name."""
+    """Return the GATEWRIGHT_* variables that name no setting, each with the problem and the nearest name."""
     return Environment(Settings, environ, former_keys()).unknown
 
 
@@ -222,7 +222,7 @@ def misnamed_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def describe_sources(environ: Mapping[str, str], directory: Path) -> str:
-    """Return in a few words where the settings come from: the file, and the number of variables."""
+    """Return a short description of the sources: the file, and the number of variables."""
     path = directory / environ.get(CONFIG, FILE)
     number = sum(name.startswith(PREFIX) and name != CONFIG for name in environ)
     variables = f"{number} {PREFIX}… variable{'' if number == 1 else 's'}"
@@ -236,7 +236,7 @@ def describe_sources(environ: Mapping[str, str], directory: Path) -> str:
 
 
 def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str:
-    """Return what is wrong with one value and where it was set, without the value: it may be a secret."""
+    """Return the problem of one value and its source, without the value, which may be a secret."""
     names = tuple(str(part) for part in fault["loc"] if part != "[key]")
     found = (environment.origins.get(names[:length]) for length in range(len(names), 0, -1))
     origin = next((name for name in found if name), str(file))

@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 
 PREFIX = "GATEWRIGHT_"
 CONFIG = "GATEWRIGHT_CONFIG"
-"""The variable that names the TOML file; it is no setting itself."""
+"""The variable that names the TOML file. It is not a setting."""
 FILE_SUFFIX = "_FILE"
-"""The end of a variable that names a file with the value of the setting."""
+"""The suffix of a variable that names a file with the value of the setting."""
 _WORDS = {
     "true": True,
     "1": True,
@@ -41,7 +41,7 @@ def variable(path: tuple[str, ...]) -> str:
 def fields(
     model: type[BaseModel], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Yield every setting of a model and the models in it, with its path; tables by name at the top are left out."""
+    """Yield every setting of a model and its submodels, with its path; omit top-level tables whose keys are names."""
     for name, field in model.model_fields.items():
         path = (*above, field.alias or name)
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -52,13 +52,13 @@ def fields(
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence that suggests the known name nearest to an unknown one; empty if none is near."""
-    prefix = PREFIX if name.startswith(PREFIX) else ""  # It would make every variable similar to every other.
+    prefix = PREFIX if name.startswith(PREFIX) else ""  # It would make all names similar.
     nearest = get_close_matches(name.removeprefix(prefix), [one.removeprefix(prefix) for one in known], n=1)
     return f"; did you mean {prefix}{nearest[0]}?" if nearest else ""
 
 
 def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every setting of read settings with its path and value, also those of tables by name."""
+    """Yield every setting with its path and value, including tables whose keys are names."""
     for name, field in type(model).model_fields.items():
         path, value = (*above, field.alias or name), getattr(model, name)
         if isinstance(value, BaseModel):
@@ -71,7 +71,7 @@ def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tupl
 
 
 def setting(settings: BaseModel, key: str) -> Any:
-    """Return the value of a setting by its dotted key, such as `audit.retention`. Raises ValueError for no setting."""
+    """Return the value of a setting by its dotted key, such as `audit.retention`. Raises ValueError if unknown."""
     *groups, name = key.split(".")
     group: Any = settings
     for one in groups:
@@ -89,7 +89,7 @@ def table_of(field: FieldInfo) -> type[BaseModel] | None:
 
 
 def read_file(path: Path, *, required: bool) -> dict[str, Any]:
-    """Return the values of the settings file; none where an optional one is missing. Raises ConfigurationError."""
+    """Return the values of the settings file; empty if an optional file is missing. Raises ConfigurationError."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def read_file(path: Path, *, required: bool) -> dict[str, Any]:
 
 
 def merged(lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both tables as one; where both have a value that is no table, that of `higher`."""
+    """Return both tables merged; values of `higher` take precedence."""
     both = {
         key: merged(lower[key], value)
         for key, value in higher.items()
@@ -115,7 +115,7 @@ FormerKeys = Mapping[tuple[str, ...], tuple[str, ...]]
 
 
 def in_table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the table of that name; an empty one if there is none."""
+    """Return the table with this name, or an empty one."""
     table = values.get(name)
     return table if isinstance(table, dict) else {}
 
@@ -136,18 +136,18 @@ def renamed(values: Mapping[str, Any], former: FormerKeys) -> dict[str, Any]:
 
 
 class Environment:
-    """The GATEWRIGHT_* variables; texts become what the setting they name is."""
+    """The GATEWRIGHT_* variables, converted to the types of their settings."""
 
     def __init__(self, settings: type[BaseModel], environ: Mapping[str, str], former: FormerKeys) -> None:
-        """Read the variables; `former` has the deprecated keys, whose variables still work."""
+        """Read the variables; `former` holds the deprecated keys, whose variables still work."""
         known = {variable(path): (path, field) for path, field in fields(settings)}
         known |= {variable(old): known[variable(key)] for old, key in former.items()}
         known |= _named_tables(settings, environ)
         self.values: dict[str, Any] = {}
         self.origins: dict[tuple[str, ...], str] = {}
-        """Which variable each value came from, by the path of the setting."""
+        """The variable of each value, by the path of the setting."""
         self.unknown: dict[str, str] = {}
-        """Variables with our prefix that name no setting, each with what to say about it; they only cause a warning."""
+        """Variables with the prefix that name no setting, each with a message; they only cause a warning."""
         for name in sorted(name for name in environ if name.startswith(PREFIX) and name != CONFIG):
             self._take(name, environ[name], known)
 
@@ -173,7 +173,7 @@ class Environment:
 def _named_tables(
     settings: type[BaseModel], environ: Mapping[str, str]
 ) -> dict[str, tuple[tuple[str, ...], FieldInfo]]:
-    """Return what GATEWRIGHT_PROVIDERS__<ID>__<KEY> may name; an id's `_` means `-`, which shells refuse."""
+    """Return the settings for GATEWRIGHT_PROVIDERS__<ID>__<KEY>; `_` in an id means `-`, which shells refuse."""
     known: dict[str, tuple[tuple[str, ...], FieldInfo]] = {}
     for name, field in settings.model_fields.items():
         table, begin = table_of(field), variable((name,)) + "__"
@@ -193,14 +193,14 @@ def _contents(name: str, path: str) -> str:
 
 
 def reason(fault: OSError | ValueError) -> str:
-    """Return in one line what is wrong with a file."""
+    """Return the problem of a file in one line."""
     return (
         (fault.strerror or "cannot be read") if isinstance(fault, OSError) else " ".join(str(fault).split())
     )
 
 
 def _typed(annotation: Any, text: str) -> Any:
-    """Turn text into the boolean, number, list or table the setting is; what does not fit stays text."""
+    """Convert text to the boolean, number, list or table that the setting requires; leave invalid text unchanged."""
     kind = _kind(annotation)
     if kind is bool:
         return _WORDS.get(text.strip().lower(), text)
@@ -212,7 +212,7 @@ def _typed(annotation: Any, text: str) -> Any:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the plain type of a field, the first one of a union."""
+    """Return the type of a field without generics; of a union the first."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
         return _kind(get_args(annotation)[0])

@@ -1,4 +1,4 @@
-"""Checks of the settings before startup: those of the service, its groups and its packages."""
+"""Checks of the settings before startup, by the service, the groups and the packages."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -8,12 +8,12 @@ from server.config.settings import Settings
 from server.config.value_types import is_http
 
 SAMPLE_SECRET = "replace-this-with-32-or-more-random-bytes"  # noqa: S105 - what a sample configuration shows
-"""Stands in sample configurations, where a reader could leave it."""
+"""The placeholder in sample configurations, which an operator may forget to replace."""
 SHORTEST_SECRET = 32
-"""Bytes of the shortest secret that is accepted."""
+"""Minimum length of a secret in bytes."""
 
 Check = Callable[[Settings], Iterator[str]]
-"""Yields one line per reason not to start, each beginning with the key."""
+"""A function that yields one line per reason not to start, each beginning with the key."""
 
 _MAKE_ONE = "make one with: openssl rand -base64 48"
 

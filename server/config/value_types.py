@@ -1,4 +1,4 @@
-"""The forms a setting may take: what each accepts, and how a field declares it."""
+"""The types of settings: accepted values, and helpers for declaring fields."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _DOMAIN = re.compile(rf"\.?({_LABEL}(?:\.{_LABEL})+)", re.ASCII)
 def duration_between(
     default: str, description: str, *, at_least: str = "1s", at_most: timedelta | str = durations.LONGEST
 ) -> Any:
-    """Declare a duration with its default and its bounds; the upper one is by default that of all durations."""
+    """Declare a duration with its default and bounds; the default upper bound is that of all durations."""
     return Field(
         default=durations.parse(default),
         ge=durations.parse(at_least),
@@ -33,7 +33,7 @@ def duration_between(
 
 
 def range_of(field: FieldInfo) -> str | None:
-    """Return the range of a number or duration, such as `from 1s to 36500d`; None for a field without one."""
+    """Return the range of a number or duration, such as `from 1s to 36500d`; None for a field without bounds."""
     least = next((bound.ge for bound in field.metadata if hasattr(bound, "ge")), None)
     most = next((bound.le for bound in field.metadata if hasattr(bound, "le")), None)
     if least is None or most is None:
@@ -46,7 +46,7 @@ def _spell(bound: float | timedelta) -> str:
 
 
 def is_http(url: str) -> bool:
-    """Return whether an address is reached without encryption."""
+    """Return whether a URL is unencrypted http."""
     return url.lower().startswith("http://")
 
 
@@ -96,7 +96,7 @@ def _network(written: object) -> IPv4Network | IPv6Network:
 
 
 def _optional(convert: Callable[[str], Any]) -> BeforeValidator:
-    """Count an empty text as not set (an environment variable cannot say it otherwise), convert any other."""
+    """Convert a text; an empty text means not set, because an environment variable cannot express it otherwise."""
     return BeforeValidator(
         lambda value: (convert(value) if value else None) if isinstance(value, str) else value
     )
@@ -140,7 +140,7 @@ OptionalDomain = Annotated[str | None, _optional(_domain)]
 OptionalSender = Annotated[str | None, _optional(_sender_address)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Items = BeforeValidator(_items)
-"""Beside a tuple: TOML and JSON know lists only."""
+"""Accepted in addition to a tuple, because TOML and JSON have lists only."""
 CounterStore = Annotated[SecretStr, AfterValidator(_counter_store)]
 CookieName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 CookiePrefix = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]*$")]

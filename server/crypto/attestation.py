@@ -1,15 +1,15 @@
-"""Check the form of what authenticators send, before a library decodes it.
+"""Checks of the encoding of authenticator responses, before a library decodes them.
 
-Attestations are in CBOR (RFC 8949). A decoder accepts far more than authenticators write (CTAP2, section 8): tags that
-stand for dates and regular expressions, items without an end, nesting, and anything after the end. None of that comes
-as far as the library, and neither does an attestation with certificates.
+Attestations are in CBOR (RFC 8949). A decoder accepts far more than authenticators write (CTAP2, section 8): tags for
+dates and regular expressions, items of indefinite length, nesting, and trailing bytes. These checks refuse all of that,
+and attestations with certificates, before the library is called.
 """
 
 from domain.authenticators import ResponseRefused
 
 ES256, EDDSA, RS256 = -7, -8, -257
 ALGORITHMS = (EDDSA, ES256, RS256)
-"""The algorithms of keys that are accepted, by their COSE numbers (RFC 8152, RFC 8812), the preferred one first."""
+"""Accepted key algorithms by COSE number (RFC 8152, RFC 8812), in order of preference."""
 DEPTH = 4
 """Nested arrays and maps in an attestation."""
 
@@ -35,7 +35,7 @@ def check(attestation_object: bytes) -> None:
 
 
 def check_authenticator_data(data: bytes) -> None:
-    """Check authenticator data: what its flags announce, and nothing after it. Raises ResponseRefused."""
+    """Check that authenticator data has the parts that its flags announce, and no more. Raises ResponseRefused."""
     if len(data) < _HEAD:
         raise ResponseRefused("the authenticator data is too short")
     flags, position = data[_RP_ID_HASH], _HEAD
@@ -49,13 +49,13 @@ def check_authenticator_data(data: bytes) -> None:
 
 
 def check_item(data: bytes) -> None:
-    """Check that bytes are one item of CBOR, and nothing after it. Raises ResponseRefused."""
+    """Check that bytes are exactly one CBOR item without trailing bytes. Raises ResponseRefused."""
     if _end(data, 0, DEPTH) != len(data):  # defence: P13 trailing
         raise ResponseRefused("there is something after the end")
 
 
 def _head(data: bytes, position: int) -> tuple[int, int, int]:
-    """Return the major type of an item, its argument, and where its content begins."""
+    """Return the major type of an item, its argument, and the offset of its content."""
     if position >= len(data):
         raise ResponseRefused("an item is missing")
     major, short = data[position] >> 5, data[position] & 0x1F
@@ -69,7 +69,7 @@ def _head(data: bytes, position: int) -> tuple[int, int, int]:
 
 
 def _end(data: bytes, position: int, depth: int) -> int:
-    """Return where an item ends."""
+    """Return the offset of the end of an item."""
     major, argument, start = _head(data, position)
     if major in (_UNSIGNED, _NEGATIVE):
         return start

@@ -1,4 +1,4 @@
-"""The checks of responses of authenticators; the library for them is loaded with the first response."""
+"""Checks of authenticator responses; the library is loaded at the first response."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Authenticators:
-    """The checks of responses, by `WebAuthn`. Nothing is stored."""
+    """The checks of responses, which are done by `WebAuthn`. Nothing is stored."""
 
     algorithms: tuple[int, ...] = ALGORITHMS
 
@@ -29,7 +29,7 @@ class Authenticators:
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return what a response to this challenge says, signed by this key. Raises ResponseRefused."""
+        """Return the verified content of a response to this challenge, signed by this key. Raises ResponseRefused."""
         return _webauthn().verify_assertion(response, challenge, expected, public_key, algorithm)
 
 

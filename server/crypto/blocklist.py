@@ -9,11 +9,11 @@ from server.config.settings import Settings
 from server.config.sources import reason
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
-"""Sorted, in their canonical form, one per line, after a line that says where they come from."""
+"""Sorted, in canonical form, one per line, after a first line that names their source."""
 
 
 def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
-    """Return the case-folded NFKC forms of all that is refused; none when the list is switched off.
+    """Return the case-folded NFKC forms of all refused passwords; empty if the blocklist is disabled.
 
     `extra_file` is UTF-8, one password per line. Raises OSError or UnicodeDecodeError if it is unreadable.
     """
@@ -25,7 +25,7 @@ def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with `password.blocklist_file`."""
+    """Yield the problems of `password.blocklist_file`."""
     if (listed := settings.password.blocklist_file) is not None:
         try:
             blocklist(settings.password.blocklist, listed)

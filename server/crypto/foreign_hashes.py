@@ -1,4 +1,4 @@
-"""Checking password hashes that other programs made; nothing here ever makes one."""
+"""Verification of password hashes of other programs; this module never creates one."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IG
 
 
 def matches(password: str, hashed: str) -> bool:
-    """Return whether a password, exactly as given, fits the hash. Raises ValueError for an unknown format."""
+    """Return whether a password, without normalization, matches the hash. Raises ValueError for an unknown format."""
     return _check_of(hashed)(password.encode())
 
 

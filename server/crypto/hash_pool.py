@@ -15,8 +15,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 MAX_PREPARING = 16
-"""Callers that may prepare what they want hashed in one turn of the event loop: to look one up and to refuse it costs
-some 300 µs, and all other requests wait for the end of the turn."""
+"""Callers that may prepare a hash in one iteration of the event loop: the look-up and refusal of one costs about
+300 µs, and all other requests wait for the end of the iteration."""
 
 
 class PoolState(NamedTuple):
@@ -29,7 +29,7 @@ class PoolState(NamedTuple):
 
 
 class BoundedExecutor:
-    """Runs jobs in threads, a bounded amount at a time."""
+    """A thread pool with a bounded queue."""
 
     def __init__(self, size: int, *, queue: int, wait: float, nice: int) -> None:
         """Start no thread yet. `queue` jobs may wait for `wait` seconds; `nice` is added to the threads' niceness."""
@@ -43,10 +43,10 @@ class BoundedExecutor:
 
     @contextlib.asynccontextmanager
     async def admission(self) -> AsyncIterator[None]:
-        """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded.
+        """Admit a few callers at a time, in order of arrival, to prepare a hash. Raises Overloaded.
 
-        A crowd would otherwise be looked up, and refused, in one turn of the event loop, and be back in the next. What
-        is prepared may wait for a database that hangs: no other caller waits here for longer than for a thread.
+        Otherwise a burst of callers would be looked up and refused in one iteration of the event loop, and retry in the
+        next. The preparation may wait for a database that hangs, so admission is refused after `wait` seconds.
         """
         try:
             async with asyncio.timeout(self._wait):
@@ -54,6 +54,7 @@ class BoundedExecutor:
         except TimeoutError:
             raise self._refusal() from None
         try:
+            # Callers are admitted in batches of MAX_PREPARING, with one iteration of the event loop between them.
             await asyncio.sleep(0)
             if self._is_full:
                 raise self._refusal()
@@ -62,18 +63,18 @@ class BoundedExecutor:
             self._admission.release()
 
     def state(self) -> PoolState:
-        """Return how much there is to do now."""
+        """Return the current load."""
         busy = min(len(self._jobs), self._size)
         return PoolState(self._size, busy, len(self._jobs) - busy, self._refused)
 
     def close(self) -> None:
-        """Finish what is being hashed and stop the threads; jobs that still wait for one are cancelled."""
+        """Finish running jobs and stop the threads; cancel queued jobs."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     async def run(
         self, job: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """Return the result of a job; one whose caller leaves before it has begun is dropped. Raises Overloaded."""
+        """Run a job and return its result; drop it if the caller is cancelled before it begins. Raises Overloaded."""
         if self._is_full:
             raise self._refusal()
         work = self._executor.submit(job, *arguments, **named)  # defence: V72 executor
@@ -86,12 +87,12 @@ class BoundedExecutor:
                 raise self._refusal()
             return await result
         finally:
-            work.cancel()  # At once: through `result`, the executor would learn of it one turn of the loop later.
+            work.cancel()  # Directly: cancelling `result` alone would reach the executor one iteration later.
             result.cancel()
 
     @property
     def _is_full(self) -> bool:
-        """Return whether no further job may wait for a thread."""
+        """Return whether the queue is full."""
         return len(self._jobs) >= self._size + self._queue  # defence: V72 R42 queue-bound
 
     def _refusal(self) -> Overloaded:
@@ -100,9 +101,9 @@ class BoundedExecutor:
 
 
 def lower_priority(nice: int) -> None:
-    """Add to the niceness of this thread: all requests wait for the event loop, so it goes first on a shared processor.
+    """Add to the niceness of this thread, so that the event loop, which all requests need, gets the processor first.
 
-    Only Linux has a niceness per thread. An idle processor hashes as fast as ever.
+    Only Linux has a niceness per thread. On an idle processor, hashing is not slower.
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()

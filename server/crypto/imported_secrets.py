@@ -1,7 +1,7 @@
 """Hashes and encrypted values of other programs, imported with their users.
 
-A password hash that can be checked at sign-in is taken, if checking costs no more than these bounds: a hash names its
-own cost, and one that takes a minute or a gigabyte would stop everybody's sign-in.
+A password hash is accepted if it can be verified at sign-in within these bounds: a hash names its own cost, and one
+that needs a minute or a gigabyte would block the sign-in of all users.
 """
 
 import base64
@@ -27,7 +27,7 @@ SCRYPT_WORK = 2**24
 """N times r times p; Better Auth's is 2**18."""
 ARGON2_KIB = 1024 * 1024
 ARGON2_WORK = 4 * 1024 * 1024
-"""KiB times passes; OWASP's strongest is about a twentieth."""
+"""KiB times passes; OWASP's strongest recommendation is about a twentieth."""
 ARGON2_LANES = 16
 """Each is a thread while a password is checked."""
 PBKDF2_ROUNDS = 10_000_000
@@ -49,12 +49,12 @@ _PASSLIB: CryptContext = foreign_hashes.PASSLIB
 
 
 def stored(hashed: str) -> str:
-    """Return a hash as it is stored. Raises Problem for one that could not be checked, or not in reasonable time."""
+    """Return a hash as it is stored. Raises Problem if it cannot be verified, or not in reasonable time."""
     if len(hashed) > LONGEST or not hashed.isascii() or not hashed.isprintable():
         raise _problem(UNKNOWN)
     if hashed.startswith("$argon2"):
         _look_at_argon2(hashed)
-        # In Django's form it is compared with the password as it is typed, too: who made it did not normalize.
+        # A hash in Django's form is also compared with the password as typed, because its program did not normalize.
         return _DJANGO_ARGON2 + hashed
     if hashed.startswith(_DJANGO_ARGON2 + "$argon2"):
         _look_at_argon2(hashed.removeprefix(_DJANGO_ARGON2))

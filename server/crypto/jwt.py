@@ -13,7 +13,7 @@ from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 from domain.jwt.rotation import KeyPair
 
 RSA_BITS = 2048
-"""Twice the bits quadruple the cost of every signature."""
+"""Bits of an RSA key. Twice the bits would quadruple the cost of every signature."""
 
 
 def generate(algorithm: str) -> KeyPair:
@@ -40,7 +40,7 @@ def _new_key(algorithm: str) -> Key:
 
 
 def import_private(jwk: str) -> Key:
-    """Return the key of a private JSON Web Key."""
+    """Import a private JSON Web Key."""
     return import_key(json.loads(jwk))
 
 

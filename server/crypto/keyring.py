@@ -10,21 +10,21 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _KEY_LENGTH = 32
-"""Bytes; what Fernet and HMAC-SHA256 want."""
+"""Bytes of a key, as Fernet and HMAC-SHA256 require."""
 
 
 def _derive(secret: bytes, use: str, purpose: str) -> bytes:
-    """Derive a key by HKDF-SHA256 (RFC 5869). A key for digests never encrypts, not even for one purpose."""
+    """Derive a key by HKDF-SHA256 (RFC 5869). Digests and encryption have different keys, even for the same purpose."""
     return HKDF(SHA256(), _KEY_LENGTH, salt=None, info=f"gatewright {use} {purpose}".encode()).derive(secret)
 
 
 class Keyring:
-    """The service's secrets: the newest writes, all of them read. Implements `domain.ports.Cipher`."""
+    """The secrets of the service: the newest encrypts, all decrypt. Implements `domain.ports.Cipher`."""
 
     __slots__ = ("_digest_keys", "_fernets", "_secrets")
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        """Take at least one secret; how long they must be is the settings' business."""
+        """Take at least one secret; the settings check the length. Raises ValueError without a secret."""
         if not secrets:
             raise ValueError("at least one secret is needed")
         self._secrets = tuple(secret.encode() for secret in secrets)
@@ -44,7 +44,7 @@ class Keyring:
         return self._fernets_for(purpose)[0].encrypt(text.encode())
 
     def decrypt(self, purpose: str, ciphertext: bytes) -> str | None:
-        """Decrypt under any of the secrets; None when none fits or the value was made for another purpose."""
+        """Decrypt under any of the secrets; return None if none matches or the value is for another purpose."""
         try:
             return self._fernets_for(purpose)[1].decrypt(ciphertext).decode()
         except InvalidToken:
@@ -59,7 +59,7 @@ class Keyring:
         return True
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
-        """Return the HMAC-SHA256 under every secret, newest first: the first to store, all to compare with."""
+        """Return the HMAC-SHA256 under every secret, newest first: store the first, compare with all."""
         keys = self._digest_keys.get(purpose)
         if keys is None:
             # defence: R44 digest-keys
@@ -68,7 +68,7 @@ class Keyring:
         return [hmac.digest(key, text.encode(), hashlib.sha256) for key in keys]
 
     def _fernets_for(self, purpose: str) -> tuple[Fernet, MultiFernet]:
-        """Return what encrypts, and what decrypts; purposes are few and fixed, so they are all kept."""
+        """Return the ciphers for encrypting and for decrypting; purposes are few and fixed, so all are cached."""
         found = self._fernets.get(purpose)
         if found is None:
             keys = (_derive(secret, "encrypt", purpose) for secret in self._secrets)

@@ -39,13 +39,13 @@ class HashingRules:
     queue: int = 64
     """Jobs that may wait for a thread."""
     wait: timedelta = timedelta(seconds=5)
-    """The longest wait of one of them."""
+    """The longest wait of a queued job."""
     nice: int = 10
-    """By how much a hashing thread steps back behind the event loop."""
+    """The niceness that is added to hashing threads, so that the event loop runs first."""
 
     @classmethod
     def of(cls, password: Password) -> Self:
-        """Return the rules of the settings of passwords."""
+        """Return the rules from the settings of passwords."""
         hashing = {name: getattr(password, f"hash_{name}") for name in ("workers", "queue", "wait", "nice")}
         return fill(cls, password, prefix="argon2_", **hashing)
 
@@ -55,7 +55,7 @@ def _normal(password: str) -> str:
 
 
 def _fits(password: str) -> bool:
-    """Return whether passlib takes it: NFKC makes up to 18 characters of one."""
+    """Return whether passlib accepts the length: NFKC expands one character to up to 18."""
     return len(password) <= int(MAX_PASSWORD_SIZE)
 
 
@@ -66,7 +66,7 @@ def _shape(hashed: str) -> tuple[str, list[int]]:
 
 
 def _random_hash(params: str) -> str:
-    """Return a PHC string of no user: to verify a password against it costs as much as against any other."""
+    """Return a PHC string that belongs to no user: verifying against it costs as much as against a real hash."""
     values = (base64.b64encode(tokens.random_bytes(length)) for length in (_SALT_BYTES, _TAG_BYTES))
     salt, tag = (value.decode().rstrip("=") for value in values)
     return f"$argon2id$v={ARGON2_VERSION}${params}${salt}${tag}"
@@ -86,10 +86,10 @@ def _hash_code(code: str, salt: bytes, params: str) -> bytes:
 
 
 class PasswordHasher:
-    """Hashes and verifies in threads, a bounded amount at a time. Implements `domain.ports.Hasher`."""
+    """Hashing and verification in a bounded thread pool. Implements `domain.ports.Hasher`."""
 
     def __init__(self, rules: HashingRules, span: Span = nullcontext) -> None:
-        """Start no thread yet, and hash nothing: the dummy only has to cost what a hash costs."""
+        """Create the hasher without starting a thread or hashing: the dummy only has to cost as much as a hash."""
         self._argon2 = CryptContext(
             schemes=["argon2"],
             argon2__type="ID",
@@ -108,7 +108,7 @@ class PasswordHasher:
         )
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Admit a few callers at a time, first come first served, to prepare what they will hash. Raises Overloaded."""
+        """Admit a few callers at a time, in order of arrival, to prepare a hash. Raises Overloaded."""
         return self._threads.admission()
 
     async def hash(self, password: str) -> str:
@@ -117,9 +117,9 @@ class PasswordHasher:
             return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
-        """Return whether the password matches; None or a broken hash costs as much as any. Raises Overloaded.
+        """Return whether the password matches; None or a broken hash takes as long as a valid one. Raises Overloaded.
 
-        Over 1 024 code points the answer is no, without any work.
+        Returns False for more than 1,024 code points, without hashing.
         """
         if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 password-length
             return False
@@ -135,15 +135,15 @@ class PasswordHasher:
             return await self._threads.run(_hash_code, code, salt, params)  # defence: V53 code-hash
 
     def needs_rehash(self, hashed: str) -> bool:
-        """Return whether the hash is anything but argon2id with the parameters and lengths of today."""
+        """Return whether the hash is not argon2id with the current parameters and lengths."""
         return _shape(hashed) != self._current
 
     def state(self) -> PoolState:
-        """Return how much there is to do now."""
+        """Return the current load of the pool."""
         return self._threads.state()
 
     def close(self) -> None:
-        """Finish what is being hashed and stop the threads; jobs that still wait for one are cancelled."""
+        """Finish running jobs and stop the threads; cancel queued jobs."""
         self._threads.close()
 
     def _hash(self, password: str) -> str:
@@ -155,8 +155,9 @@ class PasswordHasher:
             try:
                 return self._matches(password, hashed)
             except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-                # Passlib's own errors are among these. The hash itself stays out of the log.
+                # These include passlib's own errors. The log must not contain the hash.
                 _log.warning("password_hash.unreadable", reason=type(error).__name__)
+        # The response for an unknown user must take as long as that for a known one.
         self._argon2.verify(_normal(password)[:MAX_PASSWORD_SIZE], self._dummy)  # defence: V71 dummy-hash
         return False
 
@@ -167,4 +168,5 @@ class PasswordHasher:
         # This costs a start 12 ms; a service whose users all signed up with it has no hash of another program.
         from server.crypto.foreign_hashes import matches  # noqa: PLC0415 - see above
 
+        # Programs that do not normalize have hashed the password as typed.
         return matches(normal, hashed) or (password != normal and matches(password, hashed))

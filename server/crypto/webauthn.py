@@ -1,8 +1,8 @@
 """Check responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), by py_webauthn.
 
-The library compares and verifies what the standard says. Added here is what it leaves to its caller: the formats of
-attestation, keys that no authenticator makes, and CBOR that is more than an attestation needs. `authenticators.py`
-loads this module when the first response arrives.
+The library does the checks of the standard. This module adds those that it leaves to its caller: attestation formats,
+keys that no authenticator creates, and CBOR beyond what an attestation needs. `authenticators.py` loads this module
+at the first response.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 _EC2, _OKP, _RSA = 2, 1, 3
 _FAMILIES: Mapping[int, tuple[int, int | None]] = {ES256: (_EC2, 1), EDDSA: (_OKP, 6), RS256: (_RSA, None)}
-"""The type of key of each algorithm, and its curve: P-256 and Ed25519."""
+"""The key type of each algorithm, and its curve: P-256 or Ed25519."""
 RSA_BITS = range(2048, 8193)
 RSA_EXPONENT_BITS = 32
 
@@ -95,7 +95,7 @@ class WebAuthn:
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return what a response to this challenge says, signed by this key. Raises ResponseRefused."""
+        """Return the verified content of a response to this challenge, signed by this key. Raises ResponseRefused."""
         return _refusing(lambda: self._verify_assertion(response, challenge, expected, public_key, algorithm))
 
     def _verify_assertion(
@@ -138,13 +138,13 @@ def algorithm_of(public_key: bytes) -> int:
 
 
 def _check_key(public_key: bytes) -> int:
-    """Return the algorithm of a key that an authenticator may have: of its type, on its curve, not weak."""
+    """Return the algorithm of a key if its type, curve and strength are acceptable. Raises ResponseRefused."""
     attestation.check_item(public_key)
     decoded: Any = decode_credential_public_key(public_key)
     family = _FAMILIES.get(decoded.alg)
     if family is None or family != (decoded.kty, getattr(decoded, "crv", None)):
         raise ResponseRefused("the key is not of the type of its algorithm")
-    # Raises ValueError for a point that is not on the curve.
+    # This raises ValueError for a point that is not on the curve.
     key = decoded_public_key_to_cryptography(decoded)
     is_weak = isinstance(key, RSAPublicKey) and (
         key.key_size not in RSA_BITS or key.public_numbers().e.bit_length() > RSA_EXPONENT_BITS

@@ -18,7 +18,7 @@ class Address:
     dialect: Literal["sqlite", "postgresql"]
     target: str
     label: str
-    """For messages: without the password."""
+    """The address without the password, for messages."""
 
 
 def parse(url: str) -> Address:
@@ -43,7 +43,7 @@ def parse(url: str) -> Address:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with `database_url`, if it is given, and with the size of the pool."""
+    """Yield the problems of `database_url`, if it is set, and of the pool size."""
     url = settings.database_url.get_secret_value()
     if not url:
         return
@@ -57,7 +57,7 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 def _names_several_hosts(url: str) -> bool:
-    # The driver tries one after the other for each connection, so that the first that is frozen holds up all of them.
+    # For each connection the driver tries the hosts in turn, so a first host that hangs delays every connection.
     scheme, _, rest = url.partition("://")
     if scheme.startswith("sqlite"):
         return False

@@ -1,4 +1,4 @@
-"""Alembic: what a start does that does not find its schema; loaded only then."""
+"""Migrations with Alembic; loaded only if the schema is not current at startup."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,7 +57,7 @@ class PendingIndexes(NamedTuple):
     """Indexes of a migration that is not applied yet, on tables that exist."""
 
     needs: str
-    """The revision that brings their columns."""
+    """The revision that adds their columns."""
     indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
     """Table, columns and condition, by name."""
 
@@ -66,14 +66,14 @@ class PendingIndexes(NamedTuple):
         _upgrade_to(self.needs, connection)
 
     def create(self, connection: Connection) -> None:
-        """Create the indexes while the tables are used; the connection commits every statement.
+        """Create the indexes concurrently with requests; the connection commits every statement.
 
         Raises SchemaRefused.
         """
         operations = Operations(MigrationContext.configure(connection))
         with _refusing_missing_tables():
             for name, (table, columns, where) in self.indexes.items():
-                # One that was interrupted stays, and is of no use.
+                # An interrupted creation leaves an invalid index behind.
                 if connection.scalar(IS_INVALID, {"name": name}):
                     operations.drop_index(name, postgresql_concurrently=True)
                 operations.create_index(
@@ -132,7 +132,7 @@ def _refuse_unusable(connection: Connection, head: str) -> str | None:
 
 
 def _refuse_incomplete(connection: Connection, head: str) -> None:
-    """Refuse a schema that says it is at this program's revision, and lacks tables of it."""
+    """Refuse a schema that is marked with this program's revision but lacks tables."""
     missing = sorted(metadata.tables.keys() - _tables(connection))
     if missing:
         noun = "table" if len(missing) == 1 else "tables"

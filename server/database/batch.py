@@ -1,6 +1,6 @@
-"""Natural batching: while one batch is under way further items gather, and the next batch is all of them.
+"""Natural batching: items that arrive while a batch is running form the next batch.
 
-It adds no delay: a batch begins with the first item.
+It adds no delay, because a batch starts as soon as there is an item.
 """
 
 import asyncio
@@ -17,57 +17,57 @@ Answer = TypeVar("Answer")
 
 
 class Pending(NamedTuple, Generic[Item, Answer]):
-    """An item that waits for its answer."""
+    """An item that waits for its result."""
 
     item: Item
     answer: "asyncio.Future[Answer]"
     since: float
-    """When (monotonic seconds) it came."""
+    """The arrival time (monotonic seconds)."""
 
     def succeed(self, answer: Answer) -> None:
-        """Set the answer, unless the caller has left."""
+        """Set the result, unless the caller was cancelled."""
         if not self.answer.done():
             self.answer.set_result(answer)
 
     def fail(self, fault: BaseException) -> None:
-        """Set an error as the answer; a cancellation of the batch is reported as Unavailable."""
+        """Set an error as the result; report a cancelled batch as Unavailable."""
         if not self.answer.done():
             self.answer.set_exception(fault if isinstance(fault, Exception) else Unavailable())
 
 
 class Batcher(ABC, Generic[Item, Answer]):
-    """Items that wait, and one task that serves them in batches as long as there are any."""
+    """A queue of items, and one task that processes them in batches until the queue is empty."""
 
     def __init__(self, largest: int) -> None:
-        """Take the number of items of the largest batch."""
+        """Take the maximum number of items of a batch."""
         self._largest = largest
         self._waiting: list[Pending[Item, Answer]] = []
         self._task: asyncio.Task[None] | None = None
 
     def submit(self, item: Item) -> "asyncio.Future[Answer]":
-        """Return the future answer for an item."""
+        """Queue an item and return the future of its result."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
         self._waiting.append(Pending(item, answer, time.monotonic()))
         if self._task is None or self._task.done():
-            # It serves many requests, and must end with none of them.
+            # In an empty context: the task serves many requests and must not belong to one of them.
             self._task = loop.create_task(self._serve(), name=type(self).__name__, context=Context())
         return answer
 
     async def close(self) -> None:
-        """Stop; callers that wait get Unavailable."""
+        """Stop the task; waiting callers get Unavailable."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        # A task that is cancelled before its first step has failed no item.
+        # A task that was cancelled before its first step has not failed its items.
         self._fail_waiting()
 
     @abstractmethod
     async def _serve_batch(self) -> None:
-        """Take items and answer them."""
+        """Take a batch of items and set their results."""
 
     def _take(self) -> Sequence[Pending[Item, Answer]]:
-        """Take the items of the next batch; those whose callers have left are dropped."""
+        """Return the items of the next batch, without those of cancelled callers."""
         taken, self._waiting = self._waiting[: self._largest], self._waiting[self._largest :]
         return [pending for pending in taken if not pending.answer.done()]
 

@@ -1,4 +1,4 @@
-"""SQLAlchemy Core statements, compiled for one database: the SQL, its parameters, and how rows become results."""
+"""SQLAlchemy Core statements compiled for one database: the SQL, its parameters, and the decoder of rows."""
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ _Select = Select[*tuple[Any, ...]]
 _Process = Callable[[Any], Any] | None
 
 _REMEMBERED = 512
-"""Results that a row cache keeps."""
+"""Maximum number of results in a row cache."""
 
 ROW = "row"
 """The execution option of a statement that names the type of its rows: a NamedTuple with its columns."""
@@ -40,15 +40,15 @@ ROW = "row"
 
 @dataclass(frozen=True, slots=True)
 class CompiledStatement(Generic[Result]):
-    """A statement compiled for one database. It holds on to nothing of the statement itself."""
+    """A statement compiled for one database. It keeps no reference to the statement."""
 
     sql: str
     parameters: tuple[tuple[str, _Process], ...]
-    """The name of each parameter, and what makes of its value what the driver takes."""
+    """The name of each parameter, and the function that converts its value for the driver."""
     constants: Mapping[str, object]
-    """The values that are part of the statement."""
+    """Values that are part of the statement."""
     result: Callable[[Row], Result]
-    """Makes a result of the columns of one row."""
+    """Converts the columns of one row to a result."""
 
     def arguments(self, values: Mapping[str, object]) -> tuple[object, ...]:
         """Return the parameters' values in their order."""
@@ -59,7 +59,7 @@ class CompiledStatement(Generic[Result]):
 
 
 class StatementCache:
-    """The statements for one kind of database, each compiled at its first use and forgotten together with it."""
+    """A cache of compiled statements for one kind of database; an entry lives as long as its statement."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -81,14 +81,14 @@ class StatementCache:
 def compile_statement(
     statement: Executable, dialect: Dialect, names: Sequence[str], make: Callable[[Row], Any] | None = None
 ) -> CompiledStatement[Any]:
-    """Compile a statement that is executed with values of these names; `make` makes a result of a row's columns."""
+    """Compile a statement that is executed with values of these names; `make` converts a row's columns to a result."""
     compilable: Any = statement
     compiled = compilable.compile(dialect=dialect, column_keys=list(names) or None)
     expanded = compiled.construct_expanded_state(dict.fromkeys(names))
     processors = {
         name: bind.type.dialect_impl(dialect).bind_processor(dialect) for name, bind in compiled.binds.items()
     }
-    # The members of a list that is compared with IN are parameters of their own.
+    # Every member of a list in an IN clause is a parameter of its own.
     processors.update(expanded.processors)
     columns = list(
         getattr(statement, "selected_columns", None) or getattr(statement, "exported_columns", None) or ()
@@ -109,7 +109,7 @@ def _maker(statement: Executable, columns: Sequence[Any]) -> Callable[[Row], Any
 
 
 def named(names: Iterable[str | None]) -> Callable[[Row], Any]:
-    """Return what makes named tuples of rows; a column without a name is only found by its place."""
+    """Return a function that converts rows to named tuples; a column without a name is accessed by position."""
     return _named(tuple(name if name and name.isidentifier() else "_" for name in names))
 
 
@@ -127,7 +127,7 @@ def compile_read(query: ReadStatement[Result], dialect: Dialect) -> CompiledStat
 def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledStatement[Row]:
     """Compile a query that looks up many values at once, given as a list; PostgreSQL only.
 
-    Each row begins with the position, from 1, of the value it answers; the columns after that are not decoded.
+    Each row begins with the position (from 1) of its value; the columns after that are not decoded.
     """
     values = bindparam("value", type_=ARRAY(query.key.type))
     asked = (
@@ -171,13 +171,13 @@ def _undecoded(compiled: CompiledStatement[Any]) -> CompiledStatement[Row]:
 
 
 def read_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
-    """Return what makes a result of the columns of one row of a query, with a row cache for a cacheable one."""
+    """Return the decoder of a query's rows, with a row cache if the query is cacheable."""
     decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
     return row_cache(decode) if query.cacheable else decode
 
 
 def json_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
-    """Return what makes a result of the columns after the first of `compile_in_list`."""
+    """Return the decoder of the columns after the first one of `compile_in_list`."""
     decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
     if not query.cacheable:
         return decode
@@ -186,9 +186,9 @@ def json_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Ro
 
 
 def row_cache(decode: Callable[[Any], Result]) -> Callable[[Any], Result]:
-    """Return a decoder that remembers its last results by the row itself.
+    """Return a decoder with a cache of results by the content of the row.
 
-    Every row is read again; a row that has changed is a different key.
+    Rows are still read each time; a changed row has a different key, so the cache is never stale.
     """
     return lru_cache(_REMEMBERED)(decode)
 
@@ -196,7 +196,7 @@ def row_cache(decode: Callable[[Any], Result]) -> Callable[[Any], Result]:
 def decoder(
     types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
 ) -> Callable[[Row], Result]:
-    """Return what decodes the columns as their types want it and makes the result of them."""
+    """Return a function that decodes columns by their types and creates the result."""
     # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
     processors = [
         orjson.loads if isinstance(kind, JSON) else kind.dialect_impl(dialect).result_processor(dialect, None)
@@ -215,9 +215,9 @@ def decoder(
 
 
 def is_storable(value: object) -> bool:
-    """Return whether a row can hold the value: no text with a NUL or a lone surrogate is stored anywhere.
+    """Return whether a column can hold the value: text with NUL or a lone surrogate cannot be stored.
 
-    To ask for one would be an error on one database and nothing on the other; the answer is: no rows.
+    A query for such a text fails on one database and finds nothing on the other; callers return no rows instead.
     """
     if not isinstance(value, str):
         return True

@@ -1,4 +1,4 @@
-"""The database: one object for its transactions and reads, opened in the lifespan and closed in it."""
+"""The database: transactions and reads, opened and closed by the lifespan."""
 
 import asyncio
 import contextlib
@@ -38,12 +38,12 @@ __all__ = [
 ]
 
 _PAUSE = 0.5
-"""Seconds between two attempts to reach a database that is absent at start."""
+"""Seconds between two attempts to connect to a database that is unavailable at startup."""
 
 _PROBE = text("SELECT 1")
 
 _FAREWELL = 2.0
-"""Seconds given to the server to close a connection in order."""
+"""Timeout in seconds for closing a connection gracefully."""
 
 _READER_SETTINGS = {
     "enable_seqscan": "off",
@@ -51,16 +51,16 @@ _READER_SETTINGS = {
     "plan_cache_mode": "force_generic_plan",
     "default_transaction_isolation": "read committed",
 }
-"""Every read finds few rows by an index. Planned once, it must stay that way also where the table was empty then."""
+"""Every read finds a few rows by an index, also with a plan that was made while the table was empty."""
 
 _WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
-"""A transaction of a single statement has no BEGIN that would say so."""
+"""The default isolation, because a transaction of a single statement has no BEGIN that could set it."""
 
 _SQLITE_STATEMENTS = StatementCache(SQLiteDialect_pysqlite())
 _POSTGRESQL_STATEMENTS = StatementCache(asyncpg_dialect())
 
 _POOLER_ERROR = "unsupported startup parameter"
-"""The error of PgBouncer for a client that takes it for PostgreSQL; it does not go away."""
+"""The error of PgBouncer for a client that treats it as PostgreSQL; a retry does not help."""
 
 _log = structlog.get_logger(__name__)
 
@@ -74,7 +74,7 @@ class _ClosableReads(Reads, Protocol):
 
 
 class Database:
-    """A database. Reach it in the process that uses it: its connections do not survive a fork."""
+    """A database. Connect in the process that uses it, because connections do not survive a fork."""
 
     def __init__(
         self,
@@ -109,21 +109,21 @@ class Database:
         return transaction
 
     def snapshot(self) -> Transaction:
-        """Return a transaction that only reads, to its end as the database is at its first statement.
+        """Return a read-only transaction that sees the database as it is at its first statement.
 
-        No other transaction waits for it, however long it lasts.
+        It never blocks other transactions, however long it lasts.
         """
         return self._snapshot()
 
     async def search(
         self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
     ) -> list[Rows]:
-        """Return the rows of each statement, all of one snapshot. Implements `domain.ports.Search`.
+        """Return the rows of each statement, read in one snapshot. Implements `domain.ports.Search`.
 
         Raises SearchTimedOut, and what the driver raises.
         """
         async with self._snapshot() as snapshot:
-            await snapshot.execute(_PROBE)  # An absent database is no slow search.
+            await snapshot.execute(_PROBE)  # An outage is not a slow search.
             scan = self._scans if is_scan else contextlib.nullcontext()
             try:
                 # defence: ADM16 scan-timeout
@@ -142,7 +142,7 @@ class Database:
             await transaction.commit()
 
     def pool_state(self) -> PoolState:
-        """Return how much of the pool of connections for transactions is in use now."""
+        """Return the state of the connection pool for transactions."""
         return self.pool.state()
 
     async def reach(self, patience: float = 30.0) -> None:
@@ -164,7 +164,7 @@ class Database:
 def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = False) -> Database:
     """Return the database at `url`, to which nothing is connected yet; `timeout` (seconds) is `database.timeout`.
 
-    It has at most `pool_size` connections. `pooled` says that a pooler in transaction mode stands before PostgreSQL.
+    It has at most `pool_size` connections. `pooled` is true if a pooler in transaction mode is in front of PostgreSQL.
     Raises ValueError for an address that cannot be used, and for fewer than three connections to PostgreSQL.
     """
     address = parse(url)
@@ -181,7 +181,7 @@ async def open_database(
     patience: float = 30.0,
     pooled: bool = False,
 ) -> Database:
-    """Return the database of `create_database` once it answers.
+    """Create a database, wait until it is available, and return it.
 
     Waits `patience` seconds for a database that is absent, then raises DatabaseAbsent.
     """
@@ -215,7 +215,7 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
     connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
     reads = PostgresqlReads(read, readers, timeout)
-    # What a pooler says of the sessions is of its own.
+    # A pooler reports its own sessions, not those of the server.
     pool = Pool(connect, pool_size - readers, None if pooled else reads.lost_sessions)
     return Database(
         address,

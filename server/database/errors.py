@@ -39,21 +39,21 @@ _UNAVAILABLE_SQLITE = frozenset(
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Return whether the whole transaction should be tried again: it lost against another one."""
+    """Return whether the transaction should be retried because it conflicted with another one."""
     return any(sqlstate(cause) in _RETRYABLE_STATES for cause in _causes(error))
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return whether the database cannot serve now, so that the caller answers 503.
+    """Return whether the database is unavailable, so that the response is 503.
 
-    Network faults, time-outs (of the pool, a statement, a lock), a full disk and a read-only database are; a violated
-    constraint is not, nor is a serialization fault or deadlock.
+    True for network faults, timeouts (of the pool, a statement, a lock), a full disk and a read-only database; false
+    for a violated constraint, a serialization failure or a deadlock.
     """
     return any(_says_unavailable(cause) for cause in _causes(error))
 
 
 def is_missing_table(error: BaseException) -> bool:
-    """Return whether a statement names a table that does not exist; SQLite has no code for that, only a text."""
+    """Return whether a statement names a missing table; SQLite has no error code for that, only a message."""
     return any(
         sqlstate(cause) == _UNDEFINED_TABLE
         or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
@@ -62,17 +62,17 @@ def is_missing_table(error: BaseException) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Return whether PostgreSQL does not let anything be written: it is a standby, or was made read-only."""
+    """Return whether PostgreSQL is read-only: a standby, or configured so."""
     return any(sqlstate(cause) == _READ_ONLY for cause in _causes(error))
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Return whether PostgreSQL gave up waiting for a lock, as `lock_timeout` told it to."""
+    """Return whether PostgreSQL stopped waiting for a lock because of `lock_timeout`."""
     return any(sqlstate(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
 
 
 def reason(error: BaseException) -> str:
-    """Return for the log what kept the database from serving: the name and code of the first cause, never its text.
+    """Return the name and code of the first cause of an outage for the log, never its message.
 
     As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
     """
@@ -84,7 +84,7 @@ def reason(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return for the operator the first line of what the driver says, or the name of the error where it says nothing.
+    """Return the first line of the driver's message for the operator, or the error's name if there is no message.
 
     It may hold values of statements, so it must not be logged.
     """
@@ -92,7 +92,7 @@ def first_line(error: BaseException) -> str:
 
 
 def sqlstate(error: BaseException) -> str:
-    """Return the SQLSTATE, which asyncpg's errors and SQLAlchemy's adapters carry alike; empty when there is none."""
+    """Return the SQLSTATE of an error of asyncpg or of SQLAlchemy's adapter; empty if there is none."""
     return getattr(error, "sqlstate", None) or ""
 
 
@@ -102,7 +102,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error, and what SQLAlchemy and its adapters wrapped into it, from the outside in, each once."""
+    """Yield the error and the errors that SQLAlchemy and its adapters wrapped, outermost first, each once."""
     met: list[BaseException] = []
     while error is not None and error not in met:
         met.append(error)
@@ -126,7 +126,7 @@ def _says_unavailable(error: BaseException) -> bool:
 
 
 def _drops_connection(error: BaseException) -> bool:
-    """Return whether the driver of PostgreSQL has lost a connection.
+    """Return whether the PostgreSQL driver has lost a connection.
 
     Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
     which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.

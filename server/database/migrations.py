@@ -1,4 +1,4 @@
-"""Migrations at start: one instance brings the schema up to date while the others wait."""
+"""Migrations at startup: one instance migrates the schema while other instances wait."""
 
 import asyncio
 import time
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from server.database.alembic import PendingIndexes
 
 IndexSearch = Callable[[Connection, str], "Sequence[PendingIndexes]"]
-"""Finds the indexes that can be created before the migrations up to a revision."""
+"""A function that finds the indexes that can be created before the migrations up to a revision."""
 
 _LOCK = 0x6761746577726967
-"""The advisory lock of a migration: the letters `gatewrig`, as any number will do."""
+"""The key of the advisory lock: the letters `gatewrig`; any number would do."""
 
 _PAUSE = 0.2
 """Seconds between two attempts to get the lock."""
 
 _LOCK_TIMEOUT = 1.0
-"""Seconds that a step waits for a table: as long as it waits, every request for that table waits behind it."""
+"""Seconds that a step waits for a table lock; meanwhile every request for that table waits behind it."""
 
 _RETREAT = 2.0
-"""Seconds in which those requests go ahead before the next attempt."""
+"""Seconds before the next attempt, in which those requests proceed."""
 
 
 _SEARCH_INDEXES = {"ix_user_email_trigrams": "email", "ix_user_name_trigrams": "lower(name)"}
 _TRY_LOCK = text("SELECT pg_try_advisory_xact_lock(:key)")
 
 
-class _Obstacle(NamedTuple):
-    """Why the schema could not be seen to just now, and in how many seconds to try again."""
+class _Blocked(NamedTuple):
+    """The reason why an attempt failed, and the seconds until the next one."""
 
     reason: str
     pause: float
@@ -47,9 +47,9 @@ class _Obstacle(NamedTuple):
 async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) -> None:
     """Bring the schema to the head ("auto"), an empty database only ("empty"), or refuse unless it is there ("check").
 
-    Of several instances one migrates; the others wait, at most `patience` seconds, and find nothing left to do. As long
-    waits one that finds a table in use by a long transaction, such as a backup, and lets the service's requests pass in
-    between. On PostgreSQL the indexes of large tables are created before the migrations, while the tables are used.
+    Of several instances one migrates; the others wait for at most `patience` seconds. An instance also waits that long
+    for a table in use by a long transaction, such as a backup, and lets requests of the service proceed in between. On
+    PostgreSQL the indexes of large tables are created concurrently before the migrations.
     Raises SchemaRefused, also for a schema made by a newer program.
     """
     if await current_is_head(database):
@@ -61,14 +61,14 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
         await asyncio.sleep(obstacle.pause)
 
 
-async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle | None:
-    """Do it while no other instance does, and return what is in the way, if anything."""
-    # Alembic is a tenth of the time and the memory of a start, and a start that finds its schema has no use for it.
+async def _attempt(database: Database, mode: Mode, deadline: float) -> _Blocked | None:
+    """Try once, unless another instance is migrating; return the obstacle, if any."""
+    # Alembic is a tenth of the time and memory of a start, and is not needed if the schema is current.
     from server.database.alembic import STEPS, pending_indexes  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
         if mode == "auto" and connection.dialect.name == "postgresql":
-            # Requests lock a user before anything of theirs; migrations in another order would deadlock with them.
+            # Requests lock a user before the user's other rows; migrations in another order would deadlock with them.
             connection.execute(_LOCK_USERS)
         STEPS[mode](connection, head())
 
@@ -82,8 +82,8 @@ async def _attempt(database: Database, mode: Mode, deadline: float) -> _Obstacle
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
-        return _Obstacle("another transaction has been using a table that is to be changed", _RETREAT)
-    return None if is_done else _Obstacle("another instance has been migrating the database", _PAUSE)
+        return _Blocked("another transaction has been using a table that is to be changed", _RETREAT)
+    return None if is_done else _Blocked("another instance has been migrating the database", _PAUSE)
 
 
 async def _create_indexes(database: Database, search: IndexSearch, deadline: float) -> bool:
@@ -116,7 +116,7 @@ async def run_alone(database: Database, step: Callable[[Connection], None]) -> b
 
 
 async def _run_on_postgresql(database: Database, step: Callable[[Connection], None]) -> bool:
-    # A migration may take longer than a statement of the service; the lock falls with the transaction.
+    # A migration may take longer than a statement of the service. The lock is released with the transaction.
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         async with engine.begin() as connection:
@@ -135,14 +135,14 @@ async def _run_outside_transactions(
 ) -> bool:
     """Run a step on PostgreSQL whose statements commit themselves, while no other instance migrates.
 
-    Behind a pooler, which forgets the setting, it waits for other transactions as long as they last.
+    Behind a pooler, which drops the setting, it waits for other transactions without a limit.
     """
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
-        # The lock is on a connection of its own: CREATE INDEX CONCURRENTLY runs in no transaction.
+        # The lock needs its own connection, because CREATE INDEX CONCURRENTLY cannot run in a transaction.
         async with engine.begin() as holder:
             has_lock = await holder.scalar(_TRY_LOCK, {"key": _LOCK})
-            # This statement ends the snapshot of the one before, for whose end the creation of an index would wait.
+            # This statement ends the snapshot of the previous one; the creation of an index would wait for its end.
             await holder.execute(text("SET LOCAL lock_timeout = 0"))
             if has_lock:
                 async with engine.connect() as connection:
@@ -159,7 +159,7 @@ async def _run_outside_transactions(
 def _run_on_sqlite(database: Database, step: Callable[[Connection], None]) -> bool:
     with migration_engine(database.address.target, database.timeout).connect() as connection:
         try:
-            # Begins with the lock for writing.
+            # The transaction begins with the write lock.
             connection.begin()
         except Exception as error:
             if not is_unavailable(error):
@@ -179,12 +179,12 @@ async def add_search_indexes(database: Database) -> None:
         raise SchemaRefused("only PostgreSQL has indexes for parts of texts")
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
-        # CREATE INDEX CONCURRENTLY runs in no transaction.
+        # CREATE INDEX CONCURRENTLY cannot run in a transaction.
         async with engine.connect() as connection:
             await connection.execution_options(isolation_level="AUTOCOMMIT")
             await connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
             for name, expression in _SEARCH_INDEXES.items():
-                # One that was interrupted stays, and is of no use.
+                # An interrupted creation leaves an invalid index behind.
                 if await connection.scalar(IS_INVALID, {"name": name}):
                     await connection.execute(text(f"DROP INDEX CONCURRENTLY {name}"))
                 definition = f'{name} ON "user" USING gin ({expression} gin_trgm_ops)'

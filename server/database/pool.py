@@ -1,7 +1,7 @@
-"""A pool of connections for writing or reading: last used, first out; callers wait first come, first served.
+"""A connection pool for writing or reading: last in, first out; callers wait in order of arrival.
 
-One budget covers everything between a transaction's start and its first statement: the wait for a pooled connection,
-for the network, and for SQLite's lock. A deadline stands for it, in seconds of `time.monotonic`.
+One deadline (seconds of `time.monotonic`) covers everything between a transaction's start and its first statement: the
+wait for a pooled connection, for the network, and for SQLite's lock.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ class PooledConnection(Protocol):
         """Return whether the connection was closed, here or by the server."""
 
     def terminate(self) -> None:
-        """Close the connection at once, without a word to the server."""
+        """Close the connection at once, without notifying the server."""
 
     async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 - asyncpg's name for it
-        """Close the connection in order, within so many seconds."""
+        """Close the connection gracefully, within `timeout` seconds."""
 
 
 Connection = TypeVar("Connection", bound=PooledConnection)
@@ -33,36 +33,36 @@ Connection = TypeVar("Connection", bound=PooledConnection)
 Answer = TypeVar("Answer")
 
 _WATCH_PAUSE = 0.25
-"""Seconds between two looks at whether the server still has the sessions of unanswered commits."""
+"""Seconds between two checks whether the server still has the sessions of unanswered commits."""
 
 
 class Commit(NamedTuple):
-    """A commit under way, and when (monotonic seconds) it was sent."""
+    """A running commit, and when (monotonic seconds) it was sent."""
 
     request: "asyncio.Task[Any]"
     since: float
 
 
 class PoolState(NamedTuple):
-    """How much of a pool is in use now, and what has gone wrong with it so far."""
+    """The load of a pool and its failures so far."""
 
     size: int
-    """Connections at most."""
+    """The maximum number of connections."""
     used: int
     waiting: int
     """Transactions that wait for a connection."""
     unanswered: int
-    """Commits that the server did not answer in time, each with a connection of the `used` ones."""
+    """Commits without a response in time; each holds one of the `used` connections."""
     timeouts: int
-    """Transactions so far that got no connection in time."""
+    """Transactions so far that timed out waiting for a connection."""
     read_only: int
     """Connections so far that were closed because their server is read-only."""
     away: float
-    """Seconds so far between a connection that could not be opened and the next one that was."""
+    """Seconds so far in which no connection could be opened."""
 
 
 def seconds_to(deadline: float) -> float:
-    """Return the seconds left, which are more than none. Raises TimeoutError."""
+    """Return the seconds until a deadline, more than 0. Raises TimeoutError."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -78,14 +78,14 @@ class Pool(Generic[Connection]):
         size: int,
         find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]] | None = None,
     ) -> None:
-        """Take what opens a connection; `find_lost` returns those of the connections with an unanswered commit, which
-        was sent so many seconds ago, whose session the server does not have any more."""
+        """Take the function that opens a connection. `find_lost` takes the connections with an unanswered commit, with
+        the seconds since it was sent, and returns those whose session no longer exists on the server."""
         self._connect = connect
         self._size = size
         self._find_lost = find_lost
         self._watch: asyncio.Task[None] | None = None
         self._free: list[Connection] = []
-        # A queue would let new callers take a connection before those it has just woken, which could then starve.
+        # With a queue, new callers could take a connection before those that were just woken, which could starve.
         self._permits = asyncio.Semaphore(size)
         self._used: set[Connection] = set()
         self._commits: dict[Connection, Commit] = {}
@@ -100,7 +100,7 @@ class Pool(Generic[Connection]):
         """Transactions that wait for a group commit, which acquires one connection for all of them."""
 
     def state(self) -> PoolState:
-        """Return how much of the pool is in use now."""
+        """Return the state of the pool."""
         away = 0.0 if self._away_since is None else time.monotonic() - self._away_since
         return PoolState(
             size=self._size,
@@ -150,7 +150,7 @@ class Pool(Generic[Connection]):
         raise ConnectionError("the connection pool is closed")
 
     async def _connected(self, within: float) -> Connection:
-        """Open a connection, and note for how long that is not possible."""
+        """Open a connection, and measure for how long that fails."""
         try:
             connection = await self._connect(within)
         except Exception as error:
@@ -164,11 +164,11 @@ class Pool(Generic[Connection]):
         return connection
 
     def note_read_only(self, error: BaseException) -> None:
-        """Count a connection that is dropped because of an error, if its server is read-only."""
+        """Count a connection that is dropped if the error says that its server is read-only."""
         self._read_only += is_read_only(error)
 
     def release(self, connection: Connection, *, drop: bool = False) -> None:
-        """Take a connection back, which is in no transaction; `drop` says that it is not to be used again."""
+        """Return a connection without an open transaction to the pool; close it if `drop` is true."""
         self._used.discard(connection)
         if drop or self._is_closed or connection.is_closed():
             connection.terminate()
@@ -179,7 +179,7 @@ class Pool(Generic[Connection]):
     async def commit(
         self, connection: Connection, request: Coroutine[Any, Any, Answer], within: float
     ) -> Answer:
-        """Send a request that commits, and return the server's answer. Raises what the request raises.
+        """Send a request that commits, and return the server's response. Raises the errors of the request.
 
         Raises TimeoutError if there is none within so many seconds. The pool has then taken the connection back, as it
         has when the caller is cancelled (`is_unanswered`), and it keeps its place until the server has answered or the
@@ -203,15 +203,15 @@ class Pool(Generic[Connection]):
         return cast("Answer", commit.request.result())
 
     def is_unanswered(self, connection: Connection) -> bool:
-        """Return whether a connection is the pool's until a commit on it is answered."""
+        """Return whether the pool holds a connection because a commit on it is unanswered."""
         return connection in self._unanswered
 
     async def _close_lost(
         self, find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]]
     ) -> None:
-        """Close connections that nothing is answered on any more, until every commit is answered.
+        """Close connections whose session the server has lost, until every commit is answered.
 
-        After a failover the old server may be silent for as long as TCP permits, which is a quarter of an hour.
+        After a failover TCP reports the loss of the old server only after a quarter of an hour.
         """
         try:
             while self._unanswered and not self._is_closed:
@@ -231,7 +231,7 @@ class Pool(Generic[Connection]):
 
     @asynccontextmanager
     async def connection(self, deadline: float) -> AsyncIterator[Connection]:
-        """Yield a connection, which is dropped after any exception."""
+        """Yield a connection; drop it after any exception."""
         connection = await self.acquire(deadline)
         try:
             yield connection
@@ -243,7 +243,7 @@ class Pool(Generic[Connection]):
     async def close(self, within: float) -> None:
         """Close every connection within `within` seconds; a statement under way fails.
 
-        A commit under way is left to the server: to close its connection in order would cancel it.
+        A running commit is left to the server, because closing its connection gracefully would cancel it.
         """
         self._is_closed = True
         if self._watch is not None:

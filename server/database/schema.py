@@ -28,7 +28,7 @@ _given = bindparam("value", type_=String(32))
 _schema = select(_version).select_from(table("alembic_version"))
 
 IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
-"""Whether the creation of an index was interrupted, by its name."""
+"""Query by name whether the creation of an index was interrupted."""
 
 SCRIPTS = Path(migrations.__file__).parent
 VERSIONS = SCRIPTS / "versions"
@@ -42,7 +42,7 @@ class SchemaRefused(Exception):
 
 @cache
 def known() -> frozenset[str]:
-    """Return every revision this program knows: files are named for theirs, in rising order."""
+    """Return all revisions that this program knows, from the names of their files, in ascending order."""
     return frozenset(file.name.partition("_")[0] for file in VERSIONS.glob("[0-9]*_*.py"))
 
 
@@ -56,18 +56,18 @@ async def current_is_head(database: Database) -> bool:
     return await _finds(database, _at_revision(database.dialect))
 
 
-async def suffices(database: Database) -> bool:
-    """Return whether this program, which has started already, can go on with the schema.
+async def is_usable(database: Database) -> bool:
+    """Return whether this program, once started, can continue with the schema.
 
-    It can with a newer one: a migration adds, and the program it belongs to may run next to this one until this one is
-    stopped. It cannot on a standby, which a pooler may lead to. Raises Unavailable when the database does not answer.
+    True for a newer schema: migrations only add, and the newer program may run next to this one during an upgrade.
+    False on a standby, which a pooler may lead to. Raises Unavailable if the database does not respond.
     """
     return await _finds(database, _at_least(database.dialect))
 
 
 def tables_found(dialect: str) -> Select[tuple[str]]:
-    """Return what finds the names of this program's tables that exist: in the catalogue, so that no lock is waited for,
-    and no table is read."""
+    """Return a query for the existing tables of this program. It reads the catalogue, so that it waits for no lock and
+    reads no table."""
     names = sorted(metadata.tables)
     if dialect == "postgresql":
         known = values(column("name", String), name="known").data([(name,) for name in names])
@@ -79,7 +79,7 @@ def tables_found(dialect: str) -> Select[tuple[str]]:
 
 @cache
 def _at_revision(dialect: str) -> ReadStatement[tuple[object, ...]]:
-    """Return the query whether the schema is at the given revision, with every table."""
+    """Return the query whether the schema is at the given revision and has all tables."""
     return ReadStatement(_schema.where(_version == _given, _is_complete(dialect)), tuple)
 
 

@@ -14,7 +14,7 @@ from server.config.profiles import is_local
 from server.config.settings import Settings
 from server.config.sources import CONFIG, PREFIX
 from server.config.value_types import is_http
-from server.doctor.findings import Finding, odd, ok, wrong
+from server.doctor.findings import Finding, ok, warning, wrong
 
 LEAST_BITS = 100
 """Least entropy of a secret in bits, computed from the frequencies of its characters."""
@@ -35,7 +35,7 @@ def secrets(chosen: Settings) -> Iterator[Finding]:
             "put a new one first, made with: openssl rand -base64 48",
         )
     if len(set(texts)) < len(texts):
-        yield odd("secrets", "one is listed twice", "remove the second")
+        yield warning("secrets", "one is listed twice", "remove the second")
     if not weak:
         yield ok("secrets", f"{len(texts)}, the newest has {len(texts[0])} characters")
 
@@ -55,13 +55,13 @@ def _public(chosen: Settings) -> Iterator[Finding]:
     if chosen.profile == "development":
         return
     if is_http(chosen.base_url):
-        yield odd(
+        yield warning(
             "addresses",
             "base_url is http: passwords and cookies can be read in transit",
             "serve it over https",
         )
     if is_local(urlsplit(chosen.base_url).hostname or ""):
-        yield odd(
+        yield warning(
             "addresses",
             f"base_url is {chosen.base_url}, which is only reachable from this machine",
             "set base_url to the URL users see: links in emails begin with it",
@@ -71,7 +71,7 @@ def _public(chosen: Settings) -> Iterator[Finding]:
 def _origins(chosen: Settings) -> Iterator[Finding]:
     for entry in chosen.trusted_origins:
         if "*" in entry:
-            yield odd(
+            yield warning(
                 "addresses",
                 f"trusted_origins: {entry} lets the owner of any of these hosts act for users",
                 "list the hosts one by one",
@@ -86,7 +86,7 @@ def _proxies(chosen: Settings) -> Iterator[Finding]:
             "list only your own proxies",
         )
     if not chosen.trusted_proxies and chosen.profile == "production" and not is_http(chosen.base_url):
-        yield odd(
+        yield warning(
             "addresses",
             "trusted_proxies is empty and a proxy terminates https: all users share its address and limits",
             "set trusted_proxies to the network of the proxy",
@@ -95,7 +95,7 @@ def _proxies(chosen: Settings) -> Iterator[Finding]:
 
 def _metrics(chosen: Settings) -> Iterator[Finding]:
     if chosen.metrics.port is not None and not is_local(chosen.metrics.host):
-        yield odd(
+        yield warning(
             "addresses",
             f"metrics.host is {chosen.metrics.host}: metrics are readable by anyone who reaches the port",
             "restrict the port to Prometheus with a firewall or a network policy",
@@ -124,7 +124,7 @@ def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Ite
         if name.startswith(PREFIX) and name.endswith("_FILE") and name != CONFIG:
             # Containers mount secrets readable by all their users, of which there is only one.
             for finding in _unreadable(Path(environ[name]), _OTHERS, f"is what {name} names"):
-                yield odd(finding.check, finding.found, finding.fix)
+                yield warning(finding.check, finding.found, finding.fix)
 
 
 def holds_secrets(path: Path) -> bool:

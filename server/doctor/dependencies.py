@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from server.config.profiles import is_local
 from server.config.settings import Settings
-from server.doctor.findings import Finding, odd, ok, skipped, wrong
+from server.doctor.findings import Finding, ok, skipped, warning, wrong
 from server.identity_providers import inspection
 from server.identity_providers.configuration import configurations
 from server.identity_providers.http_client import calls_of
@@ -22,7 +22,7 @@ from server.observability.logs import causes
 from server.rate_limit import DATABASE
 from server.rate_limit.redis import connection_pool
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """Seconds to wait for a response of the public URL or the limit store."""
 
 
@@ -50,7 +50,7 @@ async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Findi
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as fault:
         return wrong("mail", f"{place}: {_reason(fault)}", _fix(fault))
     if options.tls == "none" and options.password is not None and not is_local(options.host):
-        return odd(
+        return warning(
             "mail", f"{place} receives the password unencrypted", "set mail.smtp.tls to starttls or tls"
         )
     how = "" if options.username is None else f", signed in as {options.username}"
@@ -59,14 +59,14 @@ async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Findi
 
 def _unsent(chosen: Settings) -> Finding:
     if chosen.mail.sender != "none":
-        return odd(
+        return warning(
             "mail",
             "password_reset.sender is none: users cannot reset a forgotten password",
             "set it to mail unless this is intended",
         )
     resets = chosen.password_reset.effective_sender(chosen) != "none"
     also = "" if resets else ", and users cannot reset a forgotten password"
-    return odd(
+    return warning(
         "mail",
         f"mail.sender is none: email addresses are never verified{also}",
         "set it to smtp unless this is intended",
@@ -139,15 +139,15 @@ async def limits(chosen: Settings) -> Finding:
     """Check the store of the limits."""
     address = chosen.limits.store.get_secret_value()
     if not chosen.limits.enabled:
-        return odd(
+        return warning(
             "limits", "limits.enabled is false: passwords can be guessed without limit", "set it to true"
         )
     if address == DATABASE:
         return ok("limits", "counted in the database")
-    pool, sentinel = connection_pool(address, PATIENCE)
+    pool, sentinel = connection_pool(address, TIMEOUT)
     client = Redis(connection_pool=pool)
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             policy = (await client.info("memory")).get("maxmemory_policy", "noeviction")
     except (RedisError, OSError, TimeoutError) as fault:
         return wrong(
@@ -161,7 +161,7 @@ async def limits(chosen: Settings) -> Finding:
         if sentinel is not None:
             await sentinel.aclose()
     if policy != "noeviction":
-        return odd(
+        return warning(
             "limits",
             f"the store may drop counts when it is full (maxmemory-policy {policy})",
             "set its maxmemory-policy to noeviction",
@@ -173,7 +173,7 @@ async def public_address(chosen: Settings) -> Finding:
     """Query the service at its public URL."""
     address = f"{chosen.base_url}{chosen.base_path}/ok"
     try:
-        async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
             answer = await client.get(address)
     except httpx.HTTPError as fault:
         untrusted = [cause for cause in causes(fault) if isinstance(cause, ssl.SSLCertVerificationError)]

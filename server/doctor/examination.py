@@ -11,7 +11,7 @@ from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.database.address import parse
 from server.doctor import configuration, dependencies, postgresql, sqlite
-from server.doctor.findings import Finding, odd, ok, skipped, wrong
+from server.doctor.findings import Finding, ok, skipped, warning, wrong
 from server.mail.backends import deliver_test
 from server.mail.message import DeliveryError
 from server.observability import logs
@@ -42,7 +42,7 @@ def _misconfigured(fault: ConfigurationError) -> list[Finding]:
 def _configured(settings: Settings, environ: Mapping[str, str], directory: Path) -> list[Finding]:
     warnings = profiles.warnings(environ, directory)
     fix = "correct the name, or remove it"
-    return [odd("configuration", line, fix) for line in warnings] or [
+    return [warning("configuration", line, fix) for line in warnings] or [
         ok("configuration", f"valid, profile {settings.profile}")
     ]
 

@@ -28,7 +28,7 @@ def ok(check: str, found: str) -> Finding:
     return Finding(check, Verdict.OK, found)
 
 
-def odd(check: str, found: str, fix: str) -> Finding:
+def warning(check: str, found: str, fix: str) -> Finding:
     """Return the finding that something may be a mistake."""
     return Finding(check, Verdict.WARNING, found, fix)
 

@@ -8,7 +8,7 @@ from domain.users import roles
 from domain.users.policy import RolePolicy
 from server.config.policy import policy_of
 from server.config.settings import Settings
-from server.doctor.findings import Finding, odd
+from server.doctor.findings import Finding, warning
 
 QUERIES = (
     'SELECT role, count(*) FROM "user" GROUP BY role',
@@ -27,17 +27,19 @@ def unknown(chosen: Settings, users: Counts, keys: Counts, passkeys: Counts) -> 
     held = [(name, number) for role, number in users for name in roles.split(role)]
     for name, number in _totals(entry for entry in held if entry[0] not in configured):
         fix = f"add admin.roles.{name}, or take the role away with gatewright users demote"
-        yield odd("roles", f"{number} users have the role {name}, which is not configured", fix)
+        yield warning("roles", f"{number} users have the role {name}, which is not configured", fix)
     for name, number in _totals(entry for entry in keys if entry[0] not in kinds):
         fix = f"add api_keys.kinds.{name}, or delete the keys with gatewright api-keys delete"
-        yield odd(
+        yield warning(
             "keys", f"{number} API keys are of the kind {name}, which is not configured, and are refused", fix
         )
 
     rp_id = policy[PasskeyPolicy].rp_id
     for name, number in _totals(entry for entry in passkeys if entry[0] != rp_id and chosen.passkey.enabled):
         fix = f"set passkey.rp_id to {name}, or remove them with gatewright passkeys remove"
-        yield odd("passkeys", f"{number} passkeys were made for {name}, not {rp_id}, and are unusable", fix)
+        yield warning(
+            "passkeys", f"{number} passkeys were made for {name}, not {rp_id}, and are unusable", fix
+        )
 
 
 def _totals(counts: Counts) -> list[tuple[str, int]]:

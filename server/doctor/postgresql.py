@@ -12,7 +12,7 @@ from server.database.address import Address
 from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
 from server.doctor import names, schema
-from server.doctor.findings import Finding, Verdict, odd, ok, skipped, wrong
+from server.doctor.findings import Finding, Verdict, ok, skipped, warning, wrong
 
 LEAST_POSTGRESQL = 140000
 MOST_APART = 60.0
@@ -120,7 +120,7 @@ async def _connections(connection: Driver, chosen: Settings) -> list[Finding]:
     if (running + 1) * size <= usable - others:
         return []
     return [
-        odd(
+        warning(
             "connections",
             f"{running + 1} processes, one more than run now, need {(running + 1) * size} connections"
             f" (database.pool_size {size}); the server has {usable}, of which others use {others}",
@@ -134,7 +134,7 @@ async def _replication(connection: Driver) -> list[Finding]:
     if not await connection.fetchval(_REPLICATION):
         return []
     return [
-        odd(
+        warning(
             "replication",
             "commits wait for no standby: a failover loses the last writes, and sessions that were ended work again",
             "make replication synchronous (Patroni: synchronous_mode), unless the standbys only serve reads",
@@ -154,19 +154,19 @@ async def _timeouts(connection: Driver, timeout: float) -> list[Finding]:  # noq
     """Check that the server responds well within `database.timeout`, and enforces it too."""
     began = time.monotonic()
     kept = await connection.fetchval("SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'")
-    return list(judge_timeouts(time.monotonic() - began, timeout, bool(kept)))
+    return list(check_timeouts(time.monotonic() - began, timeout, bool(kept)))
 
 
-def judge_timeouts(answered: float, timeout: float, is_kept: bool) -> Iterator[Finding]:
+def check_timeouts(answered: float, timeout: float, is_kept: bool) -> Iterator[Finding]:
     """Yield the findings about the seconds a response took, and whether the server enforces a timeout."""
     if answered > timeout / 4:
-        yield odd(
+        yield warning(
             "timeouts",
             f"one response took {answered:.2f} s, and database.timeout is {timeout:g} s",
             "run service and database closer to each other, or raise database.timeout",
         )
     if not is_kept:
-        yield odd(
+        yield warning(
             "timeouts",
             "the server does not cancel slow statements: a pooler in between drops statement_timeout",
             "configure the pooler to pass it on, or set it for the role: ALTER ROLE … SET statement_timeout = '5s'",
@@ -199,17 +199,17 @@ async def _clock(connection: Driver, chosen: Settings, clock: Clock) -> Finding:
     theirs = await connection.fetchval("SELECT clock_timestamp()")
     ours = before + (clock() - before) / 2
     apart = (ours - theirs).total_seconds()
-    return judge_clock(apart, chosen.two_factor.totp_window * STEP)
+    return check_clock(apart, chosen.two_factor.totp_window * STEP)
 
 
-def judge_clock(apart: float, tolerated: int) -> Finding:
+def check_clock(apart: float, tolerated: int) -> Finding:
     """Return the finding about a clock `apart` seconds ahead of the database's; codes tolerate `tolerated` seconds."""
     way = f"{abs(apart):.1f} s {'ahead of' if apart > 0 else 'behind'} the database's"
     if abs(apart) <= NOTICED:
         return ok("clock", f"within {NOTICED:g} s of the database's")
     consequence = f"codes of authenticator apps are refused beyond {tolerated} s"
     fix = "synchronize the clocks of both machines with NTP"
-    judge = wrong if abs(apart) > min(MOST_APART, tolerated or MOST_APART) else odd
+    judge = wrong if abs(apart) > min(MOST_APART, tolerated or MOST_APART) else warning
     return judge("clock", f"{way}; {consequence}", fix)
 
 

@@ -2,7 +2,7 @@
 
 from server.config.settings import Settings
 from server.database import schema
-from server.doctor.findings import Finding, odd, ok, wrong
+from server.doctor.findings import Finding, ok, warning, wrong
 
 
 def judge(chosen: Settings, revision: str | None) -> Finding:
@@ -17,5 +17,5 @@ def judge(chosen: Settings, revision: str | None) -> Finding:
         )
     found = f"at {revision or 'no revision'}, this program needs {schema.head()}"
     if chosen.database.migrate == "auto":
-        return odd("schema", found, "nothing: the service migrates it at start")
+        return warning("schema", found, "nothing: the service migrates it at start")
     return wrong("schema", found, "gatewright migrate")

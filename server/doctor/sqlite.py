@@ -9,7 +9,7 @@ from server.config.settings import Settings
 from server.database.address import Address
 from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file, rows_in_file
 from server.doctor import names, schema
-from server.doctor.findings import Finding, Verdict, odd, ok, wrong
+from server.doctor.findings import Finding, Verdict, ok, warning, wrong
 
 LEAST_SQLITE = (3, 35)
 LEAST_FREE = 256 * 2**20
@@ -30,7 +30,7 @@ def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Fi
             "use a Python with SQLite 3.35 or newer",
         )
     if not path.exists():
-        yield odd("database", f"{path} does not exist yet", "nothing: the service creates it at start")
+        yield warning("database", f"{path} does not exist yet", "nothing: the service creates it at start")
         return
     mode = S_IMODE(path.stat().st_mode)
     if mode & (S_IRWXG | S_IRWXO):

@@ -20,23 +20,23 @@ from server.api.request import MAX_TARGET
 from server.http.response_cycle import EXTENSIONS, ResponseCycle, refusing
 
 MAX_OVERHEAD = 64 * 1024
-"""Bytes of an unfinished head, of line ends before one, or of chunk extensions and trailers. Shorter heads are finished
-first, and the pipeline refuses them if need be; this bound is for those that never end."""
+"""Bytes of an incomplete head, of line ends before a head, or of chunk extensions and trailers. The pipeline checks the
+size of complete heads; this bound is for heads that never end."""
 
-PIECE = 4 * 1024
-"""Bytes that are parsed at a time; the bound, and whether requests wait, are checked after each piece."""
+CHUNK_SIZE = 4 * 1024
+"""Bytes that are parsed at a time; the bound and the queue of requests are checked after each piece."""
 
 CHUNK_FRAME = 20
-"""Bytes around a chunk that are ordinary: 16 digits and two line ends."""
+"""Bytes of framing that each chunk may have: 16 digits and two line ends."""
 
-LINGER = 2.0
-"""Seconds in which the rest of a refused request is read and discarded, so that the client can read the response."""
+DISCARD_TIMEOUT = 2.0
+"""Seconds for which a refused request is still read and discarded, so that the client can read the response."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade[ \t]*:[^\r\n]*", re.IGNORECASE)
 
 
 class HttpProtocol(asyncio.Protocol):
-    """One connection. Requests are answered one at a time, in order; those behind one that is complete wait unread."""
+    """One connection. Requests are answered one at a time, in order; pipelined requests stay unread until then."""
 
     transport: asyncio.Transport
 
@@ -49,10 +49,10 @@ class HttpProtocol(asyncio.Protocol):
         *,
         request_timeout: float,
     ) -> None:
-        """Take what uvicorn hands to every protocol, and the time limit.
+        """Take uvicorn's arguments for protocols, and the request timeout.
 
-        `request_timeout` is in seconds, from a request's first byte to its last, and in which a client must read what
-        it was sent.
+        `request_timeout` is in seconds. It limits the time from a request's first byte to its last, and the time in
+        which a client must read a response.
         """
         self.server_state = server_state
         self.writable = asyncio.Event()
@@ -62,14 +62,14 @@ class HttpProtocol(asyncio.Protocol):
         self._app_state = app_state
         self._loop = _loop or asyncio.get_running_loop()
         self._parser = httptools.HttpRequestParser(self)
-        self._queue: deque[ResponseCycle] = deque()  # not answered yet; the application runs for the first
+        self._queue: deque[ResponseCycle] = deque()  # unanswered; the application runs for the first
         self._receiving: ResponseCycle | None = (
-            None  # the request whose body is coming in; the last of the queue
+            None  # the request whose body is being received; the last of the queue
         )
         self._is_in_head = False
-        self._overhead = 0  # bytes received in a row that were no body and completed no head and no request
-        self._unread = b""  # received behind requests that wait
-        self._is_refused = False  # the last of the queue is a refusal of what could not be read
+        self._overhead = 0  # bytes since the last body part, complete head or complete request
+        self._unread = b""  # bytes received behind queued requests
+        self._is_refused = False  # the last of the queue is a refusal of an unreadable request
         self._is_reading = True
         self._is_closed = False
         self._deadline = math.inf  # the loop's time at which the client must have sent or read something
@@ -78,7 +78,7 @@ class HttpProtocol(asyncio.Protocol):
     # --- what asyncio calls ---------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # servers make no other
-        """Begin; a connection on which no request follows is closed in time."""
+        """Register the connection; close it if no request arrives in time."""
         self.transport = transport
         self.server_state.connections.add(self)  # type: ignore[arg-type]  # uvicorn names its own protocols
         client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
@@ -94,7 +94,7 @@ class HttpProtocol(asyncio.Protocol):
         self._expect_within(self._request_timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and tell the application."""
+        """Clean up, and notify the application."""
         self.server_state.connections.discard(self)
         self._is_closed = True
         if self._timer is not None:
@@ -104,31 +104,31 @@ class HttpProtocol(asyncio.Protocol):
             cycle.disconnect()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what has come, but keep what stands behind a request that has to be answered first."""
-        for begin in range(0, len(data), PIECE):
+        """Parse received bytes, but buffer those behind a request that is not answered yet."""
+        for begin in range(0, len(data), CHUNK_SIZE):
             if self._is_closed or self._is_refused:
                 return
             if self._is_waiting():
-                # A request that has been parsed takes a hundred times the memory that it had on the wire.
+                # A parsed request needs a hundred times as much memory as its bytes on the wire.
                 self._unread += data[begin:]
                 self.pause_reading()
                 return
-            self._parse(data[begin : begin + PIECE])
+            self._parse(data[begin : begin + CHUNK_SIZE])
 
     def pause_writing(self) -> None:
-        """Write nothing more until the client reads, which it must in time."""
+        """Stop writing until the client reads; it must do so within the timeout."""
         self.writable.clear()
         self._expect_within(self._request_timeout)
 
     def resume_writing(self) -> None:
-        """Write on."""
+        """Continue writing."""
         self.writable.set()
         self._restart_clock()
 
     # --- what uvicorn calls ---------------------------------------------------------------------------------
 
     def shutdown(self) -> None:
-        """Close after the requests under way."""
+        """Close the connection after the running requests."""
         if self._queue:
             self._queue[-1].keep_alive = False
         else:
@@ -137,7 +137,7 @@ class HttpProtocol(asyncio.Protocol):
     # --- what the parser calls ------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Begin a request, and its clock."""
+        """Begin a request, and start its timeout."""
         self._is_in_head = True
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
@@ -145,11 +145,11 @@ class HttpProtocol(asyncio.Protocol):
         self._expect_within(self._request_timeout)
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the target."""
+        """Add a part of the request target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; a trailer is none and must never pass for one."""
+        """Add a header; ignore trailers, which must never be taken for headers."""
         if self._is_in_head:
             name = name.lower()
             if name == b"expect" and value.strip(b" \t").lower() == b"100-continue":
@@ -157,9 +157,9 @@ class HttpProtocol(asyncio.Protocol):
             self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """Begin to answer the request, once those before it are answered.
+        """Start the request as soon as all earlier ones are answered.
 
-        Raises ValueError, which stops the parser, for a request of which it is not certain where it ends.
+        Raises ValueError, which stops the parser, for a request whose end is ambiguous.
         """
         parser, version = self._parser, self._parser.get_http_version()
         self._check_framing(version)  # defence: R39 transfer-coding
@@ -182,7 +182,7 @@ class HttpProtocol(asyncio.Protocol):
         self._append(self._receiving)
 
     def on_chunk_header(self) -> None:
-        """Allow each chunk its frame: a body in many small chunks is a body like any other."""
+        """Do not count the framing of a chunk as overhead, so that a body may have many small chunks."""
         self._overhead = max(0, self._overhead - CHUNK_FRAME)
 
     def on_body(self, body: bytes) -> None:
@@ -192,7 +192,7 @@ class HttpProtocol(asyncio.Protocol):
             self._receiving.add_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request and its clock."""
+        """End the request, and set the next timeout."""
         cycle, self._receiving = self._receiving, None
         self._overhead = 0
         self._restart_clock()
@@ -202,19 +202,19 @@ class HttpProtocol(asyncio.Protocol):
     # --- what a response calls ------------------------------------------------------------------------------
 
     def pause_reading(self) -> None:
-        """Take nothing more from the socket."""
+        """Stop reading from the socket."""
         if self._is_reading and not self.transport.is_closing():
             self._is_reading = False
             self.transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on, unless what comes would have to wait."""
+        """Continue reading, unless earlier bytes are still buffered."""
         if not self._is_reading and not self._unread and not self.transport.is_closing():
             self._is_reading = True
             self.transport.resume_reading()
 
     def finish(self, cycle: ResponseCycle) -> None:
-        """Go on after a complete response: with the next request that waits, or with what was not read yet."""
+        """Continue after a complete response with the next queued request, or with buffered bytes."""
         self._queue.popleft()
         if not cycle.keep_alive:
             self.close()
@@ -228,7 +228,7 @@ class HttpProtocol(asyncio.Protocol):
         self._restart_clock()
 
     def close(self) -> None:
-        """Close; while the client is still sending, only after it had time to read the response.
+        """Close the connection. If the client is still sending, first give it time to read the response.
 
         A socket closed with unread bytes in it makes the peer's system discard the response (RFC 9112, 9.6).
         """
@@ -236,23 +236,24 @@ class HttpProtocol(asyncio.Protocol):
             return
         self._is_closed = True
         is_sending = self._is_in_head or self._receiving or self._unread or self._overhead or self._is_refused
+        # Over TLS asyncio cannot close one direction only, so such a connection is closed at once.
         if not is_sending or not self.transport.can_write_eof():
             self._close_transport()
             return
         self.transport.write_eof()
         self._unread = b""
-        self._expect_within(LINGER)
+        self._expect_within(DISCARD_TIMEOUT)
         self.resume_reading()
 
     def _close_transport(self) -> None:
-        """Close once the client has read what it was sent, which it must in time."""
+        """Close after the client has read everything, or after the timeout."""
         self.transport.close()
         self._expect_within(self._request_timeout)
 
     # --- reading --------------------------------------------------------------------------------------------
 
     def _is_waiting(self) -> bool:
-        """Return whether what comes now is behind a request that is complete and not answered."""
+        """Return whether the next bytes follow a complete request that is not answered yet."""
         return bool(self._queue) and self._queue[0] is not self._receiving
 
     def _parse(self, piece: bytes) -> None:
@@ -262,7 +263,7 @@ class HttpProtocol(asyncio.Protocol):
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserUpgrade as upgrade:
-            # There is no other protocol here: what follows is the next request.
+            # No other protocol is supported, so the following bytes are the next request.
             self._parser = httptools.HttpRequestParser(self)
             self.data_received(piece[upgrade.args[0] :])
         except httptools.HttpParserError:
@@ -278,9 +279,9 @@ class HttpProtocol(asyncio.Protocol):
         return errors.BadRequest("Invalid HTTP request")
 
     def _check_framing(self, version: str) -> None:
-        """Allow no transfer coding but `chunked`, once, and none before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError.
+        """Refuse transfer codings other than one `chunked`, and any before HTTP/1.1 (RFC 9112, 6.1). Raises ValueError.
 
-        Nor a body behind a wish for another protocol, which the parser would take for the next request.
+        Also refuse a body with an Upgrade header, because the parser would treat the body as the next request.
         """
         codings = [value for name, value in self._headers if name == b"transfer-encoding"]
         if codings and (version == "1.0" or [each.strip(b" \t").lower() for each in codings] != [b"chunked"]):
@@ -291,7 +292,7 @@ class HttpProtocol(asyncio.Protocol):
     # --- time -----------------------------------------------------------------------------------------------
 
     def _restart_clock(self) -> None:
-        """Set the deadline by what comes next: the rest of a request, its response, or another request."""
+        """Set the deadline for the next event: the end of a request, its response, or another request."""
         if self._is_closed or not self.writable.is_set():
             return
         if self._is_in_head or self._receiving is not None:
@@ -302,7 +303,7 @@ class HttpProtocol(asyncio.Protocol):
             self._expect_within(self._config.timeout_keep_alive)
 
     def _expect_within(self, seconds: float) -> None:
-        """Set the deadline. The timer is not set again for each request: it looks again in time."""
+        """Set the deadline. An earlier timer is kept and set again when it fires, which saves a timer per request."""
         self._deadline = self._loop.time() + seconds
         if self._timer is None or self._timer.when() > self._deadline:
             self._set_timer(self._deadline)
@@ -313,7 +314,7 @@ class HttpProtocol(asyncio.Protocol):
         self._timer = self._loop.call_at(moment, self._check_deadline)
 
     def _check_deadline(self) -> None:
-        """Refuse the request that is not there in time. One that waits behind another is given as long again."""
+        """Refuse a request that is incomplete at its deadline. A queued request gets another period."""
         self._timer = None
         if self._loop.time() < self._deadline:
             if self._deadline != math.inf:
@@ -332,7 +333,7 @@ class HttpProtocol(asyncio.Protocol):
     # --- answering ------------------------------------------------------------------------------------------
 
     def _append(self, cycle: ResponseCycle) -> None:
-        """Queue a request; the application runs for the first."""
+        """Queue a request; start it if it is the first."""
         self._queue.append(cycle)
         if len(self._queue) == 1:  # defence: R39 pipelined-refusal
             self._start(cycle)
@@ -343,9 +344,9 @@ class HttpProtocol(asyncio.Protocol):
         task.add_done_callback(self.server_state.tasks.discard)
 
     def _refuse(self, refusal: errors.Refusal) -> None:
-        """Refuse the request that is coming in, in the application's place, and close.
+        """Refuse the incoming request without calling the application, and close the connection.
 
-        Requests before it get their responses first. One whose response has begun gets no other.
+        Earlier requests get their responses first. A request whose response has begun gets no second one.
         """
         if self._is_closed or self._is_refused:
             return
@@ -362,14 +363,14 @@ class HttpProtocol(asyncio.Protocol):
 
 
 def _without_upgrade(data: bytes) -> bytes:
-    """Leave the wish for another protocol out of a head that begins here: there is none, and who expresses it by habit
-    gets an ordinary answer (RFC 9110, 7.8). One that arrives otherwise is refused if it has a body."""
+    """Remove the Upgrade header from a head that begins here: no other protocol is supported, and clients that always
+    send it get an ordinary response (RFC 9110, 7.8). In a later piece it is refused if the request has a body."""
     head, end, rest = data.partition(b"\r\n\r\n")
     return _UPGRADE.sub(b"", head) + end + rest if end else data
 
 
 def _target(url: bytes) -> tuple[str, bytes, bytes]:
-    """Return path, raw path and query of a request's target. Raises what httptools raises for one that is none."""
+    """Return path, raw path and query of a request target. Raises httptools' error for an invalid target."""
     parsed = httptools.parse_url(url)
     path = parsed.path.decode("ascii")
     return unquote(path) if "%" in path else path, parsed.path, parsed.query or b""

@@ -22,7 +22,7 @@ EXTENSIONS: dict[str, dict[object, object]] = {FULL_RESPONSE: {}}
 """The extensions of this cycle, as declared in the ASGI scope of a request."""
 
 HIGH_WATER = 64 * 1024
-"""Bytes of a body that wait for the application before no more are read."""
+"""Bytes of a body that are buffered for the application before reading stops."""
 
 _BODILESS = (204, 304)
 """Statuses whose responses have neither a body nor a length."""
@@ -37,9 +37,9 @@ _log = structlog.get_logger(__name__)
 
 
 class ResponseCycle:
-    """Takes the message `FullResponse` as well as those of ASGI: one message and one write for a whole response.
+    """One request and its response. Accepts the message `FullResponse` in addition to those of ASGI, for one write.
 
-    A response that comes before the end of its request is the last one of the connection.
+    The connection is closed after a response that is sent before the end of its request.
     """
 
     def __init__(
@@ -64,24 +64,24 @@ class ResponseCycle:
         self._is_chunked = False
 
     def add_body(self, body: bytes) -> None:
-        """Take a part of the request's body."""
+        """Add a part of the request's body."""
         self._body += body
         if len(self._body) > HIGH_WATER:
             self._protocol.pause_reading()
         self._changed.set()
 
     def end_body(self) -> None:
-        """The request is complete."""
+        """Mark the request as complete."""
         self._more_body = False
         self._changed.set()
 
     def disconnect(self) -> None:
-        """The client is gone, or no longer heard."""
+        """Mark the client as disconnected, or as no longer read."""
         self._is_over = True
         self._changed.set()
 
     async def run(self) -> None:
-        """Run the application; one that fails, or gives no response, is a defect, after which the connection ends."""
+        """Run the application. A failure, or a missing response, is a defect and closes the connection."""
         try:
             await self._app(self._scope, self.receive, self.send)
             if not self._is_over:
@@ -97,7 +97,7 @@ class ResponseCycle:
             await refusing(errors.InternalServerError())(self._scope, self.receive, self.send)
 
     async def receive(self) -> dict[str, Any]:
-        """Return the next part of the request's body, or that the client is gone."""
+        """Return the next part of the request's body, or the message that the client has disconnected."""
         if self._expects_continue and not self._is_over:
             self._expects_continue = False
             self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -111,7 +111,7 @@ class ResponseCycle:
         return {"type": "http.request", "body": body, "more_body": self._more_body}
 
     async def send(self, message: Any) -> None:
-        """Write a part of the response, or all of it.
+        """Write a part of the response or all of it.
 
         Raises RuntimeError for a message out of order, and for a header that would break the response.
         """
@@ -124,7 +124,7 @@ class ResponseCycle:
             raise RuntimeError(f"{kind} is out of order")
         if kind == FULL_RESPONSE:
             status, headers, body = message["status"], message["headers"], message["body"]
-            # The headers of nearly every answer are one and the same object.
+            # Nearly all responses have the same headers object, so its encoded form is cached.
             lines = _rendered_once(headers) if headers is JSON else rendered(headers)
             if status not in _BODILESS:
                 lines += b"content-length: %d\r\n" % len(body)
@@ -145,7 +145,7 @@ class ResponseCycle:
 
     def _begin(self, status: int, lines: bytes, closes: bool) -> None:
         if closes or self._more_body:
-            self.keep_alive = False  # What is left of the request is of no use to anybody.
+            self.keep_alive = False  # The unread part of the request is no longer needed.
         close = b"" if self.keep_alive or closes else _CLOSE_LINE
         date = _rendered_once(tuple(self._protocol.server_state.default_headers))
         self._head = b"%s%s%s%s\r\n" % (_STATUS_LINES[status], date, lines, close)
@@ -165,7 +165,7 @@ class ResponseCycle:
 
 
 def rendered(headers: Sequence[Header]) -> bytes:
-    """Return the lines of headers. Raises RuntimeError for what could end a line or cannot be a name."""
+    """Return header lines. Raises RuntimeError for a line break in a value or an invalid name."""
     if _NOT_IN_NAMES.search(b"".join([name for name, _ in headers])):
         raise RuntimeError("a response has a header with an impossible name")
     if _NOT_IN_VALUES.search(b"".join([value for _, value in headers])):
@@ -174,7 +174,7 @@ def rendered(headers: Sequence[Header]) -> bytes:
 
 
 _rendered_once = lru_cache(maxsize=16)(rendered)
-"""For the headers that many responses have in common; none of them is of one request alone."""
+"""Cached for headers that many responses share; none of them depends on a request."""
 
 _CLOSE_LINE = rendered([CLOSE])
 

@@ -29,8 +29,8 @@ from server.observability import logs
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-SILENCE = 60
-"""Seconds in which a process must answer a ping, or be replaced. It answers none while it loads its modules."""
+PING_TIMEOUT = 60
+"""Seconds within which a process must respond to a ping, or be replaced. It cannot respond while it loads modules."""
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 """A signal handler in Python's terms: a function, one of the system's, or none of Python's."""
@@ -39,7 +39,7 @@ _log = structlog.get_logger(__name__)
 
 
 class ServiceConfig(Config):
-    """uvicorn's configuration from the settings. It travels to other processes, so all the rest is made by `load`."""
+    """uvicorn's configuration from the settings. It is sent to other processes, so `load` creates all other objects."""
 
     def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
         """Take the settings, the number of processes, and the registry for the metrics of a single process."""
@@ -61,37 +61,41 @@ class ServiceConfig(Config):
             workers=workers,
             loop="uvloop",
             http=self._make_protocol,  # type: ignore[arg-type]  # uvicorn only calls it, and asks for a class
+            # The contract has no WebSockets, so uvicorn need not load a library for them.
             ws="none",
             lifespan="on",
+            # `load` configures the log of each process.
             log_config=None,
             access_log=False,
+            # ClientAddressResolver reads X-Forwarded-For itself; uvicorn must not change the client before.
             proxy_headers=False,
             server_header=False,
             date_header=True,
             callback_notify=self._on_second,
             timeout_notify=0,
-            timeout_worker_healthcheck=SILENCE,
+            timeout_worker_healthcheck=PING_TIMEOUT,
             # defence: R24 grace
             timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
         )
 
     def bind_sockets(self) -> list[socket.socket]:
-        """Return a socket bound to the configured address; for `localhost` one for each loopback address.
+        """Return the sockets bound to the configured address; for `localhost` one per loopback address.
 
         Raises ConfigurationError if the port is taken.
         """
         host = self.host
+        # Clients may resolve localhost to either loopback address.
         first = _bind("127.0.0.1" if host == "localhost" else host, self.port)
         port = first.getsockname()[1]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return [first, _bind("::1", port)] if host == "localhost" and _has_ipv6_loopback() else [first]
 
     def load(self) -> None:
-        """Set up, in the process that serves, its log, the application and the signals."""
+        """Set up the log, the application and the signal handlers in the process that serves."""
         log = self.settings.log
         logs.configure(log.level, log.format, shows_requests=log.requests)
-        # The objects created here stay: looking for garbage among them would take a tenth of a second of the start, and
-        # a fifth of a second of some request later.
+        # These objects live as long as the process. Garbage collection of them would cost a tenth of a second at start,
+        # and a fifth of a second in some request later.
         gc.disable()
         super().load()
         gc.freeze()
@@ -108,12 +112,12 @@ class ServiceConfig(Config):
     def _stop(self, uvicorns: Handler, number: int, frame: FrameType | None) -> None:
         """Turn /ready to 503 at the signal, before uvicorn closes the socket; at a second SIGINT end the requests.
 
-        What a load balancer that has not noticed yet sends to a socket that is being closed is lost.
+        Requests that a load balancer sends to a closing socket, before it has noticed the 503, would be lost.
         """
         self.loaded_app.services.refuse_new_work()  # defence: R24 not-ready
         if self._is_stopping and number == signal.SIGINT:
             self._stop_accepting()
-            # uvicorn would leave the application as it is, whose threads would keep the process.
+            # uvicorn would not shut the application down, and its threads would keep the process alive.
             for request in self._requests:
                 request.cancel()  # defence: R25 cancel
         elif callable(uvicorns) and not self._is_stopping:
@@ -131,7 +135,7 @@ class ServiceConfig(Config):
             self._close_socket()
 
     async def _on_second(self) -> None:
-        """Log the start, once; stop when it is time, or when the process that started this one is gone."""
+        """Log the start once; stop at the set time, or when the parent process has ended."""
         if time.monotonic() >= self._stops_at:
             self._stop_accepting()
         if not self._is_announced:
@@ -167,7 +171,7 @@ def _has_ipv6_loopback() -> bool:
 
 
 def serve(settings: Settings, workers: int) -> None:
-    """Serve until told to stop, in so many processes. Exits with the status 3 when the service cannot start.
+    """Serve with `workers` processes until stopped. Exits with status 3 if the service cannot start.
 
     Raises ConfigurationError when a port is taken.
     """
@@ -183,8 +187,8 @@ def serve(settings: Settings, workers: int) -> None:
 
 def _serve_alone(config: ServiceConfig, listeners: list[socket.socket]) -> None:
     server = Server(config)
-    # Once stopped, uvicorn raises the signal again. A stop that was asked for is no fault and must not look like one;
-    # nor may one be lost that is asked for before uvicorn listens.
+    # After shutdown uvicorn raises the signal again. A requested stop must not look like a failure, and a signal that
+    # arrives before uvicorn handles signals must not be lost.
     for number in HANDLED_SIGNALS:
         signal.signal(number, server.handle_exit)  # defence: R25 asked-to-stop
     server.run(listeners)
@@ -194,7 +198,7 @@ def _serve_together(config: ServiceConfig, listeners: list[socket.socket]) -> No
     for listener in listeners:
         listener.listen(
             config.backlog
-        )  # From here on clients wait for the processes instead of being refused.
+        )  # From here on clients wait for the processes instead of getting a refused connection.
     _log.info("service.started", address=config.address, processes=config.workers)
     workers = Workers(config, listeners)
     workers.run()
@@ -204,7 +208,7 @@ def _serve_together(config: ServiceConfig, listeners: list[socket.socket]) -> No
 
 
 def _divided(settings: Settings, processes: int) -> Settings:
-    """Return the settings for each of so many processes, which share the processors unless it was set how."""
+    """Return the settings of each process; the processes share the processors unless `hash_workers` is set."""
     password = settings.password
     if "hash_workers" in password.model_fields_set:
         return settings
@@ -213,7 +217,7 @@ def _divided(settings: Settings, processes: int) -> Settings:
 
 
 def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
-    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a service of one process.
+    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a single process.
 
     Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
     """

@@ -1,4 +1,4 @@
-"""Several processes that serve the same sockets, watched by uvicorn."""
+"""Several processes that serve the same sockets, supervised by uvicorn."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Workers(Multiprocess):
-    """uvicorn's processes: one that has ended, or answers no ping, is replaced. Every signal stops all of them."""
+    """uvicorn's supervisor, which replaces processes that have ended or ignore pings. Every signal stops them all."""
 
     def __init__(self, config: Config, listeners: list[socket]) -> None:
         self._has_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN  # as it is under nohup
@@ -21,18 +21,18 @@ class Workers(Multiprocess):
 
     @property
     def has_failed(self) -> bool:
-        """Return whether a process could not start; it would fail in the same way whenever it is started."""
+        """Return whether a process could not start; another attempt would fail in the same way."""
         return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
     def keep_subprocess_alive(self) -> None:
-        """Replace what has ended or does not answer, and log it."""
+        """Replace and log processes that have ended or do not respond."""
         before = list(self.processes)
         super().keep_subprocess_alive()
         for old in set(before) - set(self.processes):
             _log.warning("service.process_ended", pid=old.pid, status=old.exitcode)
 
     def handle_hup(self) -> None:
-        """Stop when the terminal is lost: settings are read once, so that a restart would change nothing."""
+        """Stop at SIGHUP, which reports a lost terminal. Settings are read once, so a restart would change nothing."""
         if self._has_terminal:
             self.handle_term()  # defence: R25 workers-hang-up
 
@@ -44,7 +44,7 @@ class Workers(Multiprocess):
         signal.signal(signal.SIGINT, self._interrupt)  # defence: R25 second-interrupt
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:
-        """Send a second interrupt to the processes that still serve."""
+        """Send a second SIGINT to the processes that still run."""
         for process in self.processes:
             if process.pid is not None and process.exitcode is None:
                 os.kill(process.pid, number)

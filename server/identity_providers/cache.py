@@ -1,4 +1,4 @@
-"""A copy of what a provider publishes: kept for an hour, and for longer while the provider is down."""
+"""A cached document of a provider: kept for an hour, and longer while the provider is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,9 +13,9 @@ Value = TypeVar("Value")
 
 LIFE = timedelta(hours=1)
 PAUSE = timedelta(seconds=60)
-"""Between two fetches that nothing but an unknown key asks for, and between two tries while an old copy serves."""
-PATIENCE = 2.0
-"""Seconds to wait for a new copy while there is an old one."""
+"""Minimum time between two fetches because of an unknown key, and between two attempts while an old copy is used."""
+REFRESH_TIMEOUT = 2.0
+"""Seconds to wait for a new copy if there is an old one."""
 
 
 @dataclass(slots=True)
@@ -24,14 +24,14 @@ class CachedDocument(Generic[Value]):
 
     fetch: Callable[[], Awaitable[Value]]
     clock: Clock
-    patience: float = PATIENCE
+    patience: float = REFRESH_TIMEOUT
     _held: tuple[Value, datetime] | None = None
     _failed_at: datetime | None = None
     _renewed_at: datetime | None = None
     _running: asyncio.Task[ProviderError | None] | None = field(default=None)
 
     async def get(self) -> Value:
-        """Return the document, fetched again when it is an hour old. Raises ProviderError when there is none."""
+        """Return the document; fetch it again if it is an hour old. Raises ProviderError if there is no copy."""
         if self._held is None:
             await self._fetched()
         elif not self._is_within(LIFE, self._held[1]) and not self._is_within(PAUSE, self._failed_at):
@@ -44,7 +44,7 @@ class CachedDocument(Generic[Value]):
         return self._held[0]
 
     async def renewed(self) -> Value:
-        """Return a new copy, for the old one lacks something; at most once a minute, in between the old one.
+        """Return a new copy because the old one lacks a key; fetch at most once a minute, else return the old copy.
 
         Raises ProviderError when the fetch fails.
         """
@@ -56,11 +56,11 @@ class CachedDocument(Generic[Value]):
         return await self.get()
 
     def _is_within(self, span: timedelta, moment: datetime | None) -> bool:
-        """Return whether a moment is no further away than that, on either side: the clock may have been set back."""
+        """Return whether a time is within `span` of now, before or after, because the clock may have been set back."""
         return moment is not None and abs(self.clock() - moment) < span
 
     async def _fetched(self) -> None:
-        """Wait for the fetch that is under way, or for a new one; it continues when the caller is cancelled."""
+        """Wait for the running fetch or start one; it continues if the caller is cancelled."""
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         fault = await asyncio.shield(self._running)
@@ -79,7 +79,7 @@ class CachedDocument(Generic[Value]):
         return None
 
     async def close(self) -> None:
-        """End the fetch that may be under way."""
+        """Cancel a running fetch."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)

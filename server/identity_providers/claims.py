@@ -1,4 +1,4 @@
-"""From the profile that a provider sends to an identity: subject, email address, name and picture."""
+"""Conversion of a provider's profile to an identity: subject, email address, name and picture."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from server.identity_providers.configuration import Configuration
 
 _LONGEST_SUBJECT = 255
 _LONGEST_NAME_READ = 4096
-"""Characters of a name that are looked at before it is cut."""
+"""Characters of a name that are processed before it is truncated."""
 _LONGEST_ADDRESS = 65_536
-"""Characters of an address that are shown; no mail goes to a longer one than 254 (RFC 5321)."""
+"""Characters of an email address that are shown; mail is only sent to addresses of up to 254 (RFC 5321)."""
 _WORD = re.compile(r"[A-Za-z0-9_]{1,128}", re.ASCII)
 
 Profile = Mapping[str, Any]
 
 
 def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> Identity:
-    """Return who a profile is of. Raises SubjectMissing when it names no subject."""
+    """Return the identity of a profile. Raises SubjectMissing if it has no subject."""
     subject = subject_of(_named(configuration, profile, "id"))
     return Identity(
         provider_id=configuration.traits.id,
@@ -34,9 +34,9 @@ def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> 
 
 
 def completed(configuration: Configuration, claims: Profile, userinfo: Profile) -> Profile:
-    """Return the claims of an ID token with what only userinfo says; raises IdentityRefused for another's userinfo.
+    """Return the claims of an ID token, completed by userinfo. Raises IdentityRefused if the subjects differ.
 
-    The mark that an address is verified stays with the address it was said of.
+    `email_verified` is only taken together with the address that it belongs to.
     """
     if subject_of(userinfo.get("sub")) != subject_of(claims.get("sub")):  # defence: V18 userinfo-subject
         raise IdentityRefused
@@ -60,7 +60,7 @@ def subject_of(value: object) -> str:
 
 
 def found(profile: Profile, name: str) -> object:
-    """Return what stands under a name, or at the end of its dotted path; None when there is nothing."""
+    """Return the value of a name, or at its dotted path; None if there is none."""
     if name in profile:
         return profile[name]
     here: object = profile
@@ -75,7 +75,7 @@ def found(profile: Profile, name: str) -> object:
 
 
 def _named(configuration: Configuration, profile: Profile, meaning: str) -> object:
-    """Return the first thing said under the names that something goes by."""
+    """Return the first value under the possible names of a claim."""
     said = (found(profile, name) for name in configuration.names[meaning])
     return next((value for value in said if value is not None), None)
 

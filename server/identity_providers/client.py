@@ -35,7 +35,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProviderClient:
-    """Speaks with one provider. Each call raises ProviderUnavailable when it is down, slow, or answers garbage."""
+    """The client of one provider. Its calls raise ProviderUnavailable if it is down, slow, or sends garbage."""
 
     configuration: Configuration
     calls: Calls
@@ -44,22 +44,22 @@ class ProviderClient:
 
     @property
     def traits(self) -> ProviderTraits:
-        """The settings of the provider."""
+        """Return the traits of the provider that rules need."""
         return self.configuration.traits
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Return the address of the provider's page; works from the copy while the provider is down."""
+        """Return the authorization URL; uses cached metadata while the provider is down."""
         async with self._available():
             endpoint = await self.kind.authorization_endpoint()
         return messages.authorization_url(self.configuration, endpoint, params)
 
     async def check_issuer(self, issuer: str | None) -> None:
-        """Compare what a redirect says of its origin (RFC 9207). Raises IssuerMismatch."""
+        """Check the issuer in a redirect (RFC 9207). Raises IssuerMismatch."""
         async with self._available():
             await self.kind.check_redirect(issuer)
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
-        """Turn a code into a proven identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        """Exchange a code for a verified identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
         await self.check_issuer(params.issuer)
         async with self._available():
             request = messages.code_request(
@@ -71,7 +71,7 @@ class ProviderClient:
             return await self.kind.authenticate(params, messages.tokens_of(granted, now), now)
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
-        """Check an ID token that came directly. Raises IdentityRefused."""
+        """Verify an ID token that an application posted. Raises IdentityRefused."""
         async with self._available():
             identity = await self.kind.verify_id_token(proof, now)
         # defence: V18 nonce-use
@@ -89,9 +89,9 @@ class ProviderClient:
             return await self.kind.drop_invalid(messages.tokens_of(granted, now), now)
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Return what the provider says now about the owner of a token. Raises IdentityRefused.
+        """Return the current identity of a token's owner. Raises IdentityRefused.
 
-        A provider without a userinfo endpoint is asked what the stored, once verified ID token says.
+        Without a userinfo endpoint, the identity comes from the stored ID token, which was verified on receipt.
         """
         async with self._available():
             identity = await self.kind.fetch_userinfo(access_token, id_token)
@@ -100,11 +100,11 @@ class ProviderClient:
         return identity
 
     async def close(self) -> None:
-        """End what may be under way."""
+        """Cancel running fetches."""
         await self.kind.close()
 
     async def _granted(self, form: str, headers: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Request tokens; None is a refusal, which is logged for the operator."""
+        """Request tokens; log a refusal for the operator and return None."""
         reply = await self.calls.post(await self.kind.token_endpoint(), form, headers)
         granted = messages.granted(reply)
         if granted is None:
@@ -115,7 +115,7 @@ class ProviderClient:
 
     @asynccontextmanager
     async def _available(self) -> AsyncIterator[None]:
-        """Log a fault of the provider, and raise ProviderUnavailable for it."""
+        """Log a fault of the provider, and raise ProviderUnavailable instead."""
         try:
             with self.instrumentation.measure(self.traits.id):
                 yield

@@ -1,7 +1,7 @@
-"""Calls to providers, each bounded in time and size: no redirect is followed, no proxy of the environment used.
+"""HTTP calls to providers, limited in time and size, without redirects and without proxies from the environment.
 
-Authlib's own client reads a whole answer, inflated, before anybody can look at its size, so that its messages are used
-(`messages.py`) but not its transport.
+Authlib's client decompresses a whole response before its size can be checked. Therefore its messages are used
+(`messages.py`), but not its transport.
 """
 
 import asyncio
@@ -22,23 +22,24 @@ from server.json_depth import depth
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "gatewright"}
 _UNCOMPRESSED = ("", "identity")
+# Adding 32 makes zlib detect gzip and zlib headers automatically.
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 _DOWN = frozenset({408, 425, 429})
-"""Refusals of the moment: they say nothing of what was asked."""
+"""Temporary refusals, which say nothing about the request itself."""
 
 DEEPEST = 100
-"""Levels of arrays and objects in what a provider says; what is shown of it must still be writable as JSON."""
+"""Levels of arrays and objects in a provider's response; parts that are shown must still be serializable as JSON."""
 
 
 class ProviderError(Exception):
-    """A provider is down, slow, or answers garbage. The text says which, in no words of the provider."""
+    """A provider is down, slow, or sends garbage. The message says which, and quotes nothing of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A provider's response below 500: any JSON value, an object on success.
 
-    A refusal need not be JSON; one that is not has the body None.
+    A refusal need not be JSON; its body is None then.
     """
 
     status: int
@@ -46,29 +47,31 @@ class Reply:
 
     @property
     def is_success(self) -> bool:
-        """Return whether the status says so."""
+        """Return whether the status is 2xx."""
         return 200 <= self.status < 300
 
     @property
     def members(self) -> dict[str, Any]:
-        """The JSON object of the answer. Raises ProviderError when it is something else."""
+        """Return the JSON object of the response. Raises ProviderError if it is not an object."""
         if not isinstance(self.body, dict):
             raise ProviderError("the answer is no JSON object")
         return self.body
 
 
 def make_client() -> httpx.AsyncClient:
-    """Return the one client that a service asks all its providers with; certificates are checked as the system does.
+    """Return the HTTP client for all providers of a service; it trusts the certificate authorities of the system.
 
-    It keeps no cookies, and none waits for the calls of another provider to end.
+    It stores no cookies, and has no connection limit, so that no call waits for calls to another provider.
     """
     return httpx.AsyncClient(
         verify=ssl.create_default_context(),
         headers=_HEADERS,
+        # httpx has no option to disable cookies; a policy without allowed domains refuses all of them.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         timeout=None,  # noqa: S113 - each call as a whole has one
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
         follow_redirects=False,  # defence: V59 no-redirects
+        # Otherwise httpx would send calls through the proxies of HTTP_PROXY and similar variables.
         trust_env=False,
     )
 
@@ -107,7 +110,7 @@ class Calls:
             raise ProviderError(f"the call failed ({type(fault).__name__})") from fault
 
     async def _read(self, answer: httpx.Response) -> bytes:
-        """Return the body, inflated; never holds more than `max_response` bytes and one piece of the network's."""
+        """Return the decompressed body; never holds more than `max_response` bytes and one piece from the network."""
         body = bytearray()
         async for piece in _inflated(answer, self.max_response + 1):
             body += piece
@@ -117,7 +120,7 @@ class Calls:
 
 
 def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
-    """Return how providers are asked by these settings."""
+    """Return the calls to providers, limited by these settings."""
     return Calls(
         client,
         timeout=settings.social.http_timeout.total_seconds(),
@@ -128,13 +131,13 @@ def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
 
 @asynccontextmanager
 async def calls_of(settings: Settings) -> AsyncIterator[Calls]:
-    """Yield the calls of a command, bounded like those of the service."""
+    """Yield the calls for a command, limited like those of the service."""
     async with make_client() as client:
         yield calls_by(settings, client)
 
 
 async def _inflated(answer: httpx.Response, most: int) -> AsyncIterator[bytes]:
-    """Yield the pieces of a body as they come, none inflated beyond `most` bytes."""
+    """Yield the decompressed pieces of a body as they arrive, each of at most `most` bytes."""
     encoding = answer.headers.get("Content-Encoding", "").strip().lower()
     if encoding in _UNCOMPRESSED:
         async for piece in answer.aiter_raw():

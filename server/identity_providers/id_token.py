@@ -1,4 +1,4 @@
-"""ID tokens: whether the provider signed one, for this service, just now (OpenID Connect 3.1.3.7)."""
+"""Verification of ID tokens (OpenID Connect Core, 3.1.3.7)."""
 
 import hmac
 import warnings
@@ -28,7 +28,7 @@ _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, Recurs
 
 
 class SignatureRefused(IdentityRefused):
-    """No key that is known made the signature."""
+    """The signature matches no known key."""
 
 
 KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
@@ -36,22 +36,22 @@ KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedClaims:
     """The claims that a token must have."""
 
     client_id: str
     algorithms: Sequence[str]
     issuers: Callable[[Mapping[str, Any]], Sequence[str]]
-    """Which spellings are right, by the token's own claims."""
+    """Returns the accepted spellings of the issuer for the token's claims."""
     now: datetime
     nonce: str | None = field(default=None, repr=False)
     access_token: str | None = field(default=None, repr=False)
-    """The one that came along; `at_hash` must name it when there is one."""
+    """The access token of the same response; `at_hash`, if present, must match it."""
     is_direct: bool = False
-    """Whether an application brought the token, not the provider itself."""
+    """Whether an application posted the token, instead of the provider."""
 
 
-async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str, Any]:
+async def verified(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mapping[str, Any]:
     """Return the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
     header = _header(token)
     algorithm = header["alg"]
@@ -69,7 +69,7 @@ async def verified(token: str, expected: Expected, key_of: KeyOf) -> Mapping[str
 
 
 def unverified_claims(token: str) -> Mapping[str, Any]:
-    """Return the claims of a token that was verified when it came. Raises IdentityRefused when it is none."""
+    """Return the claims of a token that was verified on receipt. Raises IdentityRefused if it is malformed."""
     try:
         return _object(_extract(token).payload)
     except _MALFORMED:
@@ -77,7 +77,7 @@ def unverified_claims(token: str) -> Mapping[str, Any]:
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    """Return the header; whatever it says of where keys are to be found is not heeded."""
+    """Return the header; ignore its statements about the location of keys."""
     try:
         header = _extract(token).headers()
         if isinstance(header["alg"], str) and isinstance(header.get("kid"), str | None):
@@ -110,7 +110,7 @@ def _registry(algorithms: Sequence[str]) -> jws.JWSRegistry:
 def _signed_claims(token: str, key: Key, algorithm: str) -> Mapping[str, Any]:
     try:
         with warnings.catch_warnings():
-            # The library warns of the name EdDSA, which providers go on using.
+            # The library warns about the deprecated name EdDSA, which providers still use.
             warnings.simplefilter("ignore", SecurityWarning)
             # defence: V19 signature
             content = jws.deserialize_compact(token, key, registry=_registry((algorithm,)))
@@ -131,7 +131,7 @@ def _object(payload: bytes) -> Mapping[str, Any]:
     return claims
 
 
-def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
+def _check_claims(claims: Mapping[str, Any], expected: ExpectedClaims) -> None:
     seconds = int(expected.now.timestamp())  # defence: V18 claims
     rules = JWTClaimsRegistry(
         now=seconds,
@@ -142,7 +142,7 @@ def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
         iat={"essential": expected.is_direct},
     )
     try:
-        # A subject may be a number, which the registry would not take.
+        # A subject may be a number, which the registry would refuse.
         rules.validate({name: value for name, value in claims.items() if name != "sub"})
     except _MALFORMED:
         raise IdentityRefused from None
@@ -158,14 +158,14 @@ def _check_claims(claims: Mapping[str, Any], expected: Expected) -> None:
 
 
 def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:
-    """Return whether a token for several audiences was asked for by another one of them."""
+    """Return whether a token for several audiences was issued to another client (`azp`)."""
     audience = claims["aud"]
     # defence: V18 authorized-party
     return isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != client_id
 
 
 def _check_key_issuer(claims: Mapping[str, Any], key: Key) -> None:
-    """Refuse a key that signs for another tenant only; Microsoft's keys name whom they sign for."""
+    """Refuse a key that is for another tenant only; Microsoft's keys name their issuer."""
     named = key.get("issuer")
     if isinstance(named, str) and named.replace("{tenantid}", str(claims.get("tid"))) != claims["iss"]:
         raise IdentityRefused
@@ -175,7 +175,7 @@ def _check_access_token(claims: Mapping[str, Any], access_token: str | None, alg
     named = claims.get("at_hash")
     if access_token is None or named is None:
         return
-    # Ed25519 is the new name of what the library knows as EdDSA.
+    # The library knows Ed25519 by its old name EdDSA.
     expected = create_half_hash(access_token, "EdDSA" if algorithm == "Ed25519" else algorithm)
     if not isinstance(named, str) or not hmac.compare_digest(named.encode(), expected):
         raise IdentityRefused

@@ -1,4 +1,4 @@
-"""The keys a provider signs with (RFC 7517); what is not understood is skipped, so that one new key breaks none."""
+"""The signing keys of a provider (RFC 7517); unsupported keys are skipped, so that one new key breaks no other."""
 
 import warnings
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ class Keys:
     keys: tuple[Key, ...]
 
     def of(self, kid: str | None, algorithm: str) -> Key | None:
-        """Return the key of a name, or the only one that fits where a token names none; else None."""
+        """Return the key with this `kid`, or the only suitable key if the token names none; else None."""
         fitting = [key for key in self.keys if kid in {None, key.kid} and _fits(key, algorithm)]
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
     def knows(self, kid: str | None) -> bool:
-        """Return whether there is a key of that name; who names none cannot mean a new one."""
+        """Return whether there is a key with this `kid`; True without a `kid`, which cannot name a new key."""
         return kid is None or any(key.kid == kid for key in self.keys)
 
 
@@ -42,7 +42,7 @@ async def fetch_keys(calls: Calls, url: str) -> Keys:
 
 
 def keys_of(written: object) -> Keys:
-    """Read the member `keys` of a set. Raises ProviderError when it holds no key to verify with."""
+    """Parse the member `keys` of a set. Raises ProviderError if it contains no usable key."""
     if not isinstance(written, Sequence) or isinstance(written, str):
         raise ProviderError("the keys are no list")
     keys = tuple(key for entry in written[:_MOST] if (key := _key(entry)) is not None)
@@ -52,7 +52,7 @@ def keys_of(written: object) -> Keys:
 
 
 def is_p256(pem: str) -> bool:
-    """Return whether a PEM is that of a private key on the curve P-256, which client secrets can be signed with."""
+    """Return whether a PEM contains a private key on the curve P-256, which can sign client secrets."""
     try:
         key = ECKey.import_key(pem)
         return key.is_private and key.curve_name == "P-256"
@@ -65,7 +65,7 @@ def _key(written: Any) -> Key | None:
         return None
     try:
         with warnings.catch_warnings():
-            # The library warns of short keys; they are refused below.
+            # The library only warns about short keys; they are refused below.
             warnings.simplefilter("ignore", SecurityWarning)
             key = import_key(written)
         key.check_use("sig")

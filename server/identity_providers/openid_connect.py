@@ -115,9 +115,9 @@ class OpenIdConnect:
 
     async def _expected(
         self, now: datetime, *, nonce: str | None, access_token: str | None
-    ) -> identity_providers_id_token.Expected:
+    ) -> identity_providers_id_token.ExpectedClaims:
         metadata = await self.metadata.get()
-        return identity_providers_id_token.Expected(
+        return identity_providers_id_token.ExpectedClaims(
             client_id=self.configuration.client_id,
             algorithms=self.configuration.algorithms,
             issuers=lambda claims: discovery.issuers(self.configuration, metadata, claims.get("tid")),
@@ -126,7 +126,9 @@ class OpenIdConnect:
             access_token=access_token,
         )
 
-    async def _claims(self, token: str, expected: identity_providers_id_token.Expected) -> Mapping[str, Any]:
+    async def _claims(
+        self, token: str, expected: identity_providers_id_token.ExpectedClaims
+    ) -> Mapping[str, Any]:
         """Return the claims of a valid ID token. Raises IdentityRefused.
 
         Keys may be exchanged without a new name, so that a signature they do not explain is a reason to renew them.

@@ -44,10 +44,10 @@ class BetterAuth:
         position = 0
         async for page in self.source.pages(self.users):
             ids = [record["id"] for record in page]
-            accounts = await self.source.belonging(self.accounts, ids)
-            factors = await self.source.belonging(self.second_factors, ids)
-            keys = await self.source.belonging(self.api_keys, ids, by="referenceid")
-            passkeys = await self.source.belonging(self.passkeys, ids)
+            accounts = await self.source.rows_of_users(self.accounts, ids)
+            factors = await self.source.rows_of_users(self.second_factors, ids)
+            keys = await self.source.rows_of_users(self.api_keys, ids, by="referenceid")
+            passkeys = await self.source.rows_of_users(self.passkeys, ids)
             for record in page:
                 position, id_ = position + 1, record["id"]
                 fields = self._fields(record, accounts.get(id_, []), factors.get(id_, []))

@@ -29,7 +29,7 @@ class FastapiUsers:
         """Yield every user. Raises SourceRefused if the database fails."""
         position = 0
         async for page in self.source.pages(self.users):
-            accounts = await self.source.belonging(self.accounts, [record["id"] for record in page])
+            accounts = await self.source.rows_of_users(self.accounts, [record["id"] for record in page])
             for record in page:
                 position, id_ = position + 1, record["id"]
                 yield Row(f"id {id_}", _fields(record, accounts.get(id_, [])), str(id_), position)

@@ -99,7 +99,7 @@ class SourceDatabase:
             yield page
             page = await self._read(statement.where(key > page[-1]["id"]))
 
-    async def belonging(
+    async def rows_of_users(
         self, source: SourceTable | None, user_ids: Sequence[Any], by: str = "userid"
     ) -> dict[Any, list[Record]]:
         """Return the rows of a table that belong to these users, by user; none if the table is absent."""

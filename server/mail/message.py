@@ -1,6 +1,6 @@
-"""Mails, and the senders that write them to a file or to the console; `smtp.py` has another.
+"""Emails, and the senders to a file and to the console; `smtp.py` has the sender by SMTP.
 
-Each sender delivers a mail or says why not.
+A sender delivers an email or raises DeliveryError.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _RULE = 72
 
 
 class DeliveryError(Exception):
-    """A mail that was not delivered. The reason holds no secret, no address and no words of the server."""
+    """An email that was not delivered. The reason contains no secret, no address and no text of the server."""
 
 
 class TemporaryError(DeliveryError):
@@ -32,12 +32,12 @@ class TemporaryError(DeliveryError):
 
 
 class FinalError(DeliveryError):
-    """The server will not have this mail: 5xx."""
+    """The server refuses this email permanently: 5xx."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A mail as it goes out: one recipient, a text and an HTML part. `id` is that of its outbox row."""
+    """A rendered email: one recipient, a text and an HTML part. `id` is that of its outbox row."""
 
     id: str
     template: str
@@ -52,14 +52,14 @@ class Mail:
 
 
 class Rendering(Protocol):
-    """Makes mails of rows: `server.mail.templates.TemplateRenderer`."""
+    """The interface of `server.mail.templates.TemplateRenderer`."""
 
     def render(self, row: LeasedMail, now: datetime) -> Mail:
-        """Return the mail of a claimed row; `now` tells how long its link still lives."""
+        """Return the email for a claimed row; `now` determines the remaining lifetime of its link."""
 
 
 class Sender(Protocol):
-    """A way out for mails."""
+    """The interface of senders."""
 
     async def send(self, mail: Mail) -> None:
         """Deliver the mail. Raises TemporaryError or FinalError."""
@@ -86,7 +86,7 @@ class FileSender:
         self._path = path
 
     async def send(self, mail: Mail) -> None:
-        """Append one line by one write; only the owner of a new file can read it, for it holds live links."""
+        """Append one line by one write. A new file is readable by its owner only, because it contains valid links."""
         try:
             await asyncio.to_thread(self._append, json_line(mail))
         except OSError as error:
@@ -101,7 +101,7 @@ class FileSender:
                 # The previous writer was killed in the middle of a line. Its email is sent again.
                 line = b"\n" + line
             if os.write(descriptor, line) < len(line):
-                # The disk is full. Half a line would spoil the next one, too.
+                # The disk is full. Half a line would also corrupt the next one.
                 os.ftruncate(descriptor, size)  # defence: R8 half-mail
                 raise OSError("the line was written in part")
         finally:
@@ -109,7 +109,7 @@ class FileSender:
 
 
 class ConsoleSender:
-    """Prints what a developer needs: recipient, subject, and the link or the code."""
+    """The sender that prints recipient, subject, and the link or code, for developers."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         """Print to `file`, by default standard output."""

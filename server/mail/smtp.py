@@ -1,4 +1,4 @@
-"""The sender of mail by SMTP. Imported where it is configured, for its libraries are large."""
+"""The sender by SMTP. Imported only if it is configured, because its libraries are large."""
 
 import contextlib
 import re
@@ -22,13 +22,13 @@ _FAREWELL = 2.0
 
 
 class SmtpSender:
-    """Delivers to the configured server, each mail over a connection of its own."""
+    """The sender for the configured server, with one connection per email."""
 
     def __init__(self, options: SmtpOptions) -> None:
         self._options = options
 
     async def send(self, mail: Mail) -> None:
-        """Deliver by SMTP. The envelope names exactly one recipient, whatever the headers hold."""
+        """Deliver by SMTP. The envelope has exactly one recipient, independent of the headers."""
         with _classified():
             message = compose(mail)
             client = self._client(_domain(mail.sender))
@@ -42,7 +42,7 @@ class SmtpSender:
                 client.close()
 
     async def greet(self) -> None:
-        """Connect, encrypt and sign in as for a mail, and leave. Raises aiosmtplib's SMTPException, and OSError."""
+        """Connect, encrypt and authenticate as for an email, and quit. Raises aiosmtplib's SMTPException, OSError."""
         client = self._client("localhost")
         try:
             await client.connect()
@@ -52,7 +52,7 @@ class SmtpSender:
             client.close()
 
     def _client(self, local_hostname: str) -> aiosmtplib.SMTP:
-        """Make a client that insists on the configured encryption: it never falls back to plain text."""
+        """Create a client that requires the configured encryption and never falls back to plain text."""
         options = self._options
         return aiosmtplib.SMTP(
             hostname=options.host,
@@ -68,7 +68,7 @@ class SmtpSender:
 
 
 def compose(mail: Mail) -> EmailMessage:
-    """Return the message with its headers; a repeat of the same outbox row carries the same Message-ID.
+    """Return the message with its headers; a retry of the same outbox row has the same Message-ID.
 
     Raises FinalError when the recipient is not one plain address, or a header would have a line break in it.
     """
@@ -81,6 +81,7 @@ def compose(mail: Mail) -> EmailMessage:
         raise FinalError("malformed header") from error
     message["Date"] = format_datetime(mail.created_at)
     message["Message-ID"] = f"<{mail.id}@{_domain(mail.sender)}>"
+    # RFC 3834: automatic responders do not reply to such messages.
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(mail.text, cte="quoted-printable")  # defence: V79 headers
     message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
@@ -93,7 +94,7 @@ def _domain(address: str) -> str:
 
 @contextlib.contextmanager
 def _classified() -> Iterator[None]:
-    """Turn a conversation's faults into the two kinds; a reply counts by its code, all else is temporary."""
+    """Convert SMTP errors to TemporaryError or FinalError: replies by their code, all other errors are temporary."""
     try:
         yield
     except aiosmtplib.SMTPRecipientsRefused as error:
@@ -105,7 +106,7 @@ def _classified() -> Iterator[None]:
 
 
 def _by_code(error: aiosmtplib.SMTPResponseException) -> DeliveryError:
-    """Return the status codes only: servers like to quote addresses and links in their texts."""
+    """Return an error with the status codes only, because servers quote addresses and links in their texts."""
     status = _ENHANCED_STATUS.match(error.message)
     reason = f"smtp: {error.code} {status[0]}" if status else f"smtp: {error.code}"
     # defence: R12 permanent-error

@@ -1,4 +1,4 @@
-"""The outbox worker: delivers queued mail in the background, woken when some is queued."""
+"""The outbox worker: delivers queued mail in the background, and is woken by new mail."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,13 +21,13 @@ Result = TypeVar("Result")
 
 AT_A_TIME = 4
 LONGEST_WAIT = 60.0
-"""Seconds until rows are found for which this instance is not woken: those that another instance queued and left."""
+"""Seconds between two polls for rows that another instance queued but did not deliver."""
 SHORT_WAIT = 0.1
-"""Seconds to the next look when another instance was faster."""
+"""Seconds before the next query if another instance has claimed the rows."""
 DELIVERY_LIMIT = 50.0
-"""Seconds for one whole delivery; the rest of the lease is for noting it."""
+"""Timeout in seconds of one delivery; the remaining lease is for recording the outcome."""
 LONGEST_PAUSE = 30.0
-"""Seconds between two looks while the database is away; the first are one second apart."""
+"""Longest pause in seconds between two queries while the database is unavailable; the first pause is one second."""
 RECORD_PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait after each failed attempt to record an outcome."""
 TRIM_INTERVAL = timedelta(seconds=1)
@@ -36,7 +36,8 @@ log = structlog.get_logger(__name__)
 
 
 class OutboxWorker:
-    """Takes due rows, resolves or delivers them, notes the outcome; no transaction is open during delivery.
+    """The worker that claims due rows, resolves or delivers them, and records the outcome. No transaction is open
+    meanwhile.
 
     `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds; a
     delivery ends after `delivery_limit` seconds, before its lease does. Without senders no `renderer` is needed.
@@ -71,7 +72,7 @@ class OutboxWorker:
         self._loops: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to deliver; what was left by an earlier run goes out first."""
+        """Start delivering, beginning with rows left by an earlier run."""
         self._stopping = False
         self._loops = [asyncio.create_task(self._serve(queue)) for queue in self._queues]
 
@@ -81,7 +82,7 @@ class OutboxWorker:
             queue.woken.set()
 
     async def stop(self, grace: float = 5.0) -> None:
-        """Take no more rows. Deliveries under way get `grace` seconds; what is cut off is repeated later."""
+        """Claim no more rows. Running deliveries get `grace` seconds; interrupted ones are repeated later."""
         self._stopping = True
         for queue in self._queues:
             queue.woken.set()
@@ -90,7 +91,7 @@ class OutboxWorker:
         self._loops = []
 
     async def drain(self) -> None:
-        """Work on everything that is due now, and on what comes of it; for a worker that is not started."""
+        """Process all due rows, and the rows that they create; for a worker that is not started."""
         while any(await asyncio.gather(*(self._drain(queue) for queue in self._queues))):
             pass
 
@@ -111,12 +112,13 @@ class OutboxWorker:
                 faults = 0
             except Exception as fault:
                 seconds = min(2.0**faults, LONGEST_PAUSE)
+                # Bounded, because 2.0**1024 is an OverflowError.
                 faults = min(faults + 1, 10)
                 _report(fault, seconds=seconds)
             await queue.wait(seconds)
 
     async def _look(self, queue: WorkQueue) -> float:
-        """Start what is due; return in how many seconds to look again unless the queue is woken before."""
+        """Start due rows; return the seconds until the next query, unless the queue is woken before."""
         if len(queue.running) == AT_A_TIME:
             return LONGEST_WAIT
         seconds = await self._until_due(queue)
@@ -125,12 +127,12 @@ class OutboxWorker:
         return 0.0 if await self._fill(queue) else SHORT_WAIT
 
     async def _until_due(self, queue: WorkQueue) -> float:
-        """Return in how many seconds the first row is due: none or fewer when one is, LONGEST_WAIT without any."""
+        """Return the seconds until the first row is due: 0 or negative if one is due, LONGEST_WAIT if there is none."""
         due = await self._run(lambda ctx: outbox.next_due(ctx, queue.kind))
         return LONGEST_WAIT if due is None else (due - self._clock()).total_seconds()
 
     async def _fill(self, queue: WorkQueue) -> int:
-        """Claim due rows for the free places and begin with them; give how many there were."""
+        """Claim due rows for the free slots and start them; return their number."""
         free = AT_A_TIME - len(queue.running)
         rows = await self._run(lambda ctx: outbox.claim(ctx, queue.kind, free))
         for row in rows:
@@ -140,7 +142,7 @@ class OutboxWorker:
         return len(rows)
 
     async def _trim(self) -> None:
-        """Drop the requests beyond the limit, but look for them once a second at most: it means counting."""
+        """Drop requests beyond the limit. Runs once a second at most, because it has to count rows."""
         now = self._clock()
         if self._trimmed is not None and now - self._trimmed < TRIM_INTERVAL:
             return
@@ -153,7 +155,7 @@ class OutboxWorker:
         if not await self._attempt(row, self._send):
             return
         if row.is_decoy:
-            # It is deleted, because anyone can have any number of them queued.
+            # Deleted, because a client without an account can cause any number of decoys.
             await self._record_outcome(lambda ctx: outbox.take(ctx, row))
         else:
             await self._record_outcome(lambda ctx: outbox.mark_sent(ctx, row))
@@ -164,7 +166,7 @@ class OutboxWorker:
         await self._attempt(row, self._find_user)
 
     async def _attempt(self, row: LeasedMail, act: Callable[[LeasedMail], Awaitable[None]]) -> bool:
-        """Return whether it worked; if not, the row is postponed or given up."""
+        """Return whether it succeeded; otherwise the row is postponed or given up."""
         try:
             if row.expires_at <= self._clock():  # defence: M20 expired
                 raise FinalError("expired")
@@ -195,7 +197,7 @@ class OutboxWorker:
             raise TemporaryError("time-out") from error
 
     async def _find_user(self, row: LeasedMail) -> None:
-        """Replace the request by a mail, or by nothing if there is no such user, in one transaction."""
+        """Replace the request by an email, or delete it if there is no such user, in one transaction."""
         if row.payload is None:
             raise TemporaryError("no key fits the payload")  # defence: R44 no-key
         email, target = str(row.payload["email"]), row.payload["target"]
@@ -244,7 +246,7 @@ def _client_of(payload: Payload) -> Client:
 
 
 def _report(fault: Exception, **facts: str | float) -> None:
-    """Log what kept the worker from its work; only a defect is worth a traceback."""
+    """Log a failure of the worker; only defects are logged with a traceback."""
     log.warning(
         "outbox.error", error=type(fault).__name__, exc_info=not isinstance(fault, Unavailable), **facts
     )

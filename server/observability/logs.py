@@ -45,16 +45,16 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The stream, format and level of the log. Errors of the stream are ignored: no request may fail by them."""
+    """The stream, format and level of the log. Errors of the stream are ignored, so that no request fails."""
 
     stream: BinaryIO
     render: Callable[[Mapping[str, Any]], bytes]
     level: int
     shows_requests: bool = True
     waiting: list[bytes] = field(default_factory=list)
-    """Lines of this turn of the event loop, which are written by one call."""
+    """Lines of this iteration of the event loop, which are written by one call."""
     torn: bytearray = field(default_factory=bytearray)
-    """The rest of a line that a full disk has cut: it is written first, so that no two lines become one."""
+    """The remainder of a line that a full disk has cut. It is written first, so that two lines are not joined."""
 
     def __call__(self, *_: Any) -> "Output":
         """Serve as structlog's logger factory: all loggers write here."""
@@ -65,7 +65,7 @@ class Output:
         self._write(self._take_waiting() + line)
 
     def write_soon(self, line: bytes) -> None:
-        """Write one line together with the others of this turn of the event loop, or at once outside of one."""
+        """Write one line with the other lines of this iteration of the event loop; without a loop, write it at once."""
         self.waiting.append(line)
         if len(self.waiting) > 1:
             return
@@ -90,6 +90,7 @@ class Output:
         lines = bytes(self.torn) + lines
         written = 0
         try:
+            # A raw stream may write fewer bytes than it was given.
             while written < len(lines) and (count := self.stream.write(lines[written:])):
                 written += count
             self.stream.flush()
@@ -183,14 +184,14 @@ def causes(error: BaseException) -> list[BaseException]:
 
 
 def timestamp() -> str:
-    """Return the present moment as the log writes it, in UTC with milliseconds."""
+    """Return the current time in the format of the log: UTC with milliseconds."""
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
     return f"{_second(seconds)}.{milliseconds:03d}Z"
 
 
 @lru_cache(maxsize=1)
 def _second(seconds: int) -> str:
-    """Return the moment without its fraction. Cached, as every request logs: formatting takes 1.5 microseconds."""
+    """Return the time without its fraction. Cached, because every request logs and formatting takes 1.5 µs."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 

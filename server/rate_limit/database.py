@@ -1,4 +1,4 @@
-"""Counting in the database: one upsert per count, in the transaction of the request."""
+"""Counters in the database: one upsert per count, in the transaction of the request."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ class DatabaseCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Return the ends of the windows that are spent; without a transaction many are read by one statement."""
+        """Return the ends of exhausted windows; without a transaction, many are read by one statement."""
         if not counts:
             return []
         if db is None:
@@ -44,9 +44,9 @@ class DatabaseCounters:
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
-        """Count one on each or on none, in this transaction.
+        """Increment all counters or none, in this transaction.
 
-        The rows are locked in the order of their keys, as everywhere, so that no two transactions wait for each other.
+        Rows are always locked in the order of their keys, so that transactions cannot deadlock.
         """
         filled = set()
         try:
@@ -86,7 +86,7 @@ class DatabaseCounters:
 
 
 class _Spent(Exception):
-    """A limit is reached."""
+    """Raised if a limit is reached."""
 
 
 async def _add(
@@ -106,7 +106,7 @@ async def _add(
 
 @cache
 def _statement(dialect: str, *, is_open: bool) -> Any:
-    """Return the statement once for all: to put it together takes as long as to run it."""
+    """Return the cached statement: building it takes as long as running it."""
     statement = upsert(dialect, Counter).values(
         key=bindparam("of", type_=LargeBinary()),
         count=bindparam("amount", type_=Integer()),

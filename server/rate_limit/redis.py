@@ -1,10 +1,10 @@
-"""Counting in a Valkey or Redis server: each question is one script, which the server runs as a whole.
+"""Counters in a Valkey or Redis server: each request is one script, which the server runs atomically.
 
-Windows are measured by that server's clock. It forgets a count when its window ends, and nothing depends on it after
-that; what is counted there stays counted when the transaction of the request is rolled back.
+Windows are measured by that server's clock. It deletes a counter when its window ends, and nothing depends on it after
+that. A count stays if the transaction of the request is rolled back.
 
-A server that refuses costs no time, and is asked every time. One that is silent costs a time-out, so it is left alone
-for a few seconds then.
+A refused connection costs no time, so every request tries again. A server that does not respond costs a timeout, so no
+requests are sent to it for a few seconds then.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ from server.rate_limit.requests import WindowCount
 
 _CONNECTIONS = 32
 _SENTINEL_CONNECTIONS = 1024
-"""The pool of a server that Sentinel names refuses further ones, and does not wait."""
+"""The pool for Sentinel raises an error above this number instead of waiting."""
 _PREFIX = "gatewright:limit:"
 _SENTINEL_PORT = 26379
 _MARKER = "gatewright:limits"
-"""A key that does not expire: it is gone when counts were lost."""
+"""A key without expiry: if it is missing, counters were lost."""
 _UNLIMITED = -1
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -89,10 +89,10 @@ return ARGV[1]
 """A text to mark the counts with, unless they are marked: the text that they are marked with."""
 
 SHORT_TIMEOUT = 0.5
-"""Seconds for an answer that a request can do without."""
+"""Timeout in seconds for a result that a request does not need."""
 
 PAUSE = 5.0
-"""Seconds in which a server that was silent is not asked."""
+"""Seconds without requests to a server that did not respond."""
 
 _Answer = TypeVar("_Answer")
 
@@ -100,7 +100,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Backoff:
-    """Waits so long for answers, all in all, and after one that did not come asks for none during a pause."""
+    """A timeout for commands, with a pause without commands after one that was not answered."""
 
     def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
         self._seconds = seconds
@@ -108,9 +108,9 @@ class Backoff:
         self._pause_ends = 0.0
 
     async def wait(self, command: Awaitable[_Answer]) -> _Answer:
-        """Return the answer. Raises Silence when none came in time, and whatever the question raises.
+        """Return the result of a command. Raises Silence after the timeout, and the errors of the command.
 
-        A question that ignores its cancellation, as one may that has just been given a connection, is not waited for.
+        A command may ignore its cancellation just after it got a connection, so it is not awaited.
         """
         task = asyncio.ensure_future(command)
         try:
@@ -135,7 +135,7 @@ class Backoff:
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:
-        """Return whether nothing should be asked; after the pause a single question goes first."""
+        """Return whether commands must not be sent; after the pause a single command is sent first."""
         if not self._pause_ends:
             return False
         if time.monotonic() < self._pause_ends:
@@ -173,7 +173,7 @@ class RedisCounters:
         return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
-        """Count one on each or on none, at once and whatever becomes of the transaction. Raises Unavailable."""
+        """Increment all counters or none, immediately and independent of the transaction. Raises Unavailable."""
         arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
         wait, *numbers = await self._ask(partial(self._hit_script, _keys(counts), arguments), self._backoff)
         if wait:
@@ -182,13 +182,13 @@ class RedisCounters:
         return LimitResult(filled=frozenset(count.key for count, number in pairs if number == count.number))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Delete the counts; a server that is away keeps them to the end of their windows, and delays no request."""
+        """Delete the counters. Without the server they stay until their windows end; no request is delayed."""
         command = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
         with contextlib.suppress(Unavailable):
             await self._ask(command, self._short_backoff)
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
-        """Add to a count that ends at `end` if it begins now. Raises Unavailable, before long."""
+        """Add to a counter, which ends at `end` if it is new. Raises Unavailable after a short timeout."""
         milliseconds = max(1, (end - now) // _MILLISECOND)
         command = partial(self._add_script, _keys([count]), [amount, milliseconds])
         number, left = await self._ask(command, self._short_backoff)
@@ -237,10 +237,10 @@ def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Senti
     options = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
-        # A connection that the server has closed meanwhile shows so at its next use, and is made again once. A server
-        # that is silent is not asked twice.
+        # A connection that the server has closed fails at its next use, and is opened again once. There is no retry
+        # after a timeout.
         "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
-        # A hosted server may otherwise stretch the time-outs while it is being maintained.
+        # Otherwise a hosted server may extend the timeouts during maintenance.
         "maint_notifications_config": MaintNotificationsConfig(enabled=False),
     }
     if re.match(r"rediss?\+sentinel://", address):
@@ -266,7 +266,7 @@ def _named_by_sentinels(address: str, options: dict[str, Any]) -> tuple[Connecti
         raise ValueError("an address of Sentinels is redis+sentinel://host:26379,host:26379/service/0")
     is_tls = bool(matched["tls"])
     hosts = [_host_and_port(each) for each in matched["hosts"].split(",")]
-    # They are asked one after the other, and the first may be silent for the same reason as the server.
+    # Sentinels are queried in turn, and the first may be down for the same reason as the server.
     share = options["socket_timeout"] / (len(hosts) + 1)
     each = {**options, "socket_timeout": share, "socket_connect_timeout": share, "ssl": is_tls}
     sentinels = Sentinel(hosts, sentinel_kwargs=each)
@@ -292,9 +292,9 @@ def _host_and_port(written: str) -> tuple[str, int]:
 
 
 def _result(task: asyncio.Future[_Answer]) -> _Answer:
-    """Return the result of a command. Raises what it raised, but ConnectionLost for a write to a closed connection.
+    """Return the result of a command, or raise its error; raise ConnectionLost for a write to a closed connection.
 
-    For that uvloop raises a RuntimeError, which nothing but its text tells from a defect (MagicStack/uvloop#506).
+    In this case uvloop raises a RuntimeError that only its message distinguishes from a defect (MagicStack/uvloop#506).
     """
     try:
         return task.result()

@@ -20,7 +20,7 @@ from domain.ports import Cipher, Limit
 from domain.rate_limits.policy import Quota
 
 MOST_WINDOWS = 100_000
-"""Windows that are kept; beyond that the oldest goes, and what was counted in it is forgotten."""
+"""Maximum number of windows in memory; beyond it the oldest is dropped with its count."""
 
 _COUNTER = "limits.requests"
 """The purpose of the keyed digests that requests are counted under."""
@@ -44,7 +44,7 @@ class SharedCounters(Protocol):
 
 @dataclass(slots=True)
 class Window:
-    """The present window of one network at one operation, as this instance sees it."""
+    """The current window of one network and operation in this instance."""
 
     begin: datetime
     end: datetime
@@ -83,7 +83,7 @@ class RequestLimiter:
         """By network and operation, in the order in which they began, which is nearly that in which they end."""
 
     def passes(self, network: str, operation_id: str, now: datetime) -> bool:
-        """Return whether a request passes at once; if not, `hit` decides. Runs for every request, so it is short."""
+        """Return whether a request passes at once; otherwise `hit` decides. Runs for every request."""
         window = self.windows.get((network, operation_id))
         if window is None or not window.holds(now):
             window = self._begin((network, operation_id), now)
@@ -95,7 +95,7 @@ class RequestLimiter:
     async def hit(self, client: Client, operation_id: str) -> None:
         """Count a request in the shared counter. Raises Limited.
 
-        When the counter is away the requests of this window pass.
+        If the counter is unavailable, the requests of this window pass.
         """
         network = client.network or ""
         window = self.windows.get((network, operation_id)) or self._begin(

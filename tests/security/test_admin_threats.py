@@ -374,6 +374,6 @@ class TestImpersonation:
         await self.impersonate(service, admin, user)
         await execute(service, "UPDATE session SET expires_at = created_at WHERE impersonated_by IS NULL")
 
-        await cleanup.sweep(service.services.database, service.clock())
+        await cleanup.delete_expired(service.services.database, service.clock())
 
         assert await service.rows("SELECT id FROM session") == []

@@ -18,7 +18,7 @@ import pytest
 from domain.ports import Hasher, Reads
 from models import OneTimeToken, Outbox
 from models.queries import ReadStatement
-from server.components.cleanup import sweep
+from server.components.cleanup import delete_expired
 from tests.conftest import Headers, MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
@@ -400,7 +400,7 @@ class TestTiming:
                 await service.post(path, {"email": f"nobody{number}@example.com"})
             await service.post("/change-email", {"newEmail": ADA}, headers=eve)
         mails = await service.inbox()
-        await sweep(service.services.database, service.clock())
+        await delete_expired(service.services.database, service.clock())
 
         after = await _rows(service)
         assert after["outbox"] == before["outbox"]

@@ -840,7 +840,7 @@ class TestLimits:
         assert {answer.status_code for answer in answers[:20]} == {200}
         assert {answer.status_code for answer in answers[20:]} == {429}
         service.clock.advance(minutes=5, seconds=1)
-        await cleanup.sweep(service.services.database, service.clock())
+        await cleanup.delete_expired(service.services.database, service.clock())
         assert await service.rows("SELECT * FROM \"grant\" WHERE purpose = 'passkey-sign-in'") == []
 
 

@@ -444,7 +444,7 @@ class TestClaims:
 
         for minutes in (61, 2):
             social.clock.advance(minutes=minutes)
-            await cleanup.sweep(social.services.database, social.clock())
+            await cleanup.delete_expired(social.services.database, social.clock())
             marks.append(await count(social, OneTimeToken))
             answers.append(await sign_in_directly(social, token))
 

@@ -1,1 +1,1 @@
-"""What is served beside the operations: documents, and the static files of pages."""
+"""Files served in addition to the operations: documents, and the static files of the hosted pages."""

@@ -1,4 +1,4 @@
-"""The static files of the hosted pages: compressed once, kept by browsers for a year."""
+"""The static files of the hosted pages: compressed once, cached by browsers for a year."""
 
 import gzip
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _ALWAYS: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"vary", b"Accept-Encoding"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    # An SVG that somebody opens by itself runs no scripts.
+    # An SVG that is opened as a document of its own must not run scripts.
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; sandbox"),
 )
 _COMPRESSIBLE = ("text/", "image/svg+xml")
@@ -34,7 +34,7 @@ _COMPRESSIBLE = ("text/", "image/svg+xml")
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file in its encodings, by the name of the encoding; "" is the file itself."""
+    """A file by content coding; "" is the uncompressed file."""
 
     media_type: bytes
     encodings: dict[str, bytes] = field(repr=False)
@@ -50,7 +50,7 @@ class Assets:
         self._files: dict[str, _File] | None = None
 
     def matches(self, path: str) -> bool:
-        """Return whether a decoded request path is below the folder of the files."""
+        """Return whether a decoded request path is in the folder of the files."""
         return path.startswith(self._prefix)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +58,7 @@ class Assets:
         request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
         try:
             rendered = self._answer(scope, head)
-        except (Refusal, HTTPException, OSError) as error:  # A file of the operator's may be gone.
+        except (Refusal, HTTPException, OSError) as error:  # The operator may have deleted a file.
             rendered = render(error, request_id)
         always = _ALWAYS if rendered[0] == 200 else responses.DEFAULT_HEADERS
         await responses.send_answer(scope, send, rendered, request_id, (), always=always)

@@ -27,8 +27,8 @@ from server.api.routing import check_separators
 METHODS = "GET, HEAD, OPTIONS"
 
 _ALWAYS: tuple[Header, ...] = (
-    # Unlike any other answer a document holds nothing of anybody, and is large: it may be kept, and is
-    # asked about each time, which the ETag makes cheap.
+    # Unlike any other response, a document holds no user's data, and it is large: clients may store it, and
+    # revalidate it each time, which is cheap with the ETag.
     (b"cache-control", b"no-cache"),
     *(header for header in responses.DEFAULT_HEADERS if header[0] != b"cache-control"),
     (
@@ -37,8 +37,8 @@ _ALWAYS: tuple[Header, ...] = (
         b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
 )
-"""With every document. Swagger UI styles elements in place, so inline styles are allowed; nothing may come from
-another host."""
+"""Headers of every document. Swagger UI sets inline styles, so these are allowed; nothing may come from another
+host."""
 
 JSON, HTML, SCRIPT, STYLE = (
     b"application/json",
@@ -49,14 +49,14 @@ JSON, HTML, SCRIPT, STYLE = (
 
 
 def _folder(package: str) -> Path:
-    """Return the folder of an installed package, which is not imported."""
+    """Return the folder of an installed package without importing it."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(package)
     return Path(spec.origin).parent
 
 
-# A package for Flask, of which only the files are used: it is released with each version of Swagger UI.
+# A package for Flask that is released with each version of Swagger UI. Only its files are used.
 _SWAGGER_UI = _folder("flask_swagger_ui") / "dist"
 _TEMPLATES = Path(__file__).parents[2] / "templates" / "docs"
 
@@ -68,15 +68,15 @@ FILES: dict[str, tuple[Path, bytes]] = {
     "/docs/swagger-ui.css": (_SWAGGER_UI / "swagger-ui.css", STYLE),
     "/docs/swagger-ui-bundle.js": (_SWAGGER_UI / "swagger-ui-bundle.js", SCRIPT),
 }
-"""The files, with their media types. The page at /docs refers to them relative to its own URL."""
+"""The files and their media types. The page at /docs refers to them by relative URLs."""
 
 
 _ROOT = "root"
-"""The key of the document at the root, which is no path: its path has a page for browsers, too."""
+"""The key of the document at the root. It is not a path, because the same path also has a page for browsers."""
 
 
 class Document(NamedTuple):
-    """The body of a document, its strong ETag, and the headers of its 200."""
+    """The body of a document, its strong ETag, and the headers of its 200 response."""
 
     body: bytes
     etag: bytes
@@ -84,9 +84,9 @@ class Document(NamedTuple):
 
 
 class Documents:
-    """An ASGI application for its few paths; the caller checks `matches` first.
+    """An ASGI application that serves the documents; the caller checks `matches` first.
 
-    `document` returns the contract as it is to be published. It and the `files` are read when they are first requested.
+    `document` returns the published contract. It and the `files` are read at the first request.
     Pages of trusted origins may read the responses; `max_body` is in bytes. Requests go through the same checks as in
     the pipeline.
     """
@@ -126,7 +126,7 @@ class Documents:
             rendered = self._answer(
                 scope, head, is_preflight=api_cors.is_preflight(head, cors), is_page=is_page
             )
-        # A file may be gone, because the program was replaced; a template may be the operator's.
+        # A file may be missing after the program was replaced; a template may be the operator's and invalid.
         except Exception as error:
             rendered = render(error, request_id)
         always = responses.DEFAULT_HEADERS
@@ -135,7 +135,7 @@ class Documents:
         await responses.send_answer(scope, send, rendered, request_id, cors, always=always)
 
     def _is_page(self, scope: Scope, head: RequestHeaders) -> bool:
-        """Return whether a page is requested: the root has one for browsers, and JSON for all other clients."""
+        """Return whether the page is requested: the root serves a page to browsers, and JSON to other clients."""
         return scope["path"] in self._roots and b"text/html" in b",".join(head.every(b"accept"))
 
     def _answer(
@@ -162,7 +162,7 @@ class Documents:
         return root.page(self._policy, PageRequest(languages), version=version("gatewright"))
 
     def _document(self, name: str) -> Document:
-        """Return a document, which is read or made at the first request."""
+        """Return a document; read or create it at the first request."""
         if name not in self._documents:
             read, media_type = self._sources[name]
             body = read()

@@ -84,8 +84,8 @@ class Admin(Group):
     impersonation: Impersonation = Impersonation()
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return who may do what."""
-        # A search ends before the database's time-out, which would count as an outage.
+        """Return the roles with their permissions."""
+        # A search must end before the database's timeout, which would count as an outage.
         longest = settings.database.timeout * 0.9
         age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
         return [
@@ -106,8 +106,8 @@ class Admin(Group):
         return known
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield malformed names, actions that no statement has, a default role with powers, and impersonation
-        alone."""
+        """Yield malformed names, unknown actions, a default role with permissions, and impersonation without
+        administration."""
         if self.impersonation.enabled and not self.enabled:
             yield "admin.impersonation.enabled: needs admin.enabled"
         yield from _malformed("admin.statements", self.statements)

@@ -116,12 +116,12 @@ class ApiKeys(Group):
         return self.enabled and bool(self.verifiers)
 
     def verifier_tokens(self) -> list[tuple[str, str]]:
-        """Return the names and tokens of the services that verify keys; malformed entries are left out."""
+        """Return the names and tokens of the services that verify keys, without malformed entries."""
         found = (_VERIFIER.fullmatch(entry.get_secret_value()) for entry in self.verifiers)
         return [(match[1], match[2]) for match in found if match]
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return what keys look like, and their kinds."""
+        """Return the format of keys, and their kinds."""
         return [fill(ApiKeyPolicy, self, kinds=self._kinds())]
 
     def _kinds(self) -> dict[str, KeyKind]:
@@ -129,7 +129,7 @@ class ApiKeys(Group):
         return {**further, DEFAULT: self._kind({})}
 
     def _kind(self, written: Mapping[str, Any]) -> KeyKind:
-        """Return a kind; what it leaves out is as for all keys."""
+        """Return a kind; settings that it does not set are those of all keys."""
         chosen = {**dict(self), **{name: value for name, value in written.items() if value is not None}}
         limit: KeyRateLimit = chosen["rate_limit"]
         return KeyKind(

@@ -40,6 +40,6 @@ class EmailCodes(Group):
     )
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that codes could not be sent."""
+        """Yield a problem if codes cannot be sent."""
         if self.enabled and not settings.mail.has_sender:
             yield "email_codes.enabled: needs a mail.sender"

@@ -39,7 +39,7 @@ class EmailVerification(Group):
         )
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that the link that everybody needs could not be mailed."""
+        """Yield a problem if verification is required but its emails cannot be sent."""
         if self.required and not settings.mail.has_sender:
             yield "email_verification.required: needs a mail.sender, or no user could sign in"
 

@@ -1,4 +1,4 @@
-"""The base of all groups of settings: the policies it fills, and the checks of its values."""
+"""The base class of groups of settings: the policies they fill, and the checks of their values."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -23,13 +23,13 @@ class Group(BaseModel):
     )
 
     fills: ClassVar[tuple[type["DataclassInstance"], ...]] = ()
-    """The policies whose fields are all settings of this group."""
+    """Policies whose fields are all settings of this group."""
 
     former_keys: ClassVar[tuple[str, ...]] = ()
     """Deprecated keys of settings of this group, each with its old prefix; they still work, with a warning."""
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return the policies that these settings fill, each an instance of its capability's class."""
+        """Return the policies that these settings fill, one instance per class."""
         return [fill(kind, self) for kind in self.fills]
 
     def problems(self, settings: "Settings") -> Iterator[str]:
@@ -37,7 +37,7 @@ class Group(BaseModel):
         yield from ()
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what the production profile refuses in addition, in the same form."""
+        """Yield the additional problems in the production profile, in the same form."""
         yield from ()
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from server.config.settings import Settings
 
 _CLIENT_ID = "app_"
-"""The beginning of client ids, which are audiences of other tokens."""
+"""The prefix of client ids, which are the audiences of other tokens."""
 
 Algorithm = Literal["ES256", "RS256", "EdDSA"]
 Claim = Literal["email", "emailVerified", "name", "image", "username", "role", "id"]
@@ -67,7 +67,7 @@ class Jwt(Group):
         return (fill(JwtPolicy, self, issuer=issuer, audiences=self.audiences or (issuer,)),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what verifiers would not accept, or would make them miss a key."""
+        """Yield settings that verifiers would not accept, or that would make them miss a key."""
         if self.header and not settings.jwt.enabled:
             yield "jwt.header: needs jwt.enabled"
         if self.issuer is not None and (set(self.issuer) & {"?", "#"} or self.issuer.endswith("/")):
@@ -89,6 +89,6 @@ class Jwt(Group):
             yield "jwt.publish_ahead: must be at least twice jwt.jwks_max_age and 1m more"
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that the issuer could be impersonated."""
+        """Yield a problem if the issuer could be impersonated."""
         if self.issuer is not None and is_http(self.issuer) and not settings.allow_http:
             yield "jwt.issuer: must be https (or set allow_http)"

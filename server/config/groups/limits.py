@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1_000_000_000
-"""The highest number of a limit: what is counted fits into an integer of every store."""
+"""The highest number of a limit: counters must fit into an integer of every store."""
 
 
 class Limits(Group):

@@ -47,11 +47,11 @@ class MagicLinks(Group):
     )
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that links could not be sent or opened, and a page that may not be redirected to."""
+        """Yield a problem if links cannot be sent or opened, or if redirects to a page are not allowed."""
         if self.enabled and not settings.mail.has_sender:
             yield "magic_links.enabled: needs a mail.sender"
         if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
             yield "magic_links.page: is required while magic_links.confirm is true and pages.enabled false"
-        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             if self.page is not None and not settings.parsed_origins().accepts(self.page):
                 yield "magic_links.page: must be at base_url or at one of trusted_origins"

@@ -75,24 +75,24 @@ class Mail(Group):
         return (fill(MailPolicy, self, send_email_notifications=settings.send_email_notifications),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what SMTP needs and is not given, and a page that may not be linked to."""
+        """Yield missing settings of SMTP, and a page with an untrusted origin."""
         if "smtp" in (self.sender, settings.password_reset.effective_sender(settings)):
             if self.smtp.host is None:
                 yield "mail.smtp.host: must be given when mail is sent by smtp"
             if self.from_address is None:
                 yield "mail.from: must be given when mail is sent by smtp"
-        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             if self.not_me_page is not None and not settings.parsed_origins().accepts(self.not_me_page):
                 yield "mail.not_me_page: must be at base_url or at one of trusted_origins"
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that links would be written to the log, or shown to everybody."""
+        """Yield a problem if links would be written to the log or shown publicly."""
         yield from console_problems("mail", self.sender)
         if self.mailbox:  # defence: R43 mailbox
             yield "mail.mailbox: shows links and codes to everybody; it is for development only"
 
 
 def console_problems(group: str, sender: str) -> Iterator[str]:
-    """Yield that production must not show the links of mails in its log."""
+    """Yield the problem that a production log must not contain links of emails."""
     if sender == "console":  # defence: R43 production-checks
         yield f"{group}.sender: console would write links to the log; use smtp or file"

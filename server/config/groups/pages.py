@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from server.config.settings import Settings
 
 _BACKGROUNDS = {"accent": "#ffffff", "accent_dark": "#16181d"}
-"""The grounds that each accent stands on: that of a card in light and in dark mode."""
+"""The background of each accent colour: that of a card in light and in dark mode."""
 
 _CONTRAST = 4.5
-"""WCAG 2.2, success criterion 1.4.3, for text of normal size."""
+"""Minimum contrast of text of normal size (WCAG 2.2, success criterion 1.4.3)."""
 
 _LOGOS = (".svg", ".png", ".webp", ".jpg", ".jpeg")
 
@@ -55,7 +55,7 @@ class Pages(Group):
     )
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield colours that cannot be read, and files that do not exist or cannot be shown."""
+        """Yield colours with too little contrast, and files that do not exist or cannot be displayed."""
         for key, ground in _BACKGROUNDS.items():
             ratio = contrast(getattr(self, key), ground)
             if ratio < _CONTRAST:

@@ -64,7 +64,7 @@ class Passkey(Group):
         return self.rp_id if self.rp_id is not None else urlsplit(settings.base_url).hostname or ""
 
     def effective_origins(self, settings: "Settings") -> tuple[str, ...]:
-        """Return the origins that responses may come from, as browsers write them; malformed ones are left out."""
+        """Return the origins that responses may come from, as browsers serialize them, without malformed ones."""
         rp_id = self.effective_rp_id(settings)
         if not self.origins:
             trusted = sorted(settings.parsed_origins().exact)
@@ -87,7 +87,7 @@ class Passkey(Group):
         return [fill(PasskeyPolicy, self, prefix="", **computed)]
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what browsers would refuse: an address in place of a domain, or pages elsewhere."""
+        """Yield settings that browsers would refuse: an IP address as domain, or origins outside the domain."""
         if not self.enabled:
             return
         if self.rp_name is not None and not (
@@ -98,7 +98,7 @@ class Passkey(Group):
         if not _RP_ID.fullmatch(rp_id) or _is_address(rp_id):
             yield from self._no_domain(settings)
             return
-        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             yield from self._origin_problems(settings, rp_id)
 
     def _no_domain(self, settings: "Settings") -> Iterator[str]:
@@ -123,7 +123,7 @@ class Passkey(Group):
 
 
 def _as_sent(entry: str) -> str | None:
-    """Return an origin as browsers send it, or None."""
+    """Return an origin as browsers serialize it, or None if it is malformed."""
     if _ANDROID_APP.fullmatch(entry):
         return entry
     try:

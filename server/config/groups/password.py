@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def _processors() -> int:
-    """Return how many processors this process may use, where the system can tell, or else how many there are."""
+    """Return the number of processors that this process may use; if unknown, the number of processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hash_workers(processes: int = 1) -> int:
-    """Return the default number of hashing threads of each of so many processes, which share the processors."""
+    """Return the default number of hashing threads per process if `processes` share the processors."""
     return max(1, min(_processors() // processes, 4))
 
 
@@ -59,11 +59,11 @@ class Password(Group):
     )
 
     def policies(self, settings: "Settings") -> Iterable[object]:
-        """Return what a new password must satisfy."""
+        """Return the requirements on new passwords."""
         return (fill(PasswordPolicy, self, require_current_password=settings.require_current_password),)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield bounds that exclude each other."""
+        """Yield contradictory bounds."""
         if self.min_length > self.max_length:
             yield "password.min_length: is above password.max_length"
         if self.argon2_memory_kib < 8 * self.argon2_parallelism:
@@ -96,5 +96,5 @@ class PasswordReset(Group):
         )
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that links would be written to the log."""
+        """Yield a problem if links would be written to the log."""
         yield from console_problems("password_reset", self.sender)

@@ -75,7 +75,7 @@ class SessionSettings(Group):
         return fill(Cookies, self, prefix="cookie_", session_name=self.cookie_name)
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield what browsers would not accept."""
+        """Yield settings that browsers would not accept."""
         if self.cookie_same_site == "None" and not self.cookie_secure:
             yield "session.cookie_same_site: None needs session.cookie_secure, or browsers drop the cookie"
         for key, name in (("cookie_name", self.cookie_name), ("cookie_prefix", self.cookie_prefix)):
@@ -88,6 +88,6 @@ class SessionSettings(Group):
             yield "session.cookie_name: is the name of another cookie of the service"
 
     def production_problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that cookies would travel unencrypted."""
+        """Yield a problem if cookies would be sent unencrypted."""
         if not settings.allow_http and not self.cookie_secure:
             yield "session.cookie_secure: must be true (or set allow_http)"

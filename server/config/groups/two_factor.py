@@ -53,7 +53,7 @@ class TwoFactor(Group):
 
     def policies(self, settings: "Settings") -> Iterable[object]:
         """Return how the second factor works, and how long devices are trusted."""
-        # A colon would end the issuer early in the address an authenticator reads.
+        # A colon separates issuer and account in the URI that an authenticator reads.
         issuer = self.issuer or settings.app_name.replace(":", "")[: identifiers.ISSUER_LENGTH]
         mails_codes = self.otp_enabled and settings.mail.has_sender
         return (
@@ -62,11 +62,11 @@ class TwoFactor(Group):
         )
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield an issuer that authenticators cannot show, and a page that may not be redirected to."""
+        """Yield a problem if authenticators cannot display the issuer, or if redirects to a page are not allowed."""
         if not identifiers.is_issuer(self.issuer or ""):
             yield (
                 f"two_factor.issuer: at most {identifiers.ISSUER_LENGTH} characters, no colon, no control characters"
             )
-        with contextlib.suppress(ValueError):  # Origins that cannot be read are problems of their own.
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             if self.page is not None and not settings.parsed_origins().accepts(self.page):
                 yield "two_factor.page: must be at base_url or at one of trusted_origins"

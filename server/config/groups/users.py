@@ -37,6 +37,6 @@ class DeleteUser(Group):
     token_expires_in: Duration = duration_between("24h", "Lifetime of the deletion link.")
 
     def problems(self, settings: "Settings") -> Iterator[str]:
-        """Yield that the link that confirms a deletion could not be mailed."""
+        """Yield a problem if the link that confirms a deletion cannot be sent."""
         if self.enabled and self.confirm_by_mail and not settings.mail.has_sender:
             yield "delete_user.confirm_by_mail: needs a mail.sender, or no user could delete their account"

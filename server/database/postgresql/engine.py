@@ -1,4 +1,4 @@
-"""The driver of PostgreSQL, and how a server is connected to, with time-outs that hold whatever the server does."""
+"""Connections to PostgreSQL by asyncpg, with timeouts that hold even if the server hangs."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -9,6 +9,7 @@ import asyncpg
 from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+# PostgreSQL counts timestamps from the year 2000, not from 1970.
 _ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
@@ -16,7 +17,7 @@ _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59
 Driver: TypeAlias = "asyncpg.Connection[Any]"
 
 APPLICATION = "gatewright"
-"""What the server calls the sessions of the service."""
+"""The `application_name` of the service's sessions."""
 
 FAULTS = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """The driver's exceptions for a failed connection or statement; a timeout is an OSError."""
@@ -26,22 +27,24 @@ Connect = Callable[[float], Awaitable[Driver]]
 
 
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
-    """Return what opens connections to a PostgreSQL server.
+    """Return a function that opens connections to a PostgreSQL server.
 
-    Statements end after `timeout` seconds (None: never) twice over: the server gives up a little earlier and keeps the
-    connection, and the client gives up when the server is past answering. `settings` are run-time parameters.
+    Statements have two timeouts (None: none): the server cancels them shortly before `timeout` seconds, which keeps the
+    connection usable, and the client gives up after `timeout` seconds if the server hangs. `settings` are run-time
+    parameters.
 
-    Behind a pooler (`pooled`) the next transaction may be on another connection to the server: no parameters are set
-    there, so that the client alone gives up, and no statement stays prepared, but is sent along with each execution.
+    Behind a pooler (`pooled`) the next transaction may use another connection to the server. Therefore no parameters
+    are set, so that only the client has a timeout, and statements are not prepared but sent with each execution.
 
-    A standby is refused as a read-only server (25006): one that lags behind shows sessions that were revoked. It says
-    what it is while connecting, and a primary becomes one by a restart only, so no connection need be asked again. What
-    a pooler says of that may be old, so `/ready` asks.
+    A standby is refused as a read-only server (25006), because a standby that lags behind shows revoked sessions. It
+    reports its role while connecting, and a primary becomes a standby only by a restart, so open connections need no
+    further check. A pooler may report an old role, so `/ready` queries it.
     """
     parameters = {"application_name": APPLICATION, **({} if pooled else settings)}
     if timeout is not None and not pooled:
+        # Milliseconds, 95 % of the client's timeout: the server cancels first, and the connection stays usable.
         parameters["statement_timeout"] = str(int(timeout * 950))
-    # asyncpg's default. Without its cache it names no statement, and parses each again in the message that executes it.
+    # 100 is asyncpg's default. With 0, asyncpg uses unnamed statements, which are parsed again at each execution.
     prepared = 0 if pooled else 100
 
     async def connect(within: float) -> Driver:
@@ -61,7 +64,7 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
 
 
 def patient_postgresql_engine(dsn: str, within: float, *, pooled: bool) -> AsyncEngine:
-    """Make an engine without pool and statement time-out, for migrations; connecting takes at most `within` seconds."""
+    """Create an engine without pool and statement timeout, for migrations; `within` limits connecting, in seconds."""
     connect = postgresql_connect(dsn, None, pooled=pooled)
     return create_async_engine(
         "postgresql+asyncpg://", async_creator=partial(connect, within), poolclass=NullPool
@@ -74,7 +77,7 @@ def _is_standby(connection: Driver) -> bool:
 
 
 async def decode_timestamps(connection: Driver) -> None:
-    """Set the codec of a connection's timestamps. The last ones are cached: each request of a session reads the same.
+    """Set a cached codec for a connection's timestamps, because each request of a session reads the same ones.
 
     The codec needs no query.
     """
@@ -89,9 +92,9 @@ async def decode_timestamps(connection: Driver) -> None:
 
 @lru_cache(maxsize=4096)
 def _decode_timestamp(sent: tuple[int]) -> datetime:
-    """Return the instant so many microseconds after the beginning of the year 2000, as PostgreSQL counts them.
+    """Return the time for PostgreSQL's binary format: microseconds since the beginning of the year 2000.
 
-    What no calendar has, such as its `infinity`, is the last or the first instant there is.
+    A value out of range, such as `infinity`, becomes the last or the first possible time.
     """
     try:
         return _ZERO + sent[0] * _MICROSECOND
@@ -100,5 +103,5 @@ def _decode_timestamp(sent: tuple[int]) -> datetime:
 
 
 def _encode_timestamp(moment: datetime) -> tuple[int]:
-    """Return an instant as PostgreSQL wants it."""
+    """Return a time in PostgreSQL's binary format."""
     return ((moment - _ZERO) // _MICROSECOND,)

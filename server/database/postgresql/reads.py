@@ -1,7 +1,7 @@
-"""Reads on PostgreSQL: look-ups by a key are answered together, the rest one by one on fixed connections.
+"""Reads on PostgreSQL: look-ups by a key are batched, all other reads run one by one on fixed connections.
 
-While one statement is under way further look-ups gather, and the next statement answers all of them. No answer is kept:
-what a caller gets was read after the call. Callers that ask for the same value share its rows.
+Look-ups that arrive while a statement is running are combined into the next statement. Results are not cached: they are
+read after the call. Callers with the same value share its rows.
 """
 
 import asyncio
@@ -24,25 +24,25 @@ Result = TypeVar("Result")
 Answer = TypeVar("Answer")
 
 _LARGEST = 500
-"""Look-ups that one statement answers; more wait for the next."""
+"""Maximum number of look-ups in one statement; further ones wait for the next."""
 
 _MOST_LISTS = 16
-"""Lists that one statement answers: a caller with many rows keeps few others waiting."""
+"""Maximum number of lists in one statement, so that a caller with many rows delays few other callers."""
 
 _ATTEMPTS = 3
 """Attempts of a read that conflicts with another transaction."""
 
 _SLICE = 500
-"""Rows that become results at once: between the slices of a long list other requests are served."""
+"""Rows that are decoded at once; other requests run between the slices of a long list."""
 
 _FAREWELL = 2.0
-"""Seconds given to the server to close a connection in order."""
+"""Timeout in seconds for closing a connection gracefully."""
 
 
 _SESSIONS_WITHIN = 0.5
-"""Seconds for the answer to which sessions the server has; an old server that is silent is asked no longer."""
+"""Timeout in seconds of the query for the server's sessions, short because the old server may not respond."""
 
-# A session of another server with the same number is younger than the commit: it was opened after the failover.
+# After a failover a session of the new server may have the same PID, but it began after the commit was sent.
 _SESSIONS = """
 SELECT pid FROM pg_stat_activity JOIN unnest($1::int[], $2::float8[]) AS held (pid, age) USING (pid)
 WHERE usename = current_user AND backend_start <= clock_timestamp() - make_interval(secs => held.age)
@@ -76,7 +76,7 @@ class PostgresqlReads:
         return self._batch(query).submit(value)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Return the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""
         if self._closed:
             raise Unavailable
         batch = self._batch(query)
@@ -90,7 +90,7 @@ class PostgresqlReads:
         if not is_storable(value):
             return []
         if query.key is not None:
-            # A list of the caller's own, although its rows may be those of others, too.
+            # A copy, because callers with the same value share the result.
             return list(await self._list_batch(query).submit(value) or ())
         compiled = self._compiled.get(query)
         if compiled is None:
@@ -98,9 +98,9 @@ class PostgresqlReads:
         return await _results(compiled.result, await self._rows(compiled, value))
 
     async def lost_sessions(self, connections: Mapping[Driver, float]) -> list[Driver]:
-        """Return the connections whose session the server that is reached now does not have.
+        """Return the connections whose session does not exist on the server that the address now leads to.
 
-        Takes how many seconds each has been in use. Without an answer none is lost.
+        Takes the seconds that each has been in use. Returns none if the server does not respond.
         """
         pids = {each.get_server_pid(): each for each in connections if not each.is_closed()}
         ages = [connections[each] for each in pids.values()]
@@ -109,7 +109,7 @@ class PostgresqlReads:
             try:
                 rows = await connection.fetch(_SESSIONS, [*pids], ages, timeout=_SESSIONS_WITHIN)
             finally:
-                # The next one is opened to the server that the address leads to by then.
+                # Dropped, so that the next check connects to the server that the address then leads to.
                 self._pool.release(connection, drop=True)
         except Exception as error:
             if not _is_outage(error):
@@ -170,7 +170,7 @@ class PostgresqlReads:
 
 
 class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
-    """The look-ups of one query, answered many at a time."""
+    """The batched look-ups of one query."""
 
     def __init__(
         self,
@@ -181,8 +181,8 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
         largest: int,
         timeout: float,
     ) -> None:
-        """Take a statement for many values, and what makes answers of its rows by the position, from 1, of the value;
-        `largest` is the number of look-ups that one statement answers."""
+        """Take a statement for many values, and a function that collects its results by the position (from 1) of the
+        value; `largest` is the maximum number of look-ups in one statement."""
         super().__init__(largest)
         self.compiled = compiled
         self.collect = collect
@@ -195,7 +195,7 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
             return
         try:
             values = list({value: None for value, _, _ in asked})
-            # The first has waited longest; as its limit holds for all, no caller waits longer than allowed.
+            # The first caller has waited longest; with its deadline for all, no caller waits longer than allowed.
             rows = await _fetch(self._pool, self.compiled, values, asked[0].since + self._timeout)
             found = {values[position - 1]: answer for position, answer in (await self.collect(rows)).items()}
         except BaseException as error:
@@ -211,7 +211,7 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
 async def _fetch(
     pool: Pool[Driver], compiled: CompiledStatement[Any], value: object, deadline: float
 ) -> list[Any]:
-    """Return the rows; a read that lost against another transaction, as against a migration's locks, is made again.
+    """Return the rows; retry a read that conflicts with another transaction, such as a migration.
 
     A connection is dropped after any fault, so that the next statement starts afresh.
     """
@@ -231,21 +231,21 @@ async def _fetch(
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Return whether the database's state made a read fail; a standby reports changes of the rows as a conflict."""
+    """Return whether the state of the database made a read fail; a standby reports conflicts with recovery."""
     return is_unavailable(error) or is_retryable(error)  # defence: R7 lost-read
 
 
 def _seen(error: BaseException) -> Exception:
-    """Return what one caller is to see: a defect as it is, else an Unavailable of their own."""
+    """Return the error for one caller: a defect unchanged, otherwise a new Unavailable."""
     if isinstance(error, Exception) and not _is_outage(error):
         return error
-    unavailable = Unavailable()  # A new one for each, as exceptions remember who raised them.
+    unavailable = Unavailable()  # A new instance for each caller, because an exception stores its traceback.
     unavailable.__cause__ = error
     return unavailable
 
 
 async def _results(result: Callable[[Any], Result], rows: Sequence[Any]) -> list[Result]:
-    """Make the results; of a long list some at a time, so that other requests are served between them."""
+    """Decode rows in slices, so that other requests run in between."""
     found: list[Result] = []
     for start in range(0, len(rows), _SLICE):
         if start:

@@ -29,11 +29,11 @@ from server.database.pool import Pool
 from server.database.postgresql.engine import FAULTS, Driver
 from server.database.transaction import Deferred, Guard, Transaction
 
-TOGETHER = 8
-"""The most statements combined into one: the server prepares a statement for each number of them."""
+MAX_COMBINED = 8
+"""Maximum number of statements combined into one; the server prepares one statement per number."""
 
 _UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
-"""Seconds that the driver waits for the answer to a commit: it cancels what it does not wait for."""
+"""The driver's timeout in seconds for a commit: ten years, because the driver cancels a request at its timeout."""
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -58,7 +58,7 @@ class PostgresqlTransaction(Transaction):
         super().__init__("postgresql", statements)
         self._pool = pool
         self._timeout = timeout
-        # The isolation of what has no BEGIN is the connection's own, and behind a pooler that is the server's choice.
+        # Without BEGIN the isolation is the connection's default, which behind a pooler is the server's.
         self._needs_begin = pooled or reads_snapshot
         self._reads_snapshot = reads_snapshot
         self._connection: Driver | None = None
@@ -72,7 +72,7 @@ class PostgresqlTransaction(Transaction):
         Raises TimeoutError if the server does not answer in time: whether it commits is not known then.
         """
         is_one = self._connection is None and self.hook is None and not self._needs_begin
-        if is_one and 0 < len(self._deferred) <= TOGETHER:
+        if is_one and 0 < len(self._deferred) <= MAX_COMBINED:
             self._connection = connection = await self._acquire()
             guard, deferred = self._take_deferred()
             compiled, arguments = self._combine(guard, deferred)
@@ -87,7 +87,7 @@ class PostgresqlTransaction(Transaction):
         await self._end()
 
     async def _committed(self, connection: Driver, request: Coroutine[Any, Any, Answer]) -> Answer:
-        """Return the answer to a request that commits; a connection that gives none in time is the pool's."""
+        """Return the response to a request that commits; without a response in time the pool keeps the connection."""
         try:
             return await self._pool.commit(connection, request, self._timeout)
         except BaseException:
@@ -113,17 +113,17 @@ class PostgresqlTransaction(Transaction):
     async def _run_together(
         self, connection: Driver, guard: Guard | None, deferred: Sequence[Deferred]
     ) -> None:
-        compiled, arguments = self._combine(guard, deferred[:TOGETHER])
+        compiled, arguments = self._combine(guard, deferred[:MAX_COMBINED])
         rows = await self._checked(connection.fetch(compiled.sql, *arguments), compiled.sql)
         if guard is not None and not rows:
             raise guard.error
-        if deferred[TOGETHER:]:
-            await self._run_together(await self._begun(), None, deferred[TOGETHER:])
+        if deferred[MAX_COMBINED:]:
+            await self._run_together(await self._begun(), None, deferred[MAX_COMBINED:])
 
     def _combine(
         self, guard: Guard | None, deferred: Sequence[Deferred]
     ) -> tuple[CompiledStatement[Any], Sequence[object]]:
-        """Return one statement for all of them, and its arguments."""
+        """Return one statement that combines all, and its arguments."""
         together = [*([] if guard is None else [guard.deferred]), *deferred]
         if len(together) == 1 and guard is None:
             compiled, values = self._compile(together[0]), together[0].values
@@ -145,7 +145,7 @@ class PostgresqlTransaction(Transaction):
         if self._connection is None:
             self._connection = await self._acquire()
         if not self._has_begun:
-            # Rules lock what they change, so that a stricter default of the server would only make them try again.
+            # Explicitly READ COMMITTED: rules lock what they change, and a stricter default would only cause retries.
             try:
                 await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)
             except BaseException:
@@ -157,13 +157,13 @@ class PostgresqlTransaction(Transaction):
     async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
         """Return the result; after any error that the server did not report, the connection is treated as broken.
 
-        One that can only be read is dropped as well: its server may be a primary no more. Raises SQLAlchemy's
+        A read-only connection is dropped as well, because its server may no longer be the primary. Raises SQLAlchemy's
         IntegrityError.
         """
         try:
             return await request
         except asyncpg.IntegrityConstraintViolationError as error:
-            # Its details would show values.
+            # The details of the original error contain values.
             plain = type(error)(*error.args)
             raise IntegrityError(sql, None, plain, hide_parameters=True) from error
         except asyncpg.ReadOnlySQLTransactionError as error:
@@ -173,7 +173,7 @@ class PostgresqlTransaction(Transaction):
         except asyncpg.PostgresError:
             raise
         except BaseException:
-            # A server that let the client's time-out pass would let a rollback or an orderly farewell pass, too.
+            # A server that did not respond within the client's timeout would not respond to a rollback either.
             self._is_broken = True
             raise
 
@@ -214,7 +214,7 @@ def combine_as_cte(parts: tuple[Part, ...], dialect: Dialect, *, is_guarded: boo
 
 
 def _step(place: int, statement: Any, names: Sequence[str], condition: ColumnElement[bool] | None) -> Any:
-    """Return a statement whose values have the names of its place, and which does nothing without the condition."""
+    """Return a statement with its parameters renamed by its place, which does nothing unless the condition holds."""
 
     def rename(element: Any, **_: Any) -> Any:
         is_value = isinstance(element, BindParameter) and element.key in names

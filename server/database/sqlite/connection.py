@@ -1,6 +1,6 @@
-"""SQLite's connection for writing, with a thread of its own for what waits.
+"""SQLite's connection for writing, with a thread of its own for operations that wait.
 
-While the thread has nothing to do, what takes microseconds and cannot wait is done without it, on the event loop.
+While the thread is idle, operations that take microseconds and cannot wait run on the event loop.
 """
 
 import asyncio
@@ -35,9 +35,9 @@ class Connection:
         self._connection = connection
         self._thread = thread
         self._job: Future[Any] | None = None
-        """The thread's latest job, which may still run after its caller was cancelled."""
+        """The thread's last job, which may still run after its caller was cancelled."""
         self._changes = 0
-        """The rows that had changed on this connection when its transaction began."""
+        """The number of changed rows on this connection when its transaction began."""
         self._is_closed = False
 
     @property
@@ -46,13 +46,13 @@ class Connection:
         return self._connection.in_transaction
 
     def begin_at_once(self) -> bool:
-        """Begin a transaction with the lock for writing, unless it is held elsewhere; return whether it has begun."""
+        """Begin a transaction if the write lock is free; return whether it has begun."""
         if self._is_busy:
             return False
         try:
             _begin(self._connection, 0)
         except sqlite3.Error:
-            # The lock is held, or there is a fault, which is met again by the caller that waits for it in the thread.
+            # The lock is held, or there is a fault, which the caller will see again when it waits in the thread.
             return False
         self._changes = self._connection.total_changes
         return True
@@ -88,7 +88,7 @@ class Connection:
         if self._is_busy or self._connection.total_changes != self._changes:
             await self._run(self._connection.commit)
         else:
-            # Nothing is written: the thread would take a tenth of the time of the account page.
+            # Nothing is written, and the hop to the thread would be a tenth of the time of the account page.
             self._connection.commit()
 
     def undo(self) -> None:
@@ -99,7 +99,7 @@ class Connection:
             _undo(self._connection)
 
     def interrupt(self) -> None:
-        """End the statement that runs in the thread, if there is one, with an error."""
+        """Interrupt the statement that runs in the thread, if any; it fails."""
         self._connection.interrupt()
 
     def is_closed(self) -> bool:
@@ -149,7 +149,7 @@ async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
     connection = await pool.acquire(deadline)
     try:
         if not connection.begin_at_once():
-            # What the pool's queue has taken is not waited for a second time at SQLite's lock.
+            # The time spent in the pool's queue is deducted from the wait for SQLite's lock.
             await connection.begin(max(0.0, deadline - time.monotonic()))
     except BaseException:
         release(pool, connection)
@@ -158,7 +158,7 @@ async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
 
 
 def release(pool: Pool[Connection], connection: Connection) -> None:
-    """Release the connection, without what was not committed."""
+    """Roll back uncommitted changes and release the connection."""
     try:
         connection.undo()
     except sqlite3.Error:
@@ -168,8 +168,8 @@ def release(pool: Pool[Connection], connection: Connection) -> None:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Set what every connection that writes needs."""
-    # SQLite's own function knows ASCII only; a search must find on both databases what it finds on one.
+    """Set the functions and pragmas of every connection that writes."""
+    # SQLite's own `lower` handles ASCII only; a search must return the same on both databases.
     connection.create_function("lower", 1, _lower, deterministic=True)
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
@@ -188,7 +188,7 @@ def keep_private(path: str) -> None:
 
 def _open(path: str, within: float) -> sqlite3.Connection:
     keep_private(path)
-    # Two threads use it, never at the same time.
+    # Two threads use the connection, but never at the same time.
     connection = sqlite3.connect(path, timeout=within, isolation_level=None, check_same_thread=False)
     try:
         prepare(connection)
@@ -218,7 +218,7 @@ def _execute_many(connection: sqlite3.Connection, sql: str, arguments: Sequence[
 # defence: R6 begin-immediate
 def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE") -> None:
     """Begin, waiting `within` seconds for the lock."""
-    # The previous user of the connection left it in order, or was cancelled.
+    # The previous user of the connection may have been cancelled and left a transaction open.
     _undo(connection)
     connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
     connection.execute(f"BEGIN {kind}").close()

@@ -40,7 +40,7 @@ def foreign_sqlite_engine(path: str) -> AsyncEngine:
     )
     engine = create_async_engine(url, hide_parameters=True)
     event.listen(engine.sync_engine, "connect", _keep_what_is_no_text)
-    # Python's driver begins no transaction to read; without one, every page would be of another moment.
+    # Python's driver begins no transaction for reads; without one, every page would see another state of the file.
     event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     return engine
 

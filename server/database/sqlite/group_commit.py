@@ -1,7 +1,7 @@
-"""Transactions of several requests that SQLite commits together: one lock, one way to the thread, one write for all.
+"""Group commit for SQLite: transactions of several requests share one lock, one hop to the thread and one write.
 
-Only those whose statements are all known when they begin: nothing is waited for between two of them, so no other
-transaction sees what may still be undone but those that share its commit. They are executed one after the other, each
+Only for transactions whose statements are all known when they begin: they run without waiting, so that uncommitted
+changes are visible only to transactions of the same group. They are executed one after the other, each
 within its own savepoint, and every caller is answered once the commit of all is done.
 """
 
@@ -13,7 +13,7 @@ from server.database.pool import Pool
 from server.database.sqlite.connection import Connection, acquire_begun, release
 
 AT_MOST = 32
-"""The most transactions in a group: the event loop executes their statements in one go, about 50 µs for each."""
+"""Maximum number of transactions in a group; the event loop executes them without a break, about 50 µs for each."""
 
 
 class Statement(NamedTuple):
@@ -31,7 +31,7 @@ class WholeTransaction(NamedTuple):
     """Raised if the first statement, the guard, returns no row; None without a guard."""
 
     async def execute(self, connection: Connection) -> None:
-        """Execute all of it."""
+        """Execute all statements."""
         for place, (sql, arguments) in enumerate(self.statements):
             rows = await connection.fetch(sql, arguments)
             if self.error is not None and place == 0 and not rows:
@@ -60,7 +60,7 @@ class GroupCommit(Batcher[WholeTransaction, None]):
         await committed
 
     async def close(self) -> None:
-        """Return when nothing is under way any more; the callers that waited for it may have left."""
+        """Wait until no group is being committed; its callers may have been cancelled."""
         if self._task is not None:
             await self._task
 
@@ -68,10 +68,10 @@ class GroupCommit(Batcher[WholeTransaction, None]):
         try:
             connection = await acquire_begun(self._pool, self._waiting[0].since + self._timeout)
         except Exception as fault:
-            # The budget was that of the caller that waits for longest: the others have time left.
+            # The deadline was that of the longest-waiting caller; the other callers have time left.
             self._waiting.pop(0).fail(fault)
             return
-        # Also those that came while the lock was waited for.
+        # Includes transactions that arrived while waiting for the lock.
         group = self._take()
         try:
             await _commit_together(connection, group)
@@ -85,12 +85,12 @@ class GroupCommit(Batcher[WholeTransaction, None]):
             self._count_waiting()
 
     def _count_waiting(self) -> None:
-        # The first waits in the pool for all.
+        # Only one caller waits in the pool for all.
         self._pool.grouped = max(0, len(self._waiting) - 1)
 
 
 async def _commit_together(connection: Connection, group: Sequence[_Pending]) -> None:
-    """Commit what can be, and answer every caller; raises what no transaction of the group survives.
+    """Commit the group and report the result to every caller. Raises an error that affects the whole group.
 
     A transaction that failed may have met what another one of the group has written, and so waits for the commit, too.
     """
@@ -107,7 +107,7 @@ async def _commit_together(connection: Connection, group: Sequence[_Pending]) ->
 async def _execute(
     connection: Connection, transaction: WholeTransaction, *, is_alone: bool
 ) -> Exception | None:
-    """Execute a transaction so that nothing of it is left if it fails; return what it failed by."""
+    """Execute a transaction in a savepoint and undo it if it fails; return the error."""
     try:
         if is_alone:
             await transaction.execute(connection)
@@ -123,7 +123,7 @@ async def _execute(
 
 
 async def _undo(connection: Connection, fault: Exception) -> None:
-    """Undo what one transaction has written; a fault that has ended the transaction of all is everybody's."""
+    """Undo the changes of one transaction. Raises an error that has ended the transaction of the whole group."""
     if not connection.in_transaction:
         raise fault
     await connection.fetch("ROLLBACK TO member", ())

@@ -34,13 +34,13 @@ from server.database.errors import is_busy, is_unavailable
 Result = TypeVar("Result")
 
 _Lookup = tuple[ReadStatement[Any], object, "asyncio.Future[Any]"]
-"""A caller that waits for one row: the query, the value, the answer. A bare tuple, because each request makes one."""
+"""A caller that waits for one row: query, value, future. A plain tuple, because each request creates one."""
 
 _LARGEST = 32
-"""Look-ups that one statement answers. There is a statement for each power of two, so that there are few of them."""
+"""Maximum number of look-ups in one statement. Only powers of two are compiled, so that there are few statements."""
 
 _LONG = 100
-"""Rows; a longer list is read and decoded in the thread."""
+"""Rows above which a list is read and decoded in the thread."""
 
 
 class SqliteReads:
@@ -68,13 +68,13 @@ class SqliteReads:
         return self._first(query, value)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Return the row of each value, by one statement of their own. Raises Unavailable, also once it is closed."""
+        """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""
         if self._is_closed:
             raise Unavailable
         try:
             found = self._look_up(query, list(values))
         except Exception:
-            # A writer may hold the lock, or there is a fault, which each of them meets again.
+            # A writer may hold the lock, or there is a fault, which each single read will report.
             found = {value: await self._first(query, value) for value in values}
         return [found.get(value) for value in values]
 
@@ -94,7 +94,7 @@ class SqliteReads:
         self._thread.shutdown()
 
     def _ask(self, query: ReadStatement[Result], value: object) -> "asyncio.Future[Result | None]":
-        """Return the future answer of a look-up that this turn of the event loop ends with."""
+        """Return the future of a look-up that runs at the end of this iteration of the event loop."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._answer_all)
@@ -123,8 +123,8 @@ class SqliteReads:
                 answer.set_result(found.get(value))
 
     def _look_up(self, query: ReadStatement[Any], values: list[object]) -> dict[object, Any]:
-        """Return the results by the value that was looked up; all see the database at one moment."""
-        # There is a statement for so many values or more; the last value fills the rest.
+        """Return the results by value; all are read in one snapshot."""
+        # The statement may have more parameters than there are values; the last value is repeated.
         count = 1 << math.ceil(math.log2(len(values)))
         sql = self._in_lists.get((query, count))
         if sql is None:
@@ -184,7 +184,7 @@ class SqliteReads:
             return [compiled.result(row) for row in self._there.fetch(compiled.sql, arguments, limit or -1)]
 
         try:
-            # The limit holds for those, too, who wait for the thread.
+            # The timeout includes the wait for the thread.
             async with asyncio.timeout(self._timeout):
                 return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, TimeoutError) as error:
@@ -202,7 +202,7 @@ class _Connection:
         self._connection: sqlite3.Connection | None = None
 
     def fetch(self, sql: str, arguments: Sequence[object], limit: int) -> list[tuple[Any, ...]]:
-        """Return the first `limit` rows, or all of them (-1), as they are when the call is made."""
+        """Return the first `limit` rows, or all (-1), as of the time of the call."""
         try:
             connection = self._connection or self._open()
             cursor = connection.execute(sql, arguments)

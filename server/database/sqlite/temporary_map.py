@@ -1,4 +1,4 @@
-"""A map of texts that is kept on disk and thrown away at the end: millions of entries need no more memory than one."""
+"""A temporary map of texts on disk: the memory does not grow with the number of entries."""
 
 import sqlite3
 import tempfile
@@ -19,7 +19,7 @@ class TemporaryMap:
         connection.execute("CREATE TABLE entry (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 
     def find(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the values of those keys that are there."""
+        """Return the values of the existing keys."""
         found: dict[str, str] = {}
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]

@@ -300,7 +300,7 @@ class Probe:
             "UPDATE session SET expires_at = now() - interval '9 days' WHERE token_digest = ANY($1)", digests
         )
         with timed() as taken:
-            await cleanup.sweep(self.services.database, self.services.clock() - BEFORE_OTHERS)
+            await cleanup.delete_expired(self.services.database, self.services.clock() - BEFORE_OTHERS)
         return taken[0]
 
     async def postmaster(self) -> int:
@@ -326,7 +326,7 @@ class Probe:
         """Look sessions up as long as the great clean-up lasts, and just before and after that."""
         alone = await self._meanwhile(asyncio.create_task(asyncio.sleep(ALONE)))
         begun = time.perf_counter()
-        sweeping = asyncio.create_task(cleanup.sweep(self.services.database, self.services.clock()))
+        sweeping = asyncio.create_task(cleanup.delete_expired(self.services.database, self.services.clock()))
         taken = await self._meanwhile(sweeping)
         removed, seconds = sweeping.result()["session"], time.perf_counter() - begun
         alone += await self._meanwhile(asyncio.create_task(asyncio.sleep(ALONE)))

@@ -233,7 +233,7 @@ async def test_expired_keys_go_while_others_are_verified(place: Place) -> None:
         key = (await key_of_ada(service))["key"]
         service.clock.advance(days=31)
         verdicts: list[bool] = []
-        sweeping = asyncio.create_task(cleanup.sweep(service.services.database, service.clock()))
+        sweeping = asyncio.create_task(cleanup.delete_expired(service.services.database, service.clock()))
         while not sweeping.done():
             verdicts.append((await verify(service, key)).json()["valid"])
 

@@ -91,7 +91,7 @@ class TestCleanup:
         listed = await crowded.get("/list-sessions", headers=bearer(token))
         guest = asyncio.create_task(go_on())
         with removals(crowded) as counted:
-            removed = await cleanup.sweep(crowded.services.database, START)
+            removed = await cleanup.delete_expired(crowded.services.database, START)
         is_over.set()
         await guest
 

@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 from server.clock import system_clock
 from server.database.database import DatabaseAbsent, open_database
 from server.database.postgresql.engine import postgresql_connect
-from server.database.schema import suffices
+from server.database.schema import is_usable
 from server.doctor.examination import examine_database
 from tests.conftest import Headers
 from tests.handlers.steps import code, join, sign_in
@@ -122,9 +122,9 @@ class TestFailover:
             by_pooler = (await examine_database(through, system_clock))[0]
             opened = await open_database(pooled, pool_size=3, timeout=5, patience=0, pooled=True)
             try:
-                before = await suffices(opened)
+                before = await is_usable(opened)
                 await asyncio.to_thread(replica.promote)
-                after = await suffices(opened)
+                after = await is_usable(opened)
             finally:
                 await opened.close()
 

@@ -23,7 +23,7 @@ from models.session import IMPERSONATOR_OF_SESSION, SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
 from server.database.database import Database, open_database
 from server.database.migrations import prepare, run_alone
-from server.database.schema import SchemaRefused, current_is_head, head, suffices
+from server.database.schema import SchemaRefused, current_is_head, head, is_usable
 from tests.conftest import MakeService
 from tests.handlers.steps import code
 from tests.labs.faults import releases
@@ -273,7 +273,7 @@ class TestNewerRelease:
             with pytest.raises(SchemaRefused, match="another transaction has been using a table"):
                 await prepare(old_database, "auto", patience=0)
 
-        assert not await suffices(old_database)
+        assert not await is_usable(old_database)
 
 
 @pytest.mark.threat("R23")

@@ -60,7 +60,7 @@ class World:
 
     def sweep(self) -> None:
         """Clean up, as happens every five minutes."""
-        self.run(cleanup.sweep(self.service.services.database, self.now))
+        self.run(cleanup.delete_expired(self.service.services.database, self.now))
 
     def stored(self) -> tuple[set[tuple[str, str, bool, bool, str]], list[tuple[bytes, datetime]]]:
         """Return what is stored, seen or not: of users the id, address, whether verified, whether two-factor is on,

@@ -24,7 +24,7 @@ STALLED = 15.0
 STORE_AWAY = 12.0
 AT_MOST = 1.0
 """Seconds from the first write past the service to the first one through each instance."""
-SILENCE = 11.0
+PING_TIMEOUT = 11.0
 """The same for sign-ins where the store of the limits was silent: one waits for 5 s, and for 5 s none is tried."""
 COUNTED = {"/sign-in/email", "/sign-up/email"}
 """The paths of the requests that need the store of the limits."""
@@ -258,13 +258,13 @@ SCENARIOS = {
     "consensus": Scenario(f"consensus store away for {AWAY:g} s", _lose_consensus, is_unnoticed=True),
     "unsafe": Scenario("the same without failsafe_mode", _lose_consensus_without_failsafe, _restore_failsafe),
     "store-killed": Scenario(
-        f"limit store killed for {STORE_AWAY:g} s", _kill_store, is_of_store=True, at_most=SILENCE
+        f"limit store killed for {STORE_AWAY:g} s", _kill_store, is_of_store=True, at_most=PING_TIMEOUT
     ),
     "store-frozen": Scenario(
-        f"limit store frozen for {STORE_AWAY:g} s", _freeze_store, is_of_store=True, at_most=SILENCE
+        f"limit store frozen for {STORE_AWAY:g} s", _freeze_store, is_of_store=True, at_most=PING_TIMEOUT
     ),
     "store-failover": Scenario("host of the store's primary killed", _kill_store_primary, is_of_store=True),
     "store-silent": Scenario(
-        "host of the store's primary frozen", _freeze_store_primary, is_of_store=True, at_most=SILENCE
+        "host of the store's primary frozen", _freeze_store_primary, is_of_store=True, at_most=PING_TIMEOUT
     ),
 }

@@ -78,7 +78,7 @@ MUTANTS = (
         "V6",
         "what stands in query or fragment is not looked at",
         "leads-home",
-        Replace("any((self._leads_home(part) for part in re.split('[?#=]', target)))", "value"),
+        Replace("any((self._is_trusted_url(part) for part in re.split('[?#=]', target)))", "value"),
     ),
     Mutant(
         "V7",

@@ -101,7 +101,7 @@ class TestSweep:
         waiting = [mail(state.value, state, long_ago) for state in (MailState.QUEUED, MailState.UNRESOLVED)]
         await add(migrated, key(ada.id, "endless", None), *waiting)
 
-        assert await cleanup.sweep(migrated, NOW) == {
+        assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
             "known_network": 1,
         }  # fmt: skip
@@ -118,9 +118,9 @@ class TestSweep:
         async def is_lost() -> bool:
             return False
 
-        assert (await cleanup.sweep(migrated, NOW, go_on=is_lost))["grant"] == 500
+        assert (await cleanup.delete_expired(migrated, NOW, may_continue=is_lost))["grant"] == 500
         assert len(await left(migrated, OneTimeToken.digest)) == 600
-        assert (await cleanup.sweep(migrated, NOW))["grant"] == 600
+        assert (await cleanup.delete_expired(migrated, NOW))["grant"] == 600
         assert await left(migrated, OneTimeToken.digest) == set()
 
 
@@ -139,8 +139,8 @@ class TestDeclared:
     ) -> None:
         await add(migrated, record("over", NOW - DAY), record("young", NOW - DAY + MOMENT))
 
-        kept = await cleanup.sweep(migrated, NOW, lambda _: timedelta(0))
-        swept = await cleanup.sweep(migrated, NOW, lambda _: DAY)
+        kept = await cleanup.delete_expired(migrated, NOW, lambda _: timedelta(0))
+        swept = await cleanup.delete_expired(migrated, NOW, lambda _: DAY)
 
         assert ("audit" in kept, swept["audit"]) == (False, 1)
         assert await left(migrated, Audit.id) == {"young"}

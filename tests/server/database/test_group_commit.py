@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from domain.errors import Unavailable
-from models.known_network import see_network
+from models.known_network import upsert_known_network
 from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL
 from server.database.database import Database, is_unavailable, open_database
 from server.database.sqlite.group_commit import AT_MOST, GroupCommit
@@ -49,7 +49,7 @@ async def end_all(database: Database) -> None:
 async def spoil_commit(database: Database) -> None:
     async with database.transaction() as db:
         db.defer(PUT_OFF)
-        db.defer(see_network("sqlite"), user_id="nobody", network=b"somewhere", last_success=NOW)
+        db.defer(upsert_known_network("sqlite"), user_id="nobody", network=b"somewhere", last_success=NOW)
 
 
 async def waiting(database: Database, *works: Coroutine[Any, Any, None]) -> list[asyncio.Task[None]]:

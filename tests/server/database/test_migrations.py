@@ -8,7 +8,7 @@ from sqlalchemy import text
 from models import metadata
 from server.database.database import Database
 from server.database.migrations import add_search_indexes, prepare, run_alone
-from server.database.schema import Mode, SchemaRefused, current_is_head, head, suffices
+from server.database.schema import Mode, SchemaRefused, current_is_head, head, is_usable
 from tests.models.test_migrations import upgrade
 from tests.server.conftest import OpenDatabase
 
@@ -148,7 +148,7 @@ class TestDamaged:
                 await prepare(migrated, mode)
             assert "\n" not in str(refusal.value)
         assert not await current_is_head(migrated)
-        assert not await suffices(migrated)
+        assert not await is_usable(migrated)
 
 
 class TestDamagedAndOld:

@@ -18,7 +18,7 @@ from models import CREDENTIAL, Account, KnownNetwork, Session, User
 from models.account import LOCK_UNCHANGED, PASSWORD_BY_EMAIL, AccountRow
 from models.base import metadata
 from models.counter import reset_counts
-from models.known_network import see_network
+from models.known_network import upsert_known_network
 from models.session import END_SESSION, LOCK_CALLER
 from models.statements import insert
 from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL, UserRow
@@ -315,7 +315,7 @@ class TestDemanded:
                 db.require(LOCK_UNCHANGED, Unmet, id="ada", password="hash", **seen)
                 db.defer(ADD_SESSION, **open_session(f"session{number}"))
                 db.defer(reset_counts(2), key0=b"one", key1=b"other")
-                db.defer(see_network(db.dialect), user_id="ada", network=b"here", last_success=NOW)
+                db.defer(upsert_known_network(db.dialect), user_id="ada", network=b"here", last_success=NOW)
 
         waiting = [asyncio.create_task(sign_in(number)) for number in range(3)]
         await until_waiting(migrated, waiting)

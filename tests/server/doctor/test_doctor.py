@@ -201,12 +201,12 @@ class TestPostgresql:
         assert "codes of authenticator apps are refused beyond 30 s" in finding.found
 
     def test_slow_answers_lost_time_outs_and_a_clock_a_little_apart_are_odd(self) -> None:
-        assert [one.verdict for one in postgresql.judge_timeouts(2, 5, True)] == [Verdict.WARNING]
-        assert [one.verdict for one in postgresql.judge_timeouts(0.1, 5, False)] == [Verdict.WARNING]
-        assert list(postgresql.judge_timeouts(0.1, 5, True)) == []
-        assert postgresql.judge_clock(-5, 30).verdict is Verdict.WARNING
-        assert postgresql.judge_clock(-31, 30).verdict is Verdict.WRONG
-        assert postgresql.judge_clock(0.5, 30).verdict is Verdict.OK
+        assert [one.verdict for one in postgresql.check_timeouts(2, 5, True)] == [Verdict.WARNING]
+        assert [one.verdict for one in postgresql.check_timeouts(0.1, 5, False)] == [Verdict.WARNING]
+        assert list(postgresql.check_timeouts(0.1, 5, True)) == []
+        assert postgresql.check_clock(-5, 30).verdict is Verdict.WARNING
+        assert postgresql.check_clock(-31, 30).verdict is Verdict.WRONG
+        assert postgresql.check_clock(0.5, 30).verdict is Verdict.OK
 
 
 class TestSqlite:

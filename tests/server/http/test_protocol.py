@@ -13,7 +13,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from server.api.responses import FULL_RESPONSE
-from server.http.protocol import MAX_OVERHEAD, PIECE, HttpProtocol
+from server.http.protocol import CHUNK_SIZE, MAX_OVERHEAD, HttpProtocol
 from server.http.response_cycle import rendered
 
 PATIENCE = 10.0
@@ -442,7 +442,7 @@ class TestWhatCannotBeReadBehindARequest:
         "a coding": (post("/b", "Transfer-Encoding: gzip, chunked") + b"0\r\n\r\n", (400, "BAD_REQUEST")),
         "two lengths": (post("/b", "Content-Length: 2", "Content-Length: 3"), (400, "BAD_REQUEST")),
         "a chunk": (post("/b", "Transfer-Encoding: chunked") + b"zz\r\n", (400, "BAD_REQUEST")),
-        "a target": (b"GET /" + b"x" * (MAX_OVERHEAD + 2 * PIECE), (414, "URI_TOO_LONG")),
+        "a target": (b"GET /" + b"x" * (MAX_OVERHEAD + 2 * CHUNK_SIZE), (414, "URI_TOO_LONG")),
     }
 
     @pytest.mark.parametrize("name", BEHIND)
@@ -600,7 +600,7 @@ class TestWhatIsEndless:
     ) -> None:
         wire = await connect(request_timeout=LONG)
 
-        await wire.send(begin + repeated(again, MAX_OVERHEAD + 2 * PIECE))
+        await wire.send(begin + repeated(again, MAX_OVERHEAD + 2 * CHUNK_SIZE))
 
         assert await wire.refusal() == (431, "HEADERS_TOO_LARGE")
         assert (len(app.seen), app.answered) == (1, 0)
@@ -609,7 +609,7 @@ class TestWhatIsEndless:
     async def test_line_ends_before_a_request_are_cut_off(self, connect: Connect, line_end: bytes) -> None:
         wire = await connect(request_timeout=LONG)
 
-        await wire.send(repeated(line_end, MAX_OVERHEAD + 2 * PIECE))
+        await wire.send(repeated(line_end, MAX_OVERHEAD + 2 * CHUNK_SIZE))
 
         assert await wire.refusal() == (400, "BAD_REQUEST")
 
@@ -684,7 +684,7 @@ class TestLimits:
 
         await wire.send(begin)
         with contextlib.suppress(ConnectionError):
-            for _ in range((MAX_OVERHEAD + 4 * PIECE) // len(again)):
+            for _ in range((MAX_OVERHEAD + 4 * CHUNK_SIZE) // len(again)):
                 await wire.send(again)
 
         assert (await wire.refusal(), len(app.seen), app.answered) == (refusal, seen, 0)

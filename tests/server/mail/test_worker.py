@@ -25,7 +25,7 @@ from domain.policy import Policy
 from domain.ports import Cipher, Counters, Ports
 from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
-from server.components.cleanup import sweep
+from server.components.cleanup import delete_expired
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
 from server.mail.message import Mail, SmtpOptions
@@ -370,7 +370,7 @@ class TestUnresolved:
         async with office.database.transaction() as db:
             grants = await db.execute(select(OneTimeToken))
         assert [(grant.user_id, grant.expires_at) for grant in grants] == [(None, office.now)] * 3
-        await sweep(office.database, office.now)
+        await delete_expired(office.database, office.now)
         assert await office.count(OneTimeToken) == 0
 
     @pytest.mark.usefixtures("log_stream")  # A traceback for a terminal takes seconds of a processor.
