@@ -62,8 +62,8 @@ DIFFERENCES: dict[str, Difference] = {
     "its header": {"2": (ABSENT, "typ")},
     "its life": {"": (900, 300)},
     "its issuer and audience": {
-        "0": ("http://127.0.0.1", "http://127.0.0.1/api/auth"),
-        "1": ("http://127.0.0.1", "http://127.0.0.1/api/auth"),
+        "0": ("http://127.0.0.1", "http://localhost/api/auth"),
+        "1": ("http://127.0.0.1", "http://localhost/api/auth"),
     },
     "the keys": {"0": ("alg,crv,kid,kty,x", "alg,crv,kid,kty,use,x,y")},
 }

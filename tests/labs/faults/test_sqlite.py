@@ -36,6 +36,7 @@ def settings(path: Path, timeout: str) -> dict[str, str]:
         "database.timeout": timeout,
         "session.update_age": "0s",
         "mail.sender": "none",
+        "password_reset.sender": "console",
     }
 
 

@@ -49,13 +49,17 @@ function refused(answer: Answer<unknown>): ErrorCode {
   return answer.error.code;
 }
 
-async function mail(template: string, to: string): Promise<Mail> {
+async function sent(template: string, to: string): Promise<Mail[]> {
+  const lines = (await readFile(MAILS, "utf8").catch(() => "")).trim().split("\n").filter(Boolean);
+  return lines.map((line): Mail => JSON.parse(line)).filter((each) => each.template === template && each.to === to);
+}
+
+async function mail(template: string, to: string, besides = 0): Promise<Mail> {
   const end = Date.now() + PATIENCE;
   while (Date.now() < end) {
-    const lines = (await readFile(MAILS, "utf8").catch(() => "")).trim().split("\n").filter(Boolean);
-    const found = lines.map((line): Mail => JSON.parse(line)).filter((each) => each.template === template && each.to === to);
-    const newest = found.at(-1);
-    if (newest) return newest;
+    const mails = await sent(template, to);
+    const newest = mails.at(-1);
+    if (newest && mails.length > besides) return newest;
     await new Promise((resume) => setTimeout(resume, 50));
   }
   throw new Error(`no mail ${template} to ${to}`);
@@ -122,8 +126,9 @@ async function passwords(): Promise<void> {
 
 async function emailsAndProfile(): Promise<void> {
   const { sdk } = await signedIn();
+  const before = (await sent("verify-email", ADA)).length; // The reset has ended the link of the sign-up.
   ok(await sdk.emails.sendVerification({ body: { email: ADA } }));
-  ok(await nobody.emails.verify({ query: { token: tokenIn(await mail("verify-email", ADA)) } }));
+  ok(await nobody.emails.verify({ query: { token: tokenIn(await mail("verify-email", ADA, before)) } }));
   assert.equal(ok(await sdk.emails.change({ body: { newEmail: "countess@example.com" } })).verificationSent, true);
   await mail("change-email", "countess@example.com");
   ok(await sdk.users.update({ body: { name: "Countess", image: "https://example.com/ada.png" } }));
