@@ -104,7 +104,7 @@ def _expired_rows(now: datetime, period: Period) -> list[_ExpiredRows]:
         for retention in getattr(table, "__retention__", ())
         if (keep := _keep(retention, period)) is not None
     ]
-    # A changed setting may expire a whole history at once; the other tables do not wait for it.
+    # A changed setting may expire a whole history at once, so rows with such a retention are removed last.
     return sorted(expired, key=lambda one: isinstance(one.retention.keep, str))
 
 
