@@ -236,6 +236,14 @@ class TestOperations:
             assert "example" in content or content.get("examples"), f"{where} has no example"
 
     @each_operation
+    def test_bodies_and_named_examples_are_described(self, operation: Operation) -> None:
+        if "requestBody" in operation.spec:
+            assert resolve(DOCUMENT, operation.spec["requestBody"])["description"]
+        for where, content in media(operation):
+            for name, example in content.get("examples", {}).items():
+                assert resolve(DOCUMENT, example).get("summary"), f"{where}: {name} has no summary"
+
+    @each_operation
     def test_redirects_say_where_to(self, operation: Operation) -> None:
         for status, response in responses(operation).items():
             if 300 <= status < 400 and status != 304:
