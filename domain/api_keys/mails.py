@@ -1,17 +1,25 @@
 """The emails about API keys."""
 
 from domain.context import Context
-from domain.mail.messages import Addressee, notify
+from domain.mail.formats import NAME, TEXT
+from domain.mail.messages import Recipient, notify
+from domain.mail.templates import NETWORK, MailTemplate, Variable
 from models.api_key import ApiKeyRow
 
+API_KEY_CREATED = MailTemplate(
+    "api-key-created",
+    "a notice: an API key was created",
+    (
+        Variable("key_name", NAME, "the name of the key; may be empty", "Deployment"),
+        Variable("key_start", TEXT, "the first characters of the key; may be empty", "acme_Zt3R"),
+        NETWORK,
+    ),
+    not_me_link=True,
+)
 
-async def key_created(ctx: Context, user: Addressee, row: ApiKeyRow) -> None:
+
+async def key_created(ctx: Context, user: Recipient, row: ApiKeyRow) -> None:
     """Notify the owner of a new key."""
     await notify(
-        ctx,
-        "api-key-created",
-        user,
-        key_name=row.name or "",
-        key_start=row.start or "",
-        network=ctx.client.network or "",
+        ctx, API_KEY_CREATED, user, key_name=row.name, key_start=row.start, network=ctx.client.network
     )

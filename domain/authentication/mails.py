@@ -1,9 +1,12 @@
 """The emails of sign-up."""
 
 from domain.context import Context
-from domain.mail.messages import Addressee, queue_mail
+from domain.mail.messages import Recipient, queue_mail
+from domain.mail.templates import MailTemplate
+
+EXISTING_ACCOUNT = MailTemplate("existing-account", "a sign-up uses a registered email address")
 
 
-def existing_account(ctx: Context, user: Addressee) -> None:
+def existing_account(ctx: Context, user: Recipient) -> None:
     """Notify the owner of an email address of an attempt to sign up with it."""
-    queue_mail(ctx, "existing-account", user)
+    queue_mail(ctx, EXISTING_ACCOUNT, user)

@@ -128,4 +128,4 @@ async def _queue_decoy(ctx: Context, email: str) -> None:
     """Queue a decoy for an email address that gets no email, so that the timing does not reveal whether it is
     registered."""
     if await limits.may_mail(ctx, "nobody", email):
-        mails.existing_account(ctx, messages.NOBODY)
+        mails.existing_account(ctx, messages.UNREGISTERED)

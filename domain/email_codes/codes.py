@@ -13,7 +13,8 @@ from domain.context import Context
 from domain.email_codes import events, mails
 from domain.email_codes.errors import InvalidOtp, OtpExpired, TooManyAttempts
 from domain.email_codes.policy import EmailCodePolicy
-from domain.mail import messages
+from domain.mail import messages, outbox
+from domain.mail.templates import MailTemplate
 from domain.passwords.policy import PasswordResetPolicy
 from domain.ports import Cipher
 from domain.rate_limits import limits
@@ -30,15 +31,15 @@ class CodeType:
 
     name: str
     purpose: Purpose
-    template: str
+    template: MailTemplate
     family: limits.Family
 
 
 # defence: M15 own-limit
-SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, "sign-in-code", "sign-in-mail")
-VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, "verify-email-code", "links")
-RESET = CodeType("forget-password", Purpose.CODE_RESET, "reset-password-code", "links")
-CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, "change-email-code", "links")
+SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, mails.SIGN_IN_CODE, "sign-in-mail")
+VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, mails.VERIFY_EMAIL_CODE, "links")
+RESET = CodeType("forget-password", Purpose.CODE_RESET, mails.RESET_PASSWORD_CODE, "links")
+CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, mails.CHANGE_EMAIL_CODE, "links")
 REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
 """The codes that can be requested without a session, by name."""
 
@@ -109,7 +110,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
     if not await limits.may_mail(ctx, family, binding.email):
         return
-    lives = ctx.policy[EmailCodePolicy].expires_in
+    expires_in = ctx.policy[EmailCodePolicy].expires_in
     code = tokens.digits(6)
     user_id = None if user is None else user.id
     # No request can match the code of a decoy, because it does not consist of six digits.
@@ -121,14 +122,14 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
         "email": binding.email,
         "code": kept,  # defence: M9 code-digest
         "attempts": 0,
-        "expires_at": ctx.now + lives,
+        "expires_at": ctx.now + expires_in,
         "created_at": ctx.now,
         "updated_at": ctx.now,
     }
     await ctx.db.execute(_replacing(ctx.db.dialect), **values)
     sender = ctx.policy[PasswordResetPolicy].sender if kind is RESET else None
-    to = binding.email if reason is None else messages.NOBODY.email
-    mails.code(ctx, kind.template, user or messages.NOBODY, to, code, lives, sender)
+    to = binding.email if reason is None else outbox.DECOY_ADDRESS
+    mails.code(ctx, kind.template, user or messages.UNREGISTERED, to, code, expires_in, sender)
 
 
 @cache

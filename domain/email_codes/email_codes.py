@@ -4,7 +4,7 @@ from functools import partial
 
 from domain import errors, mailbox_proofs
 from domain.context import Context
-from domain.email_codes import codes
+from domain.email_codes import codes, mails
 from domain.email_codes.errors import InvalidOtp
 from domain.email_codes.policy import EmailCodePolicy
 from domain.emails import emails
@@ -41,7 +41,7 @@ def request(ctx: Context, email: str, kind: codes.CodeType) -> None:
     messages.queue_request(ctx, kind.template, sender, email.lower(), None)
 
 
-@messages.resolves("sign-in-code")
+@messages.resolves(mails.SIGN_IN_CODE)
 async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send a sign-in code to a user or, if sign-up is open, to a new one."""
     user = await locking.lock_by_email(ctx, email)
@@ -49,7 +49,7 @@ async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
     await codes.send(ctx, codes.Binding(codes.SIGN_IN, email), user, reason)
 
 
-@messages.resolves("verify-email-code")
+@messages.resolves(mails.VERIFY_EMAIL_CODE)
 async def resolve_verification(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send a verification code to an unverified user, or to any if address changes require it."""
     user = await locking.lock_by_email(ctx, email)
@@ -61,7 +61,7 @@ async def resolve_verification(ctx: Context, email: str, target: str | None) -> 
     await codes.send(ctx, codes.Binding(codes.VERIFY, email), user, reason)
 
 
-@messages.resolves("reset-password-code")
+@messages.resolves(mails.RESET_PASSWORD_CODE)
 async def resolve_reset(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send a reset code if the user exists."""
     user = await locking.lock_by_email(ctx, email)

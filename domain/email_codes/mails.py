@@ -3,17 +3,29 @@
 from datetime import timedelta
 
 from domain.context import Context
-from domain.mail.messages import Addressee, queue_mail
+from domain.mail.messages import Recipient, queue_mail
+from domain.mail.templates import CODE, MailTemplate
+
+SIGN_IN_CODE = MailTemplate("sign-in-code", "sign-in by a code is requested", (CODE,), on_request=True)
+VERIFY_EMAIL_CODE = MailTemplate(
+    "verify-email-code", "an email address is to be verified by a code", (CODE,), on_request=True
+)
+RESET_PASSWORD_CODE = MailTemplate(
+    "reset-password-code", "a password reset by a code is requested", (CODE,), on_request=True
+)
+CHANGE_EMAIL_CODE = MailTemplate(
+    "change-email-code", "an email address is to be changed by a code, sent to the new one", (CODE,)
+)
 
 
 def code(
     ctx: Context,
-    template: str,
-    user: Addressee,
+    template: MailTemplate,
+    user: Recipient,
     email: str,
     digits: str,
-    lives: timedelta,
+    expires_in: timedelta,
     sender: str | None,
 ) -> None:
     """Email a code."""
-    queue_mail(ctx, template, user, to=email, code=digits, lives=lives, sender=sender)
+    queue_mail(ctx, template, user, to=email, code=digits, expires_in=expires_in, sender=sender)

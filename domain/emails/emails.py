@@ -60,7 +60,7 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
     await mail_verification(ctx, user, callback_url)
 
 
-@messages.resolves("verify-email")
+@messages.resolves(mails.VERIFY_EMAIL)
 async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
     """In the background: send the link if the user exists and is unverified; otherwise queue a decoy."""
     user = await locking.lock_by_email(ctx, email)
@@ -68,7 +68,7 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
     elif await limits.may_mail(ctx, "nobody", email):
-        mails.verify_email(ctx, messages.NOBODY, await one_time_tokens.issue_decoy(ctx), callback_url)
+        mails.verify_email(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), callback_url)
 
 
 async def verify(ctx: Context, token: str) -> UserRow:
@@ -150,7 +150,7 @@ async def _mail_change(
         token = await one_time_tokens.issue(
             ctx, Purpose.CHANGE_EMAIL, user.id, expires_in=expires_in, email=address
         )
-        mails.change_email(ctx, user, outbox.DECOY if is_taken else address, token, callback_url)
+        mails.change_email(ctx, user, outbox.DECOY_ADDRESS if is_taken else address, token, callback_url)
     events.email_change_requested(ctx, is_taken=is_taken)
 
 

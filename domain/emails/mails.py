@@ -3,22 +3,34 @@
 from domain import urls
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
-from domain.mail.messages import Addressee, notify, queue_mail, queue_request
+from domain.mail.messages import Recipient, notify, queue_mail, queue_request
 from domain.mail.policy import MailPolicy
+from domain.mail.templates import MailTemplate, link_to
 from domain.pages.links import mailed_page
 
+_LINK = link_to("verify-email")
+VERIFY_EMAIL = MailTemplate(
+    "verify-email", "an email address is to be verified", (_LINK,), not_me_link=True, on_request=True
+)
+CHANGE_EMAIL = MailTemplate(
+    "change-email", "an email address is to be changed, sent to the new one", (_LINK,)
+)
+EMAIL_CHANGED = MailTemplate("email-changed", "a notice to the old address after the change")
 
-def verify_email(ctx: Context, user: Addressee, token: str, callback_url: str | None) -> None:
+
+def verify_email(ctx: Context, user: Recipient, token: str, callback_url: str | None) -> None:
     """Email the link that verifies the stored address."""
-    lives = ctx.policy[EmailVerificationPolicy].token_expires_in
-    queue_mail(ctx, "verify-email", user, link=_link(ctx, token, callback_url), lives=lives)
+    expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
+    queue_mail(ctx, VERIFY_EMAIL, user, link=_link(ctx, token, callback_url), expires_in=expires_in)
 
 
-def change_email(ctx: Context, user: Addressee, new_email: str, token: str, callback_url: str | None) -> None:
+def change_email(ctx: Context, user: Recipient, new_email: str, token: str, callback_url: str | None) -> None:
     """Email the link that makes `new_email` the user's address; it is sent there, so that opening it verifies the
     address."""
-    lives = ctx.policy[EmailVerificationPolicy].token_expires_in
-    queue_mail(ctx, "change-email", user, to=new_email, link=_link(ctx, token, callback_url), lives=lives)
+    expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
+    queue_mail(
+        ctx, CHANGE_EMAIL, user, to=new_email, link=_link(ctx, token, callback_url), expires_in=expires_in
+    )
 
 
 def _link(ctx: Context, token: str, callback_url: str | None) -> str:
@@ -27,11 +39,11 @@ def _link(ctx: Context, token: str, callback_url: str | None) -> str:
     return page or urls.public_url(ctx.policy, "/verify-email", token=token, callbackURL=callback_url)
 
 
-async def email_changed(ctx: Context, user: Addressee, old_email: str, *, was_verified: bool) -> None:
+async def email_changed(ctx: Context, user: Recipient, old_email: str, *, was_verified: bool) -> None:
     """Notify the old address that it is no longer the user's."""
-    await notify(ctx, "email-changed", user, to=old_email, is_verified=was_verified)
+    await notify(ctx, EMAIL_CHANGED, user, to=old_email, is_verified=was_verified)
 
 
 def queue_verification_request(ctx: Context, email: str, callback_url: str | None) -> None:
     """Queue a request, made without a session, to verify `email`."""
-    queue_request(ctx, "verify-email", ctx.policy[MailPolicy].sender, email, callback_url)
+    queue_request(ctx, VERIFY_EMAIL, ctx.policy[MailPolicy].sender, email, callback_url)

@@ -7,7 +7,7 @@ from domain import errors, identifiers, mailbox_proofs, one_time_tokens, urls
 from domain.context import Context
 from domain.magic_links import events, mails
 from domain.magic_links.policy import MagicLinkPolicy
-from domain.mail import messages
+from domain.mail import messages, outbox
 from domain.mail.policy import MailPolicy
 from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUser, NewUserSignupDisabled
 from domain.one_time_tokens import MailedToken
@@ -35,10 +35,10 @@ class LinkRequest(NamedTuple):
 def request(ctx: Context, email: str, wanted: LinkRequest) -> None:
     """Queue the request for a link; the user is looked up in the background."""
     sender = ctx.policy[MailPolicy].sender
-    messages.queue_request(ctx, "magic-link", sender, email.lower(), json.dumps(wanted._asdict()))
+    messages.queue_request(ctx, mails.MAGIC_LINK, sender, email.lower(), json.dumps(wanted._asdict()))
 
 
-@messages.resolves("magic-link")
+@messages.resolves(mails.MAGIC_LINK)
 async def resolve(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
     wanted = LinkRequest(**json.loads(target or ""))
@@ -57,8 +57,8 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
         payload=ctx.cipher.encrypt(_NAME, wanted.name),
         remembered=wanted.remembered,
     )
-    to = email if reason is None else messages.NOBODY.email
-    mails.magic_link(ctx, user or messages.NOBODY, to, _link(ctx, token, wanted), rules.expires_in)
+    to = email if reason is None else outbox.DECOY_ADDRESS
+    mails.magic_link(ctx, user or messages.UNREGISTERED, to, _link(ctx, token, wanted), rules.expires_in)
 
 
 def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:

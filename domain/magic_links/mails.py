@@ -3,9 +3,18 @@
 from datetime import timedelta
 
 from domain.context import Context
-from domain.mail.messages import Addressee, queue_mail
+from domain.mail.messages import Recipient, queue_mail
+from domain.mail.templates import MailTemplate, link_to
+
+MAGIC_LINK = MailTemplate(
+    "magic-link",
+    "sign-in by a link is requested",
+    (link_to("magic-link"),),
+    not_me_link=True,
+    on_request=True,
+)
 
 
-def magic_link(ctx: Context, user: Addressee, email: str, link: str, lives: timedelta) -> None:
+def magic_link(ctx: Context, user: Recipient, email: str, link: str, expires_in: timedelta) -> None:
     """Email the link that signs in."""
-    queue_mail(ctx, "magic-link", user, to=email, link=link, lives=lives)
+    queue_mail(ctx, MAGIC_LINK, user, to=email, link=link, expires_in=expires_in)

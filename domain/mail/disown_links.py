@@ -8,18 +8,13 @@ from sqlmodel import col
 from domain import tokens, urls
 from domain.context import Context
 from domain.mail.policy import MailPolicy
+from domain.mail.templates import MailTemplate
 from domain.pages.links import page_url
-from domain.policy import Policy
 from models import OneTimeToken, Purpose
 
 LIFETIME = timedelta(days=7)
 PATH = "/not-me"
 """The hosted page, below `pages.path`."""
-
-_REQUESTED = frozenset({"verify-email", "magic-link"})
-"""The emails that strangers can request; preparing them must not cost less if the address has no unverified user."""
-TEMPLATES = _REQUESTED | {"account-secured", "api-key-created", "two-factor-changed"}
-"""The emails with the link."""
 
 # Built once, because each statement object is compiled once.
 _REPLACE = delete(OneTimeToken).where(
@@ -29,15 +24,16 @@ _REPLACE = delete(OneTimeToken).where(
 )
 
 
-def link(ctx: Context, template: str, user_id: str | None, email: str) -> str | None:
+def link(ctx: Context, template: MailTemplate, user_id: str | None, email: str) -> str | None:
     """Return the link of an email to the unverified address of a user, with a new token.
 
     Returns None if the email has no such link, there is no user, or no page can show it.
     """
-    page = _page(ctx.policy)
-    if template not in TEMPLATES or page is None or (user_id is None and template not in _REQUESTED):
+    page = ctx.policy[MailPolicy].not_me_page or page_url(ctx.policy, PATH)
+    # An email that strangers can request must not cost less if the address has no unverified user.
+    if not template.not_me_link or page is None or (user_id is None and not template.on_request):
         return None
-    token = issue(ctx, template, user_id, email, expires_in=LIFETIME)
+    token = issue(ctx, template.name, user_id, email, expires_in=LIFETIME)
     return None if user_id is None else urls.with_parameters(page, token=token)
 
 
@@ -61,7 +57,3 @@ def issue(ctx: Context, reason: str, user_id: str | None, email: str, *, expires
         )
     )
     return token
-
-
-def _page(policy: Policy) -> str | None:
-    return policy[MailPolicy].not_me_page or page_url(policy, PATH)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import domain
 from domain import localization
@@ -11,9 +11,10 @@ from domain.context import Context
 from domain.localization import Localization
 from domain.mail import disown_links, outbox
 from domain.mail.policy import MailPolicy
+from domain.mail.templates import MailTemplate
 from domain.pages.policy import PagesPolicy
 from domain.rate_limits import limits
-from models import MailState, OutboxRow
+from models import MailState
 from models.discovery import import_modules
 
 Resolver = Callable[[Context, str, str | None], Awaitable[None]]
@@ -22,12 +23,12 @@ Resolver = Callable[[Context, str, str | None], Awaitable[None]]
 _RESOLVERS: dict[str, Resolver] = {}
 
 
-class Addressee(Protocol):
+class Recipient(Protocol):
     """The recipient of an email: a `User` or a `UserRow`."""
 
     @property
     def id(self) -> str | None:
-        """The user's id, None for a decoy; queued emails are deleted with the user."""
+        """The user's id, None without a user; queued emails are deleted with the user."""
 
     @property
     def name(self) -> str:
@@ -47,86 +48,83 @@ class Addressee(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Nobody:
-    """A recipient without an account: of a decoy, or of an email to an unknown address. It has no name."""
-
+class _UnregisteredRecipient:
     id: str | None = None
     name: str = ""
-    email: str = outbox.DECOY
+    email: str = outbox.DECOY_ADDRESS
     email_verified: bool = False
     locale: str | None = None
 
 
-NOBODY: Addressee = _Nobody()
-"""In place of a user. Only an email to its own address is a decoy."""
+UNREGISTERED: Recipient = _UnregisteredRecipient()
+"""The recipient of an email to an address without a user. Unless `to` names that address, the email is a decoy."""
 
 
 async def notify(
     ctx: Context,
-    template: str,
-    user: Addressee,
+    template: MailTemplate,
+    user: Recipient,
     *,
     to: str | None = None,
     is_verified: bool | None = None,
-    **values: str,
+    **values: Any,
 ) -> None:
     """Queue a notice, unless notices are disabled or an unverified address has reached its limit.
 
-    Every notice is queued by this function. Address and verification default to the stored ones.
+    Every notice is queued by this function. Address and verification default to the stored ones; `values` are those of
+    the template's variables.
     """
     recipient = user.email if to is None else to
     proven = user.email_verified if is_verified is None else is_verified
     if not ctx.policy[MailPolicy].send_email_notifications:
         return
     if await limits.may_notify(ctx, recipient, is_verified=proven):
-        queue_mail(ctx, template, user, to=recipient, lives=None, **values)  # defence: V78 notice-recipient
+        queue_mail(ctx, template, user, to=recipient, **values)  # defence: V78 notice-recipient
 
 
 def queue_mail(
     ctx: Context,
-    template: str,
-    user: Addressee,
+    template: MailTemplate,
+    user: Recipient,
     *,
     to: str | None = None,
     sender: str | None = None,
-    lives: timedelta | None = None,
-    **values: str,
+    expires_in: timedelta | None = None,
+    **values: Any,
 ) -> None:
     """Queue an email for the user, by default through `mail.sender` and to the stored address.
 
-    `lives` is the lifetime of its link or code; `values` are for the template: link, code, until, switched, key_name,
-    key_start, network, enabled_keys, passkeys, passkey_name, removed.
+    `expires_in` is the lifetime of its link or code. Raises ValueError if `values` are not those of the template's
+    variables.
     """
-    expires_at = None if lives is None else ctx.now + lives
-    by = sender or ctx.policy[MailPolicy].sender
-    if by == "none":
+    sender = sender or ctx.policy[MailPolicy].sender
+    if sender == "none":
         return
+    expires_at = None if expires_in is None else ctx.now + expires_in
     recipient = user.email if to is None else to
     payload: outbox.Payload = {
         "to": recipient,
         "name": user.name,
         "locale": localization_of(ctx, user).language,
-        "link": None,
-        "code": None,
         "expires": None if expires_at is None else expires_at.isoformat(),
-        **values,
+        **template.encode(values),
     }
     not_me_link = _not_me_link(ctx, template, user, recipient)
     if not_me_link is not None:
         payload["not_me_link"] = not_me_link
-    _add(
-        ctx,
-        outbox.row(ctx, MailState.QUEUED, template, by, payload, user_id=user.id, expires_at=expires_at),
+    row = outbox.row(
+        ctx, MailState.QUEUED, template.name, sender, payload, user_id=user.id, expires_at=expires_at
     )
+    ctx.outbox.append(row)
 
 
-def _not_me_link(ctx: Context, template: str, user: Addressee, recipient: str) -> str | None:
+def _not_me_link(ctx: Context, template: MailTemplate, user: Recipient, recipient: str) -> str | None:
     """Return the link that deletes the user if this, their address, is unverified; None without such a link."""
     is_unproven = recipient == user.email and not user.email_verified  # defence: N4 verified
     return disown_links.link(ctx, template, user.id if is_unproven else None, recipient)
 
 
-def localization_of(ctx: Context, user: Addressee) -> Localization:
+def localization_of(ctx: Context, user: Recipient) -> Localization:
     """Return the language of emails to a user: their own, else the browser's if the user made the request, else
     `pages.locale`."""
     is_own = ctx.caller is None or ctx.caller.user.id == user.id
@@ -138,8 +136,10 @@ def localization_of(ctx: Context, user: Addressee) -> Localization:
     return localization.localization(language)
 
 
-def queue_request(ctx: Context, template: str, sender: str, email: str, target: str | None) -> None:
+def queue_request(ctx: Context, template: MailTemplate, sender: str, email: str, target: str | None) -> None:
     """Queue a request for an email to `email` made without a session; the worker looks up the user."""
+    if sender == "none":
+        return
     client = ctx.client
     payload: outbox.Payload = {
         "email": email,
@@ -149,16 +149,21 @@ def queue_request(ctx: Context, template: str, sender: str, email: str, target: 
         "request_id": client.request_id,
         "languages": client.languages,
     }
-    _add(ctx, outbox.row(ctx, MailState.UNRESOLVED, template, sender, payload))
+    ctx.outbox.append(outbox.row(ctx, MailState.UNRESOLVED, template.name, sender, payload))
 
 
-def resolves(template: str) -> Callable[[Resolver], Resolver]:
-    """Register the function that resolves queued requests for an email; each email has one."""
+def resolves(template: MailTemplate) -> Callable[[Resolver], Resolver]:
+    """Register the function that resolves queued requests for an email.
+
+    Raises ValueError if the email has another one, or is not declared as one that can be requested.
+    """
 
     def declare(resolver: Resolver) -> Resolver:
-        if template in _RESOLVERS:
-            raise ValueError(f"requests for the mail {template!r} are resolved twice")
-        _RESOLVERS[template] = resolver
+        if template.name in _RESOLVERS:
+            raise ValueError(f"requests for the email {template.name!r} are resolved twice")
+        if not template.on_request:
+            raise ValueError(f"the email {template.name!r} is not declared with on_request")
+        _RESOLVERS[template.name] = resolver
         return resolver
 
     return declare
@@ -168,8 +173,3 @@ def resolvers() -> Mapping[str, Resolver]:
     """Return the resolvers of queued requests, by the name of the email."""
     import_modules(domain, except_for=domain.LOADED_LATER)
     return _RESOLVERS
-
-
-def _add(ctx: Context, row: OutboxRow) -> None:
-    if row.sender != "none":
-        ctx.outbox.append(row)

@@ -24,16 +24,15 @@ from models import MailState, Outbox, OutboxRow
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
-"""Of an email: to, name, locale, link, code, expires (ISO time), and of some not_me_link, until (ISO time), switched
-(on, off), key_name, key_start, passkey_name and network, or enabled_keys and passkeys. Of an unresolved request: email,
-target, and who made it: address, user_agent, request_id, languages."""
+"""Of an email: to, name, locale, expires (ISO time), the texts of the template's variables, and of some not_me_link. Of
+an unresolved request: email, target, and who made it: address, user_agent, request_id, languages."""
 
 LEASE = timedelta(seconds=60)
 FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
 LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
 PURPOSE = "outbox.payload"
-DECOY = "nobody@decoy.invalid"
+DECOY_ADDRESS = "nobody@decoy.invalid"
 """The recipient of a decoy: an email that is prepared like any other and never sent, so that the work of the
 background task does not reveal whether an email address is registered. The domain can have no mail server (RFC
 6761, 6.4)."""
@@ -70,7 +69,7 @@ class LeasedMail:
     @property
     def is_decoy(self) -> bool:
         """Whether the email is prepared but not sent."""
-        return self.payload is not None and self.payload.get("to") == DECOY
+        return self.payload is not None and self.payload.get("to") == DECOY_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)

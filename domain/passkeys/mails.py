@@ -1,18 +1,20 @@
 """The emails about passkeys."""
 
 from domain.context import Context
-from domain.mail.messages import Addressee, notify
+from domain.mail.formats import NAME
+from domain.mail.messages import Recipient, notify
+from domain.mail.templates import NETWORK, MailTemplate, Variable
+
+_VARIABLES = (Variable("passkey_name", NAME, "the name of a passkey; may be empty", "iPhone"), NETWORK)
+PASSKEY_ADDED = MailTemplate("passkey-added", "a notice: a passkey was added", _VARIABLES)
+PASSKEY_REMOVED = MailTemplate("passkey-removed", "a notice: a passkey was removed", _VARIABLES)
 
 
-async def passkey_added(ctx: Context, user: Addressee, name: str | None) -> None:
+async def passkey_added(ctx: Context, user: Recipient, name: str | None) -> None:
     """Notify the owner of a new passkey."""
-    await _notify(ctx, "passkey-added", user, name)
+    await notify(ctx, PASSKEY_ADDED, user, passkey_name=name, network=ctx.client.network)
 
 
-async def passkey_removed(ctx: Context, user: Addressee, name: str | None) -> None:
+async def passkey_removed(ctx: Context, user: Recipient, name: str | None) -> None:
     """Notify the owner that a passkey was removed."""
-    await _notify(ctx, "passkey-removed", user, name)
-
-
-async def _notify(ctx: Context, template: str, user: Addressee, name: str | None) -> None:
-    await notify(ctx, template, user, passkey_name=name or "", network=ctx.client.network or "")
+    await notify(ctx, PASSKEY_REMOVED, user, passkey_name=name, network=ctx.client.network)

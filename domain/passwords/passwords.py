@@ -90,7 +90,7 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     mails.queue_reset_request(ctx, email.lower(), redirect_to)  # defence: V75 reset-email
 
 
-@messages.resolves("reset-password")
+@messages.resolves(mails.RESET_PASSWORD)
 async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     """In the background: send the reset link if the user exists, with or without a password; otherwise queue a
     decoy."""
@@ -100,7 +100,7 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
         return
     if user is None:
-        mails.reset_password(ctx, messages.NOBODY, await one_time_tokens.issue_decoy(ctx), redirect_to)
+        mails.reset_password(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), redirect_to)
         return
     expires_in = ctx.policy[PasswordResetPolicy].token_expires_in
     token = await one_time_tokens.issue(ctx, Purpose.RESET, user.id, expires_in=expires_in)

@@ -2,13 +2,17 @@
 
 from domain import urls
 from domain.context import Context
-from domain.mail.messages import Addressee, queue_mail
+from domain.mail.messages import Recipient, queue_mail
+from domain.mail.templates import MailTemplate, link_to
 from domain.pages.links import mailed_page
 from domain.user_deletion.policy import DeletionPolicy
 
+DELETE_ACCOUNT = MailTemplate("delete-account", "a deletion is to be confirmed", (link_to("delete"),))
 
-def delete_account(ctx: Context, user: Addressee, token: str, callback_url: str | None) -> None:
+
+def delete_account(ctx: Context, user: Recipient, token: str, callback_url: str | None) -> None:
     """Email the link that deletes the user; the hosted page asks once more."""
     page = mailed_page(ctx.policy, "/delete", token, callback_url)
     link = page or urls.public_url(ctx.policy, "/delete-user/callback", token=token, callbackURL=callback_url)
-    queue_mail(ctx, "delete-account", user, link=link, lives=ctx.policy[DeletionPolicy].token_expires_in)
+    expires_in = ctx.policy[DeletionPolicy].token_expires_in
+    queue_mail(ctx, DELETE_ACCOUNT, user, link=link, expires_in=expires_in)

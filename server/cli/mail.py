@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from domain.localization import supported
+from domain.mail.templates import templates
 from server.cli import check_config
 from server.clock import system_clock
 from server.config.sources import ConfigurationError, reason
 from server.mail import preview as previews
 from server.mail.backends import deliver_test
 from server.mail.message import Mail
-from server.mail.templates import MESSAGES
 
 app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
 
@@ -42,7 +42,7 @@ def list_() -> None:
 
     Example: gatewright mail list
     """
-    for name in MESSAGES:
+    for name in templates():
         typer.echo(name)
 
 
@@ -70,12 +70,12 @@ def preview(
         raise ConfigurationError("give the name of one email, or --all; gatewright mail list lists them")
     settings = check_config.read()
     now = system_clock()
-    mails = [previews.preview(settings, one, locale, now) for one in (MESSAGES if every else (name or "",))]
-    for one in mails:
+    names = [name] if name else templates()
+    for email in [previews.preview(settings, each, locale, now) for each in names]:
         if output is None:
-            typer.echo(f"{_text(one)}\n{one.html}\n")
+            typer.echo(f"{_text(email)}\n{email.html}\n")
         else:
-            _write(output, one, supported(locale) or settings.pages.locale)
+            _write(output, email, supported(locale) or settings.pages.locale)
 
 
 def _write(folder: Path, mail: Mail, locale: str) -> None:

@@ -1,24 +1,26 @@
-"""The senders of email, by the settings."""
+"""Create senders and the renderer from the settings."""
 
 import ssl
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from email.utils import formataddr
-from functools import partial
 
 from jinja2 import TemplateError
 
 from domain import identifiers, tokens
-from domain.mail.outbox import LeasedMail
+from domain.mail import mails
+from domain.mail.outbox import LeasedMail, Payload
+from domain.mail.templates import MailTemplate
 from server.clock import system_clock
 from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.mail.mailbox import KeepingSender, RecentMails
-from server.mail.message import ConsoleSender, FileSender, Rendering, Sender, SmtpOptions
-from server.mail.templates import Brand, TemplateRenderer, template_error
+from server.mail.message import ConsoleSender, FileSender, Mail, Sender, SmtpOptions
+from server.mail.templates import Brand, TemplateRenderer, environments
 
 
-def renderer(settings: Settings) -> Rendering:
-    """Return what makes mails of outbox rows."""
+def renderer(settings: Settings) -> TemplateRenderer:
+    """Return the renderer of outbox rows. Raises TemplateError for a broken template in `mail.templates_dir`."""
     sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
     pages = settings.pages
     return TemplateRenderer(
@@ -32,30 +34,32 @@ def renderer(settings: Settings) -> Rendering:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with the templates in `mail.templates_dir`."""
+    """Yield the problem with `mail.templates_dir`, if there is one."""
     folder = settings.mail.templates_dir
     if folder is None:
         return
     if not folder.is_dir():
         yield f"mail.templates_dir: there is no folder {folder}"
         return
-    if (fault := template_error(folder)) is not None:
-        yield f"mail.templates_dir: {fault}"
+    try:
+        environments(folder)
+    except TemplateError as error:
+        yield f"mail.templates_dir: {error}"
 
 
 def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str, Sender]:
-    """Return the ways out for mails that are in use, by kind; what stays on this machine also goes into the mailbox."""
-    make: dict[str, Callable[[], Sender]] = {
-        "smtp": partial(_smtp, settings),
+    """Return the configured senders, by name. Emails that are not sent by SMTP are also put into `mailbox`."""
+    create: dict[str, Callable[[], Sender]] = {
+        "smtp": lambda: _smtp(settings),
         "console": ConsoleSender,
-        "file": partial(_file, settings),
+        "file": lambda: FileSender(settings.mail.file_path),
     }
-    wanted = {settings.mail.sender, settings.password_reset.effective_sender(settings)} - {"none"}
-    made: dict[str, Sender] = {kind: make[kind]() for kind in sorted(wanted)}
+    names = {settings.mail.sender, settings.password_reset.effective_sender(settings)} - {"none"}
+    by_name: dict[str, Sender] = {name: create[name]() for name in sorted(names)}
     if mailbox is None:
-        return made
+        return by_name
     return {
-        kind: sender if kind == "smtp" else KeepingSender(sender, mailbox) for kind, sender in made.items()
+        name: sender if name == "smtp" else KeepingSender(sender, mailbox) for name, sender in by_name.items()
     }
 
 
@@ -66,7 +70,7 @@ def _smtp(settings: Settings) -> Sender:
 
 
 def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
-    """Return how the SMTP server is spoken to; `context` says whose certificates count, by default the system's."""
+    """Return the options of the SMTP sender; `context` has the trusted authorities, by default those of the system."""
     smtp = settings.mail.smtp
     return SmtpOptions(
         host=smtp.host or "",
@@ -79,30 +83,30 @@ def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> S
     )
 
 
-def _file(settings: Settings) -> Sender:
-    return FileSender(settings.mail.file_path)
+def render(settings: Settings, template: MailTemplate, payload: Payload, now: datetime) -> Mail:
+    """Return an email that is not in the outbox. Raises ConfigurationError for a template that cannot be rendered."""
+    row = LeasedMail(
+        id=tokens.token(),
+        template=template.name,
+        sender="none",
+        attempts=0,
+        created_at=now,
+        expires_at=now,
+        payload=payload,
+    )
+    try:
+        return renderer(settings).render(row, now)
+    except TemplateError as error:
+        raise ConfigurationError(f"mail.templates_dir: {error}") from error
 
 
 async def deliver_test(settings: Settings, to: str) -> None:
     """Send a test email.
 
-    Raises ConfigurationError when there is no sender or a template cannot be used, DeliveryError, and InvalidEmail.
+    Raises ConfigurationError if there is no sender or a template cannot be rendered, DeliveryError, and InvalidEmail.
     """
-    kind = settings.mail.sender
-    if kind == "none":
+    sender = settings.mail.sender
+    if sender == "none":
         raise ConfigurationError("mail.sender: is none, so no email is sent")
-    now = system_clock()
-    row = LeasedMail(
-        id=tokens.token(),
-        template="test",
-        sender=kind,
-        attempts=0,
-        created_at=now,
-        expires_at=now,
-        payload={"to": identifiers.email(to)},
-    )
-    try:
-        message = renderer(settings).render(row, now)
-    except TemplateError as fault:
-        raise ConfigurationError(f"mail.templates_dir: {fault}") from fault
-    await senders(settings)[kind].send(message)
+    mail = render(settings, mails.TEST, {"to": identifiers.email(to)}, system_clock())
+    await senders(settings)[sender].send(mail)

@@ -15,7 +15,6 @@ from typing import Literal, Protocol, TextIO
 
 import orjson
 
-from domain.mail.outbox import LeasedMail
 from handlers import wire
 from server.observability.terminal import paint
 
@@ -49,13 +48,6 @@ class Mail:
     link: str | None = field(repr=False)
     code: str | None = field(repr=False)
     created_at: datetime
-
-
-class Rendering(Protocol):
-    """The interface of `server.mail.templates.TemplateRenderer`."""
-
-    def render(self, row: LeasedMail, now: datetime) -> Mail:
-        """Return the email for a claimed row; `now` determines the remaining lifetime of its link."""
 
 
 class Sender(Protocol):

@@ -13,7 +13,8 @@ from domain.mail import outbox
 from domain.mail.messages import Resolver
 from domain.mail.outbox import LeasedMail, Payload
 from server.clock import Clock
-from server.mail.message import FinalError, Rendering, Sender, TemporaryError
+from server.mail.message import FinalError, Sender, TemporaryError
+from server.mail.templates import TemplateRenderer
 from server.mail.work_queue import WorkQueue, end
 from server.observability.metrics.registry import MetricsRegistry
 
@@ -48,7 +49,7 @@ class OutboxWorker:
         *,
         run: Runner,
         clock: Clock,
-        renderer: Rendering | None,
+        renderer: TemplateRenderer | None,
         senders: Mapping[str, Sender],
         resolvers: Mapping[str, Resolver],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,

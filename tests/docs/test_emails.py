@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, meta
 
+from domain.mail.templates import templates
 from handlers.templating import EXTENSION
 from server.mail.preview import preview
-from server.mail.templates import BUILT_IN, LAYOUTS, MESSAGES, PARTS
+from server.mail.templates import BUILT_IN, LAYOUTS, PARTS
 from server.services import load_settings
 from tests.docs.typing_in import guide
 
@@ -46,10 +47,10 @@ def used(*names: str) -> set[str]:
 
 
 def test_every_email_is_documented() -> None:
-    assert tuple(sorted(documented())) == MESSAGES
+    assert tuple(sorted(documented())) == tuple(templates())
 
 
-@pytest.mark.parametrize("message", MESSAGES)
+@pytest.mark.parametrize("message", templates())
 def test_every_email_is_documented_with_its_variables(message: str, tmp_path: Path) -> None:
     mail = preview(load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path), message, None, NOW)
     kinds = {name for name, value in (("link", mail.link), ("code", mail.code)) if value is not None}

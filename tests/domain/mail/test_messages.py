@@ -54,7 +54,6 @@ class TestSecondFactor:
             "to": "ada@example.com",
             "name": "Ada",
             "locale": "en",
-            "link": None,
             "code": "492039",
             "expires": (NOW + timedelta(minutes=3)).isoformat(),
         }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from domain.localization import LANGUAGES
-from server.mail.templates import MESSAGES
+from domain.mail.templates import templates
 from tests.server.terminal import Run, complaint
 
 
@@ -30,7 +30,7 @@ def test_writes_all_into_a_folder(run: Run, tmp_path: Path, language: str) -> No
     done = run("mail", "preview", "--all", "--locale", language, "--output", str(tmp_path / "new" / "folder"))
 
     written = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
-    assert written == {f"{name}.{language}.{ending}" for name in MESSAGES for ending in ("html", "txt")}
+    assert written == {f"{name}.{language}.{ending}" for name in templates() for ending in ("html", "txt")}
     assert len(done.stdout.splitlines()) == len(written)
 
 
@@ -81,4 +81,4 @@ def test_a_folder_that_cannot_be_written_is_named(run: Run, tmp_path: Path) -> N
 
 
 def test_the_names_are_listed(run: Run) -> None:
-    assert run("mail", "list").stdout.split() == list(MESSAGES)
+    assert run("mail", "list").stdout.split() == list(templates())

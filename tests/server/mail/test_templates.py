@@ -10,11 +10,14 @@ from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
 
 from domain.localization import LANGUAGES
+from domain.mail.formats import shown_name
 from domain.mail.outbox import LeasedMail
-from server.mail.templates import MESSAGES, Brand, TemplateRenderer, shown_name
+from domain.mail.templates import templates
+from server.mail.templates import BUILT_IN, PARTS, Brand, TemplateRenderer
 
 NOW = datetime(2026, 3, 4, 9, 26, tzinfo=UTC)
 LINK = "https://auth.example.com/verify-email?token=abc&callbackURL=%2Fwelcome"
+TEMPLATES = tuple(templates())
 WITH_LINK = ("reset-password", "verify-email", "change-email", "delete-account")
 
 
@@ -59,7 +62,13 @@ def renderer() -> TemplateRenderer:
     return TemplateRenderer("Gatewright", "https://auth.example.com", "Gatewright <no-reply@example.com>")
 
 
-@pytest.mark.parametrize("template", MESSAGES)
+def test_every_template_is_declared_and_has_its_files() -> None:
+    declared = {f"{template}/{part}" for template in TEMPLATES for part in PARTS}
+
+    assert {path.relative_to(BUILT_IN).as_posix() for path in BUILT_IN.glob("*/*")} == declared
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
 class TestEveryMessage:
     def test_has_subject_text_and_html_and_leads_nowhere_but_to_its_link(
         self, renderer: TemplateRenderer, template: str
@@ -166,7 +175,7 @@ class TestName:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 class TestLanguages:
-    @pytest.mark.parametrize("template", MESSAGES)
+    @pytest.mark.parametrize("template", TEMPLATES)
     def test_every_message_is_in_the_language_of_its_reader(
         self, renderer: TemplateRenderer, template: str, language: str
     ) -> None:

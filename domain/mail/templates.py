@@ -1,0 +1,95 @@
+"""Declarations of emails.
+
+A capability declares its emails in `mails.py`, each with a function that queues it. The outbox, the renderer, the guide
+"Customize emails" and `gatewright mail preview` use the declarations. The files of a template are in
+`server/templates/email/<name>/`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic
+
+import domain
+from domain.localization import Localization
+from domain.mail.formats import TEXT, Format, Value
+from models.discovery import import_modules
+
+_EXAMPLE_LIFETIMES = {"link": timedelta(hours=1), "code": timedelta(minutes=5)}
+_TEMPLATES: "dict[str, MailTemplate]" = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Generic[Value]):
+    """A variable that only some templates have, in addition to those of all templates."""
+
+    name: str
+    format: Format[Value]
+    meaning: str
+    """Its description in the guide."""
+    example: Value
+    """Its value in previews."""
+
+
+CODE = Variable("code", TEXT, "the code", "492039")
+NETWORK = Variable(
+    "network", TEXT, "the network address that the change was made from; may be empty", "203.0.113.7"
+)
+
+
+def link_to(page: str) -> Variable[str | None]:
+    """Return the variable of a link; the example opens a hosted page such as `verify-email`."""
+    example = f"https://auth.example.com/account/{page}?token=Rq7Wn2Xv9Lk4Bt8Zc1Mf5Hy3Jd6Gp0Sa"
+    return Variable("link", TEXT, "the link", example)
+
+
+@dataclass(frozen=True, slots=True)
+class MailTemplate:
+    """The template of an email. Declaring one registers it."""
+
+    name: str
+    sent_when: str
+    """The cause of the email, for the guide."""
+    variables: tuple[Variable[Any], ...] = ()
+    not_me_link: bool = False
+    """Whether the email has a link that deletes the user if the address is unverified (`disown_links.py`)."""
+    on_request: bool = False
+    """Whether clients without a session can request the email."""
+
+    def __post_init__(self) -> None:
+        """Register the template. Raises ValueError if the name is already registered."""
+        if self.name in _TEMPLATES:
+            raise ValueError(f"the email {self.name!r} is declared twice")
+        _TEMPLATES[self.name] = self
+
+    @property
+    def example_lifetime(self) -> timedelta | None:
+        """The lifetime of the link or code in previews; None for an email without one."""
+        lifetimes = (_EXAMPLE_LIFETIMES.get(variable.name) for variable in self.variables)
+        return next(filter(None, lifetimes), None)
+
+    def encode(self, values: Mapping[str, object]) -> dict[str, str]:
+        """Return the texts of the values for the outbox. Raises ValueError if other variables are declared."""
+        if values.keys() != {variable.name for variable in self.variables}:
+            raise ValueError(
+                f"the variables of the email {self.name!r} are not {', '.join(values) or 'none'}"
+            )
+        return {variable.name: variable.format.encode(values[variable.name]) for variable in self.variables}
+
+    def examples(self) -> dict[str, str]:
+        """Return the texts of the example values."""
+        return self.encode({variable.name: variable.example for variable in self.variables})
+
+    def display(self, texts: Mapping[str, str | None], localization: Localization) -> dict[str, str]:
+        """Return the variables as the template shows them. Mails that an older version queued may lack some."""
+        return {
+            variable.name: variable.format.display(text, localization) if text else ""
+            for variable in self.variables
+            for text in (texts.get(variable.name),)
+        }
+
+
+def templates() -> Mapping[str, MailTemplate]:
+    """Return the templates of all capabilities, by name and in the order of the names."""
+    import_modules(domain, except_for=domain.LOADED_LATER)
+    return dict(sorted(_TEMPLATES.items()))
