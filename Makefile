@@ -63,6 +63,7 @@ check: setup ## lint, format, types, import rules, house rules, generated code, 
 	$(BIN)/python -m tests.security.table --check
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
+	$(BIN)/python -m docs.emails --check
 	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/test_slices.py tests/test_layout.py
 
 format: setup ## fix lint and format problems automatically
@@ -88,8 +89,9 @@ screenshots: setup ## take pictures of every hosted page into build/screenshots 
 docs-serve: setup ## serve the site on http://127.0.0.1:8001 and rebuild it on changes
 	@.ci/docs.sh serve
 
-reference: setup ## generate docs/pages/reference/settings.md from the settings classes
+reference: setup ## generate the reference of settings, and the tables of emails, from the code
 	$(BIN)/python -m docs.settings
+	$(BIN)/python -m docs.emails
 
 ##@ Security
 

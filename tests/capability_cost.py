@@ -21,6 +21,7 @@ GOAL = 10
 GENERATED = (
     "SECURITY-TESTS.md",
     "constraints.txt",
+    "docs/pages/guides/customize-emails.md",
     "docs/pages/reference/settings.md",
     "domain/locales/*.po",
     "handlers/shapes.py",

@@ -14,7 +14,9 @@ RESET_PASSWORD_CODE = MailTemplate(
     "reset-password-code", "a password reset by a code is requested", (CODE,), on_request=True
 )
 CHANGE_EMAIL_CODE = MailTemplate(
-    "change-email-code", "an email address is to be changed by a code, sent to the new one", (CODE,)
+    "change-email-code",
+    "a change of the email address is to be confirmed by a code; goes to the new address",
+    (CODE,),
 )
 
 

@@ -13,9 +13,9 @@ VERIFY_EMAIL = MailTemplate(
     "verify-email", "an email address is to be verified", (_LINK,), not_me_link=True, on_request=True
 )
 CHANGE_EMAIL = MailTemplate(
-    "change-email", "an email address is to be changed, sent to the new one", (_LINK,)
+    "change-email", "a change of the email address is to be confirmed; goes to the new address", (_LINK,)
 )
-EMAIL_CHANGED = MailTemplate("email-changed", "a notice to the old address after the change")
+EMAIL_CHANGED = MailTemplate("email-changed", "a notice to the old address: the email address was changed")
 
 
 def verify_email(ctx: Context, user: Recipient, token: str, callback_url: str | None) -> None:

@@ -16,7 +16,7 @@ RESET_PASSWORD = MailTemplate(
 )
 PASSWORD_CHANGED = MailTemplate(
     "password-changed",
-    "a notice after the change",
+    "a notice: the password was changed or reset",
     (
         Variable("enabled_keys", COUNT, "after a reset, how many API keys still work; empty for none", 2),
         Variable("passkeys", COUNT, "how many passkeys still sign in; empty for none", 1),

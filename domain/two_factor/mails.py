@@ -8,7 +8,7 @@ from domain.mail.messages import Recipient, notify, queue_mail
 from domain.mail.templates import CODE, MailTemplate, Variable
 from domain.two_factor.policy import TwoFactorPolicy
 
-OTP = MailTemplate("otp", "a second factor is a code by email", (CODE,))
+OTP = MailTemplate("otp", "the second factor is a code by email", (CODE,))
 TWO_FACTOR_CHANGED = MailTemplate(
     "two-factor-changed",
     "a notice: the second factor was turned on or off",
@@ -17,7 +17,7 @@ TWO_FACTOR_CHANGED = MailTemplate(
 )
 SECOND_FACTOR_LOCKED = MailTemplate(
     "second-factor-locked",
-    "a notice: too many wrong codes",
+    "a notice: too many wrong codes locked the second factor",
     (Variable("until", TIME, "the end of the lock", datetime(2026, 11, 25, 10, 34, tzinfo=UTC)),),
 )
 

@@ -19,6 +19,7 @@ PYTEST = ".venv/bin/python -m pytest"
 
 GENERATED = {
     "handlers/shapes.py",
+    "docs/pages/guides/customize-emails.md",
     "docs/pages/reference/settings.md",
     *(f"domain/locales/{language}.po" for language in LANGUAGES),
 }

@@ -1,17 +1,12 @@
-"""The documentation of emails."""
-
-import re
-from datetime import UTC, datetime
-from pathlib import Path
+"""The documentation of emails, and the variables that their templates use."""
 
 import pytest
 from jinja2 import Environment, meta
 
-from domain.mail.templates import templates
+from docs import emails
+from domain.mail.templates import MailTemplate, templates
 from handlers.templating import EXTENSION
-from server.mail.preview import preview
 from server.mail.templates import BUILT_IN, LAYOUTS, PARTS
-from server.services import load_settings
 from tests.docs.typing_in import guide
 
 COMMON = {
@@ -25,16 +20,7 @@ COMMON = {
     "name",
     "happened_at",
 }
-ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| ([^|]*)\|$", re.MULTILINE)
-NOW = datetime(2026, 11, 25, 10, 19, tzinfo=UTC)
-
-
-def documented() -> dict[str, set[str]]:
-    """Return the variables of each email, as the guide lists them; some are used by the layouts."""
-    listed = {name: set(re.findall(r"`(\w+)`", variables)) for name, _, variables in ROW.findall(GUIDE)}
-    return {name: variables - {"not_me_link"} for name, variables in listed.items()}
-
-
+OF_LAYOUTS = {"link", "code", "not_me_link"}
 GUIDE = guide("customize-emails")
 
 
@@ -46,18 +32,30 @@ def used(*names: str) -> set[str]:
     return found - {"gettext", "ngettext"}
 
 
-def test_every_email_is_documented() -> None:
-    assert tuple(sorted(documented())) == tuple(templates())
+def test_the_tables_of_the_guide_are_those_of_the_declarations() -> None:
+    assert emails.text(GUIDE) == GUIDE
 
 
-@pytest.mark.parametrize("message", templates())
-def test_every_email_is_documented_with_its_variables(message: str, tmp_path: Path) -> None:
-    mail = preview(load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path), message, None, NOW)
-    kinds = {name for name, value in (("link", mail.link), ("code", mail.code)) if value is not None}
+def test_tables_are_replaced_where_the_guide_has_them() -> None:
+    old = GUIDE.replace("| `otp` |", "| `one-time` |")
 
-    assert documented()[message] == (used(*(f"{message}/{part}" for part in PARTS)) | kinds) - COMMON
+    assert emails.text(old) == GUIDE
+
+
+def test_a_guide_without_a_place_for_the_tables_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"customize-emails\.md has no line <!-- The tables"):
+        emails.text("# Customize emails\n")
+
+
+@pytest.mark.parametrize("template", templates().values(), ids=templates())
+def test_every_email_uses_the_variables_that_it_declares(template: MailTemplate) -> None:
+    declared = {variable.name for variable in template.variables}
+    expiry = {"expires_in", "expires_at"} if declared & {"link", "code"} else set()
+
+    own = used(*(f"{template.name}/{part}" for part in PARTS)) - COMMON
+    assert own | (declared & OF_LAYOUTS) == declared | expiry
 
 
 def test_the_variables_of_every_email_are_documented() -> None:
-    assert used(*LAYOUTS) <= COMMON | {"link", "code", "self", "not_me_link"}
+    assert used(*LAYOUTS) <= COMMON | OF_LAYOUTS | {"self"}
     assert all(f"`{name}`" in GUIDE for name in COMMON)
