@@ -1,1 +1,1 @@
-"""Emails that rules queue: messages and the outbox."""
+"""Emails that rules queue: their declarations, messages and the outbox."""

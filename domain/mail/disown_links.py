@@ -25,9 +25,9 @@ _REPLACE = delete(OneTimeToken).where(
 
 
 def link(ctx: Context, template: MailTemplate, user_id: str | None, email: str) -> str | None:
-    """Return the link of an email to the unverified address of a user, with a new token.
+    """Return the link of an email to the unverified email address of a user, with a new token.
 
-    Returns None if the email has no such link, there is no user, or no page can show it.
+    Return None if the email has no such link, there is no user, or no page can show it.
     """
     page = ctx.policy[MailPolicy].not_me_page or page_url(ctx.policy, PATH)
     # An email that strangers can request must not cost less if the address has no unverified user.
@@ -38,9 +38,9 @@ def link(ctx: Context, template: MailTemplate, user_id: str | None, email: str) 
 
 
 def issue(ctx: Context, reason: str, user_id: str | None, email: str, *, expires_in: timedelta) -> str:
-    """Create a token that deletes the user while this is their address; an older one with this reason is replaced.
+    """Create a token that deletes the user while they have this email address; it replaces an older one of this reason.
 
-    Without a user, creates a decoy.
+    Without a user, create a decoy that has expired.
     """
     token = tokens.token()
     ctx.db.defer(_REPLACE, owner=user_id, reason=reason.encode())

@@ -33,9 +33,8 @@ LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
 PURPOSE = "outbox.payload"
 DECOY_ADDRESS = "nobody@decoy.invalid"
-"""The recipient of a decoy: an email that is prepared like any other and never sent, so that the work of the
-background task does not reveal whether an email address is registered. The domain can have no mail server (RFC
-6761, 6.4)."""
+"""The recipient of a decoy: an email that is prepared like any other and never sent, so that the time of the worker
+does not reveal whether an email address is registered. The domain can have no mail server (RFC 6761, 6.4)."""
 
 _COLUMNS = tuple(
     col(getattr(Outbox, name))
@@ -45,7 +44,7 @@ _COLUMNS = tuple(
 # Built once, because each statement object is compiled once.
 _CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
 _MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
-_TAKE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
+_DELETE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
 _SENT = _MARK.values(state=MailState.SENT, payload=None, last_error=None)
 _FAILED = _MARK.values(state=MailState.FAILED, payload=None, last_error=bindparam("reason")).returning(
     col(Outbox.user_id)
@@ -99,7 +98,7 @@ _WAITING = ReadStatement(
 
 
 async def waiting(reads: Reads) -> list[QueueState]:
-    """Return the unfinished rows, by state. Raises Unavailable."""
+    """Return the number of unfinished rows and the age of the oldest, by state. Raises Unavailable."""
     states = (MailState.UNRESOLVED, MailState.QUEUED)
     return [QueueState(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
@@ -139,34 +138,37 @@ def row(
 
 def unresolved() -> QueueFilter:
     """Return the filter for requests whose user has not been looked up yet."""
-    return _kind(MailState.UNRESOLVED)
+    return _filter(MailState.UNRESOLVED)
 
 
 def mails_for(sender: str) -> QueueFilter:
     """Return the filter for emails of this sender."""
-    return _kind(MailState.QUEUED, col(Outbox.sender) == sender)
+    return _filter(MailState.QUEUED, col(Outbox.sender) == sender)
 
 
 def unroutable(senders: Collection[str]) -> QueueFilter:
     """Return the filter for emails queued for a sender that is no longer configured."""
-    return _kind(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
+    return _filter(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
 
 
-async def next_due(ctx: Context, kind: QueueFilter) -> datetime | None:
-    """Return the time of the next attempt for any row of the filter; for a leased row, the end of its lease."""
-    return await ctx.reads.one(kind.first, kind.state)
+async def next_due(ctx: Context, rows: QueueFilter) -> datetime | None:
+    """Return the time at which the first row is due, None without rows. A leased row is due when its lease expires."""
+    return await ctx.reads.one(rows.first, rows.state)
 
 
-async def claim(ctx: Context, kind: QueueFilter, limit: int) -> list[LeasedMail]:
+async def claim(ctx: Context, rows: QueueFilter, limit: int) -> list[LeasedMail]:
     """Claim up to `limit` due rows by one statement; no other instance can claim them until the lease expires."""
     until = ctx.now + LEASE
-    rows = await ctx.db.execute(kind.claim, now=ctx.now, until=until, most=limit)
-    return [_claim(ctx, columns) for columns in rows]
+    claimed = await ctx.db.execute(rows.claim, now=ctx.now, until=until, most=limit)
+    return [_leased_mail(ctx, row) for row in claimed]
 
 
-async def take(ctx: Context, claimed: LeasedMail) -> bool:
-    """Delete a claimed row; return whether the claim was valid. Insert its replacement in the same transaction."""
-    return (await ctx.db.execute(_TAKE, **_claimed(claimed))).first() is not None
+async def delete_claimed(ctx: Context, claimed: LeasedMail) -> bool:
+    """Delete a claimed row; return whether the claim was still valid.
+
+    The email that replaces a request is queued in the same transaction.
+    """
+    return (await ctx.db.execute(_DELETE, **_claimed(claimed))).first() is not None
 
 
 async def drop_excess(ctx: Context) -> int:
@@ -191,9 +193,9 @@ async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
 
 async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
     """Mark an email as failed and erase its payload. `reason` contains no secret and no email address."""
-    found = (await ctx.db.execute(_FAILED, **_claimed(claimed), now=ctx.now, reason=reason)).first()
-    if found is not None:
-        events.mail_failed(ctx, found.user_id, claimed.id, claimed.template, reason)
+    failed = (await ctx.db.execute(_FAILED, **_claimed(claimed), now=ctx.now, reason=reason)).first()
+    if failed is not None:
+        events.mail_failed(ctx, failed.user_id, claimed.id, claimed.template, reason)
 
 
 async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
@@ -206,7 +208,7 @@ async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
     return True
 
 
-def _kind(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
+def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     of_state = col(Outbox.state) == bindparam("value", type_=String())
     rows = select(col(Outbox.next_attempt)).where(of_state, *conditions)
     first = rows.order_by(col(Outbox.next_attempt)).limit(1)
@@ -234,13 +236,13 @@ def _kind(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     return QueueFilter(state, claim, ReadStatement(first, itemgetter(0)))
 
 
-def _claim(ctx: Context, row: Any) -> LeasedMail:
-    facts = row._asdict()
-    ciphertext = facts.pop("payload")
+def _leased_mail(ctx: Context, row: Any) -> LeasedMail:
+    columns = row._asdict()
+    ciphertext = columns.pop("payload")
     text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
-    return LeasedMail(**facts, payload=None if text is None else json.loads(text))
+    return LeasedMail(**columns, payload=None if text is None else json.loads(text))
 
 
 def _claimed(claimed: LeasedMail) -> dict[str, object]:
-    """Return the values that name a row in a statement, unless it was claimed again."""
+    """Return the parameters of `_CLAIMED`, which match no row if the row was claimed again."""
     return {"claimed": claimed.id, "attempt": claimed.attempts}

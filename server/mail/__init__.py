@@ -1,1 +1,1 @@
-"""Mail: senders, templates, the worker that delivers what is queued."""
+"""Mail: senders, templates, the worker that delivers queued emails."""

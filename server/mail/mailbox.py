@@ -8,11 +8,11 @@ from server.clock import Clock
 from server.mail.message import Mail, Sender
 
 KEPT = 100
-"""Emails that are kept; the oldest goes when one more is sent."""
+"""The number of emails that are kept; the oldest one is dropped for a new one."""
 
 
 class RecentMails:
-    """Keeps the last emails; `domain.ports.Mailbox`."""
+    """The last emails that were sent; implements `domain.ports.Mailbox`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -44,7 +44,7 @@ class RecentMails:
 
 
 class KeepingSender:
-    """A sender that also puts what it has sent into a mailbox."""
+    """A sender that also keeps the emails it has sent in a mailbox."""
 
     def __init__(self, sender: Sender, mails: RecentMails) -> None:
         self._sender = sender

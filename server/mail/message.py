@@ -18,12 +18,12 @@ import orjson
 from handlers import wire
 from server.observability.terminal import paint
 
-_RULE = 72
-"""Width of the lines around a printed email."""
+_WIDTH = 72
+"""Characters of the lines around a printed email."""
 
 
 class DeliveryError(Exception):
-    """An email that was not delivered. The reason contains no secret, no address and no text of the server."""
+    """An email that was not delivered. The reason contains no secret, no email address and no text of the server."""
 
 
 class TemporaryError(DeliveryError):
@@ -54,7 +54,7 @@ class Sender(Protocol):
     """The interface of senders."""
 
     async def send(self, mail: Mail) -> None:
-        """Deliver the mail. Raises TemporaryError or FinalError."""
+        """Deliver the email. Raises TemporaryError or FinalError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class SmtpOptions:
     tls: Literal["starttls", "tls", "none"] = "starttls"
     timeout: float = 10.0
     tls_context: ssl.SSLContext | None = None
-    """None: the certificate is checked against the authorities of the system."""
+    """None: the authorities that the system trusts."""
 
 
 class FileSender:
-    """Appends mails to a file, one JSON object per line."""
+    """Appends emails to a file, one JSON object per line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -80,7 +80,7 @@ class FileSender:
     async def send(self, mail: Mail) -> None:
         """Append one line by one write. A new file is readable by its owner only, because it contains valid links."""
         try:
-            await asyncio.to_thread(self._append, json_line(mail))
+            await asyncio.to_thread(self._append, _json_line(mail))
         except OSError as error:
             raise TemporaryError(f"file: {type(error).__name__}") from error
 
@@ -101,30 +101,30 @@ class FileSender:
 
 
 class ConsoleSender:
-    """The sender that prints recipient, subject, and the link or code, for developers."""
+    """Prints recipient, subject, and link or code, for developers."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         """Print to `file`, by default standard output."""
         self._file = file
 
     async def send(self, mail: Mail) -> None:
-        """Print a block that stands out in the log; the link has a line of its own, where terminals open it."""
+        """Print a block of lines. The link has its own line, so that terminals make it clickable."""
         file = self._file or sys.stdout
         lines = [
-            paint(f"── email: {mail.template} ".ljust(_RULE, "─"), "cyan", file),
+            paint(f"── email: {mail.template} ".ljust(_WIDTH, "─"), "cyan", file),
             f"to       {mail.to}",
             f"subject  {mail.subject}",
             *([f"code     {paint(mail.code, 'bold', file)}"] if mail.code is not None else []),
             *([mail.link] if mail.link is not None else []),
-            paint("─" * _RULE, "cyan", file),
+            paint("─" * _WIDTH, "cyan", file),
         ]
         file.write("\n".join(lines) + "\n")
         file.flush()
 
 
-def json_line(mail: Mail) -> bytes:
-    """Return the line of the file sender; link and code are null where there is none."""
-    keys = {
+def _json_line(mail: Mail) -> bytes:
+    """Return the line of an email; a missing link or code is null."""
+    fields = {
         "id": mail.id,
         "template": mail.template,
         "to": mail.to,
@@ -136,4 +136,4 @@ def json_line(mail: Mail) -> bytes:
         "code": mail.code,
         "createdAt": wire.instant(mail.created_at),
     }
-    return orjson.dumps(keys, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)

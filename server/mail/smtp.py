@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
 from email.utils import format_datetime, parseaddr
@@ -15,10 +15,10 @@ _ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
 _ONE_ADDRESS = re.compile(
     r"(?!.*=\?.*\?=)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}", re.ASCII
 )
-"""The form of a recipient: exactly one address. An encoded word (RFC 2047) is refused, because this program and mail
-servers would decode it, and it could become two addresses."""
-_FAREWELL = 2.0
-"""Seconds a server has to respond to QUIT; it has accepted the email by then, whatever it responds."""
+"""A recipient: exactly one email address. An encoded word (RFC 2047) is refused, because email.message and mail servers
+decode it, and it could become two addresses."""
+_QUIT_TIMEOUT = 2.0
+"""Timeout in seconds of QUIT, whose outcome does not matter: the server has accepted the email before."""
 
 
 class SmtpSender:
@@ -28,33 +28,23 @@ class SmtpSender:
         self._options = options
 
     async def send(self, mail: Mail) -> None:
-        """Deliver by SMTP. The envelope has exactly one recipient, independent of the headers."""
-        with _classified():
+        """Deliver the email. The envelope has exactly one recipient, independent of the headers."""
+        with _delivery_errors():
             message = compose(mail)
-            client = self._client(_domain(mail.sender))
-            try:
-                await client.connect()
+            async with self._connection(_domain(mail.sender)) as client:
                 # defence: V78 one-recipient
                 await client.send_message(message, sender=parseaddr(mail.sender)[1], recipients=[mail.to])
-                with contextlib.suppress(aiosmtplib.SMTPException, OSError):
-                    await client.quit(timeout=_FAREWELL)
-            finally:
-                client.close()
 
     async def greet(self) -> None:
         """Connect, encrypt and authenticate as for an email, and quit. Raises aiosmtplib's SMTPException, OSError."""
-        client = self._client("localhost")
-        try:
-            await client.connect()
-            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
-                await client.quit(timeout=_FAREWELL)
-        finally:
-            client.close()
+        async with self._connection("localhost"):
+            pass
 
-    def _client(self, local_hostname: str) -> aiosmtplib.SMTP:
-        """Create a client that requires the configured encryption and never falls back to plain text."""
+    @contextlib.asynccontextmanager
+    async def _connection(self, local_hostname: str) -> AsyncIterator[aiosmtplib.SMTP]:
+        """Yield a connected client, which requires the configured encryption and never falls back to plain text."""
         options = self._options
-        return aiosmtplib.SMTP(
+        client = aiosmtplib.SMTP(
             hostname=options.host,
             port=options.port,
             username=options.username,
@@ -65,12 +55,19 @@ class SmtpSender:
             timeout=options.timeout,  # defence: R11 smtp-timeout
             local_hostname=local_hostname,
         )
+        try:
+            await client.connect()
+            yield client
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                await client.quit(timeout=_QUIT_TIMEOUT)
+        finally:
+            client.close()
 
 
 def compose(mail: Mail) -> EmailMessage:
     """Return the message with its headers; a retry of the same outbox row has the same Message-ID.
 
-    Raises FinalError when the recipient is not one plain address, or a header would have a line break in it.
+    Raises FinalError if the recipient is not exactly one plain email address, or a header contains a line break.
     """
     message = EmailMessage(policy=SMTP_POLICY)
     if not _ONE_ADDRESS.fullmatch(mail.to):
@@ -81,7 +78,7 @@ def compose(mail: Mail) -> EmailMessage:
         raise FinalError("malformed header") from error
     message["Date"] = format_datetime(mail.created_at)
     message["Message-ID"] = f"<{mail.id}@{_domain(mail.sender)}>"
-    # RFC 3834: automatic responders do not reply to such messages.
+    # Automatic responders do not reply to such messages (RFC 3834).
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(mail.text, cte="quoted-printable")  # defence: V79 headers
     message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
@@ -93,7 +90,7 @@ def _domain(address: str) -> str:
 
 
 @contextlib.contextmanager
-def _classified() -> Iterator[None]:
+def _delivery_errors() -> Iterator[None]:
     """Convert SMTP errors to TemporaryError or FinalError: replies by their code, all other errors are temporary."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The work queues of the outbox worker: rows of one kind, of which a few are processed concurrently."""
+"""Work queues of the outbox worker: each processes a few rows concurrently."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from typing import Any
 from domain.mail.outbox import LeasedMail, QueueFilter
 
 
-async def end(tasks: list[asyncio.Task[None]], grace: float) -> None:
+async def end_tasks(tasks: list[asyncio.Task[None]], grace: float) -> None:
     """Wait until the tasks have ended, and cancel those that take longer than `grace` seconds."""
     if not tasks:
         return
@@ -19,26 +19,29 @@ async def end(tasks: list[asyncio.Task[None]], grace: float) -> None:
 
 
 class WorkQueue:
-    """Rows of one kind with their own four slots, so that a hanging server does not hold up other kinds."""
+    """A queue of rows with its own slots, so that a slow mail server does not delay the rows of other queues.
 
-    def __init__(self, kind: QueueFilter, work: Callable[[LeasedMail], Coroutine[Any, Any, None]]) -> None:
-        self.kind = kind
+    `work` processes a row.
+    """
+
+    def __init__(self, rows: QueueFilter, work: Callable[[LeasedMail], Coroutine[Any, Any, None]]) -> None:
+        self.rows = rows
         self.work = work
         self.woken = asyncio.Event()
         self.running: set[asyncio.Task[None]] = set()
 
-    def begin(self, row: LeasedMail) -> None:
-        """Start to process a row; when it is done the queue is woken to look for the next."""
+    def start(self, row: LeasedMail) -> None:
+        """Start to process a row. The queue is woken at the end, so that the worker claims the next row."""
         task = asyncio.create_task(self.work(row))
         self.running.add(task)
-        task.add_done_callback(self._end)
+        task.add_done_callback(self._finish)
 
-    def _end(self, task: asyncio.Task[None]) -> None:
+    def _finish(self, task: asyncio.Task[None]) -> None:
         self.running.discard(task)
         self.woken.set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the queue is woken, for at most so many seconds."""
+        """Wait until the queue is woken, at most this number of seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.woken.wait()

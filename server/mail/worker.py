@@ -15,12 +15,13 @@ from domain.mail.outbox import LeasedMail, Payload
 from server.clock import Clock
 from server.mail.message import FinalError, Sender, TemporaryError
 from server.mail.templates import TemplateRenderer
-from server.mail.work_queue import WorkQueue, end
+from server.mail.work_queue import WorkQueue, end_tasks
 from server.observability.metrics.registry import MetricsRegistry
 
 Result = TypeVar("Result")
 
 AT_A_TIME = 4
+"""Rows of one queue that are processed at the same time."""
 LONGEST_WAIT = 60.0
 """Seconds between two polls for rows that another instance queued but did not deliver."""
 SHORT_WAIT = 0.1
@@ -37,11 +38,11 @@ log = structlog.get_logger(__name__)
 
 
 class OutboxWorker:
-    """The worker that claims due rows, resolves or delivers them, and records the outcome. No transaction is open
-    meanwhile.
+    """Claims due rows, resolves or delivers them, and records the outcome. No transaction is open during a delivery.
 
-    `senders` by kind (`smtp`, `console`, `file`), `resolvers` by template. `pause` waits for so many seconds; a
-    delivery ends after `delivery_limit` seconds, before its lease does. Without senders no `renderer` is needed.
+    `senders` are by name (`smtp`, `console`, `file`), `resolvers` by template; without senders no `renderer` is needed.
+    A delivery is cancelled after `delivery_limit` seconds, before its lease expires. `pause` waits for a number of
+    seconds.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class OutboxWorker:
         self._trimmed: datetime | None = None
         self._unresolved = WorkQueue(outbox.unresolved(), self._resolve)
         self._unroutable = WorkQueue(outbox.unroutable(tuple(senders)), self._deliver)
-        self._mails = [WorkQueue(outbox.mails_for(kind), self._deliver) for kind in senders]
+        self._mails = [WorkQueue(outbox.mails_for(name), self._deliver) for name in senders]
         self._queues = [self._unresolved, *self._mails, self._unroutable]
         self._loops: list[asyncio.Task[None]] = []
 
@@ -78,17 +79,17 @@ class OutboxWorker:
         self._loops = [asyncio.create_task(self._serve(queue)) for queue in self._queues]
 
     def wake(self) -> None:
-        """Wake the worker after a commit that queued mail. Mails without a configured sender are only polled."""
+        """Wake the worker after a commit that queued emails. Rows without a configured sender are only polled."""
         for queue in (self._unresolved, *self._mails):
             queue.woken.set()
 
     async def stop(self, grace: float = 5.0) -> None:
-        """Claim no more rows. Running deliveries get `grace` seconds; interrupted ones are repeated later."""
+        """Claim no more rows, and cancel deliveries that take longer than `grace` seconds; they are repeated later."""
         self._stopping = True
         for queue in self._queues:
             queue.woken.set()
-        await end(self._loops, grace)
-        await end([task for queue in self._queues for task in queue.running], grace)
+        await end_tasks(self._loops, grace)
+        await end_tasks([task for queue in self._queues for task in queue.running], grace)
         self._loops = []
 
     async def drain(self) -> None:
@@ -99,45 +100,45 @@ class OutboxWorker:
     async def _drain(self, queue: WorkQueue) -> bool:
         worked = False
         # This query costs a tenth of a claim, and most queues are empty most of the time.
-        while await self._until_due(queue) <= 0 and await self._fill(queue):
+        while await self._seconds_until_due(queue) <= 0 and await self._claim(queue):
             worked = True
             await asyncio.gather(*queue.running)
         return worked
 
     async def _serve(self, queue: WorkQueue) -> None:
-        faults = 0
+        failures = 0
         while not self._stopping:
             queue.woken.clear()
             try:
-                seconds = await self._look(queue)
-                faults = 0
-            except Exception as fault:
-                seconds = min(2.0**faults, LONGEST_PAUSE)
+                seconds = await self._start_due_rows(queue)
+                failures = 0
+            except Exception as error:
+                seconds = min(2.0**failures, LONGEST_PAUSE)
                 # Bounded, because 2.0**1024 is an OverflowError.
-                faults = min(faults + 1, 10)
-                _report(fault, seconds=seconds)
+                failures = min(failures + 1, 10)
+                _report(error, seconds=seconds)
             await queue.wait(seconds)
 
-    async def _look(self, queue: WorkQueue) -> float:
+    async def _start_due_rows(self, queue: WorkQueue) -> float:
         """Start due rows; return the seconds until the next query, unless the queue is woken before."""
         if len(queue.running) == AT_A_TIME:
             return LONGEST_WAIT
-        seconds = await self._until_due(queue)
+        seconds = await self._seconds_until_due(queue)
         if seconds > 0:
             return min(seconds, LONGEST_WAIT)
-        return 0.0 if await self._fill(queue) else SHORT_WAIT
+        return 0.0 if await self._claim(queue) else SHORT_WAIT
 
-    async def _until_due(self, queue: WorkQueue) -> float:
-        """Return the seconds until the first row is due: 0 or negative if one is due, LONGEST_WAIT if there is none."""
-        due = await self._run(lambda ctx: outbox.next_due(ctx, queue.kind))
+    async def _seconds_until_due(self, queue: WorkQueue) -> float:
+        """Return the seconds until the first row is due: 0 or less if one is due, LONGEST_WAIT if there is none."""
+        due = await self._run(lambda ctx: outbox.next_due(ctx, queue.rows))
         return LONGEST_WAIT if due is None else (due - self._clock()).total_seconds()
 
-    async def _fill(self, queue: WorkQueue) -> int:
+    async def _claim(self, queue: WorkQueue) -> int:
         """Claim due rows for the free slots and start them; return their number."""
         free = AT_A_TIME - len(queue.running)
-        rows = await self._run(lambda ctx: outbox.claim(ctx, queue.kind, free))
+        rows = await self._run(lambda ctx: outbox.claim(ctx, queue.rows, free))
         for row in rows:
-            queue.begin(row)
+            queue.start(row)
         if queue is self._unresolved and len(rows) == free:
             await self._trim()
         return len(rows)
@@ -157,7 +158,7 @@ class OutboxWorker:
             return
         if row.is_decoy:
             # Deleted, because a client without an account can cause any number of decoys.
-            await self._record_outcome(lambda ctx: outbox.take(ctx, row))
+            await self._record_outcome(lambda ctx: outbox.delete_claimed(ctx, row))
         else:
             await self._record_outcome(lambda ctx: outbox.mark_sent(ctx, row))
             self._count(row, "sent")
@@ -172,13 +173,13 @@ class OutboxWorker:
             if row.expires_at <= self._clock():  # defence: M20 expired
                 raise FinalError("expired")
             await act(row)
-        except FinalError as failure:
-            await self._give_up(row, str(failure))
-        except TemporaryError as failure:
-            await self._postpone(row, str(failure))
-        except Exception as fault:
-            _report(fault, id=row.id, template=row.template)
-            await self._postpone(row, type(fault).__name__)
+        except FinalError as error:
+            await self._give_up(row, str(error))
+        except TemporaryError as error:
+            await self._postpone(row, str(error))
+        except Exception as error:
+            _report(error, id=row.id, template=row.template)
+            await self._postpone(row, type(error).__name__)
         else:
             return True
         return False
@@ -204,7 +205,7 @@ class OutboxWorker:
         email, target = str(row.payload["email"]), row.payload["target"]
 
         async def job(ctx: Context) -> None:
-            if await outbox.take(ctx, row):
+            if await outbox.delete_claimed(ctx, row):
                 await self._resolvers[row.template](ctx, email, target)
 
         await self._run(job, RequestFacts(self._clock(), _client_of(row.payload)))
@@ -230,8 +231,8 @@ class OutboxWorker:
         for seconds in RECORD_PAUSES:
             try:
                 return await self._run(job)
-            except Exception as fault:
-                _report(fault, seconds=seconds)
+            except Exception as error:
+                _report(error, seconds=seconds)
                 await self._pause(seconds)
         return None
 
@@ -246,8 +247,8 @@ def _client_of(payload: Payload) -> Client:
     )
 
 
-def _report(fault: Exception, **facts: str | float) -> None:
-    """Log a failure of the worker; only defects are logged with a traceback."""
+def _report(error: Exception, **details: str | float) -> None:
+    """Log a failure of the worker; only defects have a traceback."""
     log.warning(
-        "outbox.error", error=type(fault).__name__, exc_info=not isinstance(fault, Unavailable), **facts
+        "outbox.error", error=type(error).__name__, exc_info=not isinstance(error, Unavailable), **details
     )
