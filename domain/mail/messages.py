@@ -155,7 +155,7 @@ def queue_request(ctx: Context, template: MailTemplate, sender: str, email: str,
 def resolves(template: MailTemplate) -> Callable[[Resolver], Resolver]:
     """Register the function that resolves queued requests for an email.
 
-    Raises ValueError if the email has another one, or is not declared as one that can be requested.
+    Raises ValueError if the email already has one, or is not declared with `on_request`.
     """
 
     def declare(resolver: Resolver) -> Resolver:
