@@ -9,12 +9,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from docs.markdown import code, one_line, page, table
-from server.cli.settings import BY_CORES, shown
-from server.config.settings import Settings
+from server.cli.settings import BY_CORES
+from server.config.effective import anchor, shown
+from server.config.settings import AllSettings
 from server.config.sources import fields, table_of, variable
 
 PAGE = Path(__file__).parent / "pages" / "reference" / "settings.md"
-_PROVIDER = "<id>"
+_ID = "<id>"
 
 _INTRODUCTION = """
 # Settings
@@ -45,7 +46,7 @@ export GATEWRIGHT_SESSION__EXPIRES_IN=30d
 def text() -> str:
     """Return the page."""
     groups: dict[str, list[tuple[tuple[str, ...], FieldInfo]]] = {}
-    for path, field in fields(Settings):
+    for path, field in fields(AllSettings):
         groups.setdefault(".".join(path[:-1]), []).append((path, field))
     return page(
         "<!-- Written by `make reference` from the settings classes; do not edit. -->",
@@ -58,7 +59,9 @@ def text() -> str:
 def _group(name: str, rows: list[tuple[tuple[str, ...], FieldInfo]]) -> str:
     """Return the settings of a group under a common heading."""
     title = f"`{name}`" if name else "The service"
-    return page(f"## {title}", _meaning_of(name), table(_HEAD, (_row(path, field) for path, field in rows)))
+    id_ = anchor(tuple(name.split(".")) if name else ())
+    lines = (_row(path, field) for path, field in rows)
+    return page(f"## {title} {{ #{id_} }}", _meaning_of(name), table(_HEAD, lines))
 
 
 _HEAD = ("Setting", "Default", "Meaning")
@@ -67,13 +70,17 @@ _HEAD = ("Setting", "Default", "Meaning")
 def _meaning_of(name: str) -> str:
     """Return the description of a group: the first paragraph of its class, without the prefix that the heading
     repeats."""
-    model: type[BaseModel] = Settings
+    model: type[BaseModel] = AllSettings
     for part in name.split(".") if name else ():
         annotation = next(
             field.annotation for key, field in model.model_fields.items() if part in (key, field.alias)
         )
         model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else model
-    said = (model.__doc__ or "").split("\n\n")[0].rpartition("`: ")[2] if name else ""
+    return _summary(model) if name else ""
+
+
+def _summary(model: type[BaseModel]) -> str:
+    said = (model.__doc__ or "").split("\n\n")[0].rpartition("`: ")[2]
     return said[:1].upper() + one_line(said)[1:]
 
 
@@ -91,14 +98,14 @@ def _choices(field: FieldInfo) -> str:
 
 
 def _tables() -> list[str]:
-    """Return the tables whose keys are names, such as the providers."""
+    """Return the groups that are named, such as the providers."""
     made: list[str] = []
-    for name, field in Settings.model_fields.items():
+    for name, field in AllSettings.model_fields.items():
         model: Any = table_of(field)
         if model is not None:
-            rows = [_row((name, _PROVIDER, *path), one) for path, one in fields(model)]
+            rows = [_row((name, _ID, *path), one) for path, one in fields(model)]
             made.append(
-                page(f"## `{name}.{_PROVIDER}`", one_line(field.description or ""), table(_HEAD, rows))
+                page(f"## `{name}.{_ID}` {{ #{anchor((name,))} }}", _summary(model), table(_HEAD, rows))
             )
     return made
 

@@ -20,7 +20,10 @@ from server.api.extension import extension_of
 from server.api.files.assets import Assets
 from server.api.files.documents import Documents
 from server.clock import Clock, system_clock
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.pages import PagesSettings
+from server.config.groups.server import DocumentsSettings, ServerSettings
+from server.config.groups.session import SessionSettings
 from server.config.sources import setting
 from server.observability.tracing import tracing_of
 from server.services import Services
@@ -96,19 +99,20 @@ def assemble(services: Services) -> Application:
         policy=policy,
         disabled=switched_off(document, settings),
         lifespan=lifespan,
-        max_body=settings.server.max_body,
+        max_body=settings[ServerSettings].max_body,
     )
     if services.tracing is not None:
         api = services.tracing.around(api)
-    return Application(services, api, _documents(services), Assets(policy, settings.server.max_body))
+    return Application(services, api, _documents(services), Assets(policy, settings[ServerSettings].max_body))
 
 
 def _documents(services: Services) -> Documents | None:
     """Return the application that serves the published contract, or None if it is disabled."""
     settings, policy = services.settings, services.policy
-    if not settings.documents.enabled:
+    if not settings[DocumentsSettings].enabled:
         return None
-    return Documents(lambda: flat_ids(without_links(contract(settings))), policy, settings.server.max_body)
+    max_body = settings[ServerSettings].max_body
+    return Documents(lambda: flat_ids(without_links(contract(settings))), policy, max_body)
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
@@ -116,17 +120,16 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
 
     An `internal` contract keeps the unpublished extension of operations.
     """
-    session = settings.session
+    session = settings[SessionSettings]
     document = bundle(
         cookie_name=session.cookie_name,
         pending_cookie=session.cookie_prefix + "two-factor",
         base_path=settings.base_path,
         internal=internal,
     )
-    if settings.pages.path != PAGES_PATH:
-        document["paths"] = {
-            _moved(path, settings.pages.path): item for path, item in document["paths"].items()
-        }
+    pages_path = settings[PagesSettings].path
+    if pages_path != PAGES_PATH:
+        document["paths"] = {_moved(path, pages_path): item for path, item in document["paths"].items()}
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document

@@ -24,8 +24,13 @@ from server.components.component import Core, component_classes
 from server.components.rate_limits import request_limiter
 from server.components.scheduler import run_periodically
 from server.config import profiles
+from server.config.base import Settings
+from server.config.groups.api_keys import ApiKeySettings
+from server.config.groups.database import DatabaseSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.observability import MetricsSettings
+from server.config.groups.password import PasswordSettings
 from server.config.policy import policy_of
-from server.config.settings import Settings
 from server.config.validation import Check
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
@@ -88,12 +93,12 @@ class Services:
         self.settings = settings
         self.clock = clock
         self.tracing = tracing
-        self.metrics = MetricsRegistry(registry) if settings.metrics.port is not None else None
+        self.metrics = MetricsRegistry(registry) if settings[MetricsSettings].port is not None else None
         classes = component_classes()
         self.policy = policy_of(settings, *(part for one in classes for part in one.policies(settings)))
         self.cipher = Keyring([secret.get_secret_value() for secret in settings.secrets])
         span: Span = contextlib.nullcontext if tracing is None else tracing.span
-        self.hasher = PasswordHasher(HashingRules.of(settings.password), span)
+        self.hasher = PasswordHasher(HashingRules.of(settings[PasswordSettings]), span)
         self.database = _database(settings, tracing)
         self.counters = rate_limit.store(settings, self.database)
         self.audit_writer = AuditWriter(self.database)
@@ -102,7 +107,7 @@ class Services:
             self.policy, self.database, self.port, clock, self.audit_writer, self.metrics
         )
         run, audit = self.unit_of_work.run, self.unit_of_work.audit
-        mailbox = RecentMails(clock) if settings.mail.mailbox else None
+        mailbox = RecentMails(clock) if settings[MailSettings].mailbox else None
         self._register(mailbox)
         core = Core(
             settings, self.policy, clock, self.database, self.port, run, audit,
@@ -111,10 +116,11 @@ class Services:
         self.components = [one(core) for one in classes]
         self.sessions = SessionStore(self.policy, self.database, run)
         self.challenges = ChallengeStore(self.database)
+        keys = settings[ApiKeySettings]
         self.api_keys = KeyStore(
             run,
-            are_sessions=settings.api_keys.enabled and settings.api_keys.sessions,
-            verifiers=[(name, tokens.digest(token)) for name, token in settings.api_keys.verifier_tokens()],
+            are_sessions=keys.enabled and keys.sessions,
+            verifiers=[(name, tokens.digest(token)) for name, token in keys.verifier_tokens()],
         )
         self.limiter = request_limiter(core)
         self.refusals = RefusalAuditor(audit, clock, self.metrics)
@@ -154,7 +160,7 @@ class Services:
         await self.database.reach()
         try:
             if not await current_is_head(self.database):
-                await migrations.prepare(self.database, schema or self.settings.database.migrate)
+                await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
         except BaseException:
             await self.database.close()
             raise
@@ -220,11 +226,12 @@ async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterat
 
 
 def _database(settings: Settings, tracing: "OpenTelemetryTracing | None") -> Database:
+    chosen = settings[DatabaseSettings]
     database = create_database(
         settings.database_url.get_secret_value(),
-        pool_size=settings.database.pool_size,
-        timeout=settings.database.timeout.total_seconds(),
-        pooled=settings.database.pooler == "transaction",
+        pool_size=chosen.pool_size,
+        timeout=chosen.timeout.total_seconds(),
+        pooled=chosen.pooler == "transaction",
     )
     if tracing is not None:
         database.reads = tracing.reads(database.reads)

@@ -6,7 +6,7 @@ from domain.passwords.policy import Blocklist
 from domain.policy import Policy
 from domain.sessions.policy import SessionLimitThreshold
 from server.config.policy import policy_of
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 
 _BY_SMTP = {"sender": "smtp"}
 
@@ -17,4 +17,4 @@ def policy(*parts: object, **settings: Any) -> Policy:
     `parts` replace the policies of their class.
     """
     chosen = {"base_url": "https://auth.example.com", "mail": _BY_SMTP, "password_reset": _BY_SMTP} | settings
-    return policy_of(Settings(**chosen), Blocklist(frozenset()), SessionLimitThreshold(20), *parts)
+    return policy_of(AllSettings(**chosen), Blocklist(frozenset()), SessionLimitThreshold(20), *parts)

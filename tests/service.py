@@ -17,6 +17,7 @@ from sqlalchemy import delete, text
 from models import metadata
 from server.app import assemble, contract
 from server.components.jwt import SigningKeyStore
+from server.config.groups.jwt import JwtSettings
 from server.services import Services, load_settings
 from tests.contract.conformance import CheckingTransport, Contract
 
@@ -154,7 +155,7 @@ async def open_service(
     services = Services(configured, clock=clock)
     app = assemble(services)
     await services.open()
-    if configured.jwt.enabled:
+    if configured[JwtSettings].enabled:
         await services.port[SigningKeyStore].prepare()
     checked = CheckingTransport(
         httpx.ASGITransport(app, client=peer),  # type: ignore[arg-type]  # a Unix socket has no other end

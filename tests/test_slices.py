@@ -17,7 +17,7 @@ from codegen.walk import operations
 from domain.audit.record import EVENTS
 from models import metadata
 from models.discovery import import_modules
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 from tests import marks
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +74,7 @@ def stems(pattern: str) -> set[str]:
 
 def settings() -> Iterator[str]:
     """Yield the names of the groups of settings."""
-    for name, field in Settings.model_fields.items():
+    for name, field in AllSettings.model_fields.items():
         if inspect.isclass(field.annotation) and issubclass(field.annotation, BaseModel):
             yield name
 

@@ -9,7 +9,11 @@ import structlog
 import typer
 
 from server.config import profiles
-from server.config.settings import Settings, describe_sources, misnamed_variables
+from server.config.base import Settings
+from server.config.groups.mail import MailSettings
+from server.config.groups.observability import LogSettings
+from server.config.groups.password import PasswordResetSettings
+from server.config.settings import describe_sources, misnamed_variables
 from server.config.sources import ConfigurationError
 from server.database.address import parse
 from server.observability import logs
@@ -26,7 +30,8 @@ def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
     """
     environ = {**os.environ, **overrides}
     settings = load_settings(environ, Path.cwd())
-    logs.configure(settings.log.level, settings.log.format, shows_requests=settings.log.requests)
+    log = settings[LogSettings]
+    logs.configure(log.level, log.format, shows_requests=log.requests)
     for warning in profiles.warnings(environ, Path.cwd()):
         structlog.get_logger(__name__).warning("configuration", detail=warning)
     return settings
@@ -48,7 +53,7 @@ def check_config() -> None:
         ("base_url", settings.base_url + settings.base_path),
         ("database", parse(settings.database_url.get_secret_value()).label),
         ("mail", mail_route(settings)),
-        ("reset mail", settings.password_reset.effective_sender(settings)),
+        ("reset mail", settings[PasswordResetSettings].effective_sender(settings)),
     ):
         typer.echo(f"{label:12}{value}")
     typer.echo(paint("The configuration is valid.", "green", sys.stdout))
@@ -56,10 +61,11 @@ def check_config() -> None:
 
 def mail_route(settings: Settings) -> str:
     """Return the sender of emails and its target."""
-    smtp = settings.mail.smtp
+    mail = settings[MailSettings]
+    smtp = mail.smtp
     return {
         "none": "none",
         "console": "console",
-        "file": f"file {settings.mail.file_path}",
+        "file": f"file {mail.file_path}",
         "smtp": f"smtp {smtp.host}:{smtp.port}",
-    }[settings.mail.sender]
+    }[mail.sender]

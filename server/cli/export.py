@@ -13,7 +13,7 @@ from domain.errors import Unavailable
 from handlers import wire
 from server.cli import check_config
 from server.cli.support import count, created, run
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.services import opened
 from server.unit_of_work import UnitOfWork
 

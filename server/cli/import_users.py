@@ -26,7 +26,8 @@ from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.cli import check_config
 from server.cli.support import count, created
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.observability import LogSettings
 from server.config.sources import ConfigurationError, reason
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
@@ -190,8 +191,9 @@ def _secret(path: Path) -> str:
 
 def _run(open_source: Open, options: Options) -> None:
     settings = check_config.read()
-    if settings.log.level in ("debug", "info"):
-        logs.configure("warning", settings.log.format)  # A line for every user would hide the report.
+    log = settings[LogSettings]
+    if log.level in ("debug", "info"):
+        logs.configure("warning", log.format)  # A line for every user would hide the report.
     with created("--report", options.report) as file, created("--ids", options.ids) as ids:
         report = Report(file, ids)
         asyncio.run(_import(settings, open_source, options, report))

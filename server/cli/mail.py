@@ -10,6 +10,7 @@ from domain.localization import supported
 from domain.mail.templates import templates
 from server.cli import check_config
 from server.clock import system_clock
+from server.config.groups.pages import PagesSettings
 from server.config.sources import ConfigurationError, reason
 from server.mail import preview as previews
 from server.mail.backends import deliver_test
@@ -75,7 +76,7 @@ def preview(
         if output is None:
             typer.echo(f"{_text(email)}\n{email.html}\n")
         else:
-            _write(output, email, supported(locale) or settings.pages.locale)
+            _write(output, email, supported(locale) or settings[PagesSettings].locale)
 
 
 def _write(folder: Path, mail: Mail, locale: str) -> None:

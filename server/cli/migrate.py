@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 import typer
 
 from server.cli import check_config
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
 from server.database import migrations
 from server.database.database import open_database
 
@@ -36,11 +37,12 @@ async def prepare(settings: Settings, mode: Literal["auto", "check"], *, search_
 
     Raises DatabaseAbsent, SchemaRefused, and ValueError for a database URL that cannot be used.
     """
+    chosen = settings[DatabaseSettings]
     database = await open_database(
         settings.database_url.get_secret_value(),
-        pool_size=settings.database.pool_size,
-        timeout=settings.database.timeout.total_seconds(),
-        pooled=settings.database.pooler == "transaction",
+        pool_size=chosen.pool_size,
+        timeout=chosen.timeout.total_seconds(),
+        pooled=chosen.pooler == "transaction",
     )
     try:
         await migrations.prepare(database, mode)

@@ -8,7 +8,7 @@ import typer
 
 from server.cli import check_config
 from server.cli.support import print_table
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.config.sources import ConfigurationError
 from server.identity_providers import inspection
 from server.identity_providers.configuration import Configuration, configurations

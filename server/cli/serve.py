@@ -9,7 +9,12 @@ import typer
 
 from server.cli import check_config, migrate
 from server.config import profiles
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.admin import AdminSettings
+from server.config.groups.database import DatabaseSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.pages import PagesSettings
+from server.config.groups.server import DocumentsSettings
 from server.http import server
 
 
@@ -30,7 +35,7 @@ def serve(
     """
     chosen = {"GATEWRIGHT_SERVER__HOST": host, "GATEWRIGHT_SERVER__PORT": None if port is None else str(port)}
     settings = check_config.read({name: value for name, value in chosen.items() if value is not None})
-    asyncio.run(migrate.prepare(settings, settings.database.migrate))
+    asyncio.run(migrate.prepare(settings, settings[DatabaseSettings].migrate))
     if settings.profile == "development":
         _greet(settings, profiles.create_settings_file(os.environ, Path.cwd()))
     server.serve(settings, workers)
@@ -39,14 +44,14 @@ def serve(
 def _greet(settings: Settings, created: Path | None) -> None:
     base = settings.base_url + settings.base_path
     typer.echo(f"Gatewright, development profile: {base}")
-    if settings.documents.enabled:
+    if settings[DocumentsSettings].enabled:
         typer.echo(f"  Try it out:  {base}/docs")
-    if settings.pages.enabled:
-        typer.echo(f"  Sign in:     {base}{settings.pages.path}/sign-in")
+    if settings[PagesSettings].enabled:
+        typer.echo(f"  Sign in:     {base}{settings[PagesSettings].path}/sign-in")
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
-    if settings.mail.mailbox:
+    if settings[MailSettings].mailbox:
         typer.echo(f"  Mailbox:     {base}/dev/mailbox")
-    if settings.admin.enabled:
+    if settings[AdminSettings].enabled:
         typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
     verifier = profiles.verifier_file(settings, Path.cwd())
     if verifier is not None:

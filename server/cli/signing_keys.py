@@ -15,6 +15,7 @@ from domain.jwt.rotation import KeyPair
 from models.signing_key import SigningKeyRow
 from server.cli.support import cell, print_table, run, run_services
 from server.components.jwt import SigningKeyStore
+from server.config.groups.jwt import JwtSettings
 from server.services import Services
 
 app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
@@ -97,7 +98,7 @@ def _times(row: SigningKeyRow) -> "tuple[datetime | None, ...]":
 
 
 async def _rotate(services: Services, *, algorithm: str | None, now: bool) -> None:
-    settings = services.settings.jwt
+    settings = services.settings[JwtSettings]
     if not settings.enabled:
         raise BadRequest("jwt.enabled is false: no keys are used")
     if algorithm is not None and algorithm not in settings.algorithms:

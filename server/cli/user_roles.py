@@ -8,6 +8,7 @@ from domain.admin import impersonation, operator
 from handlers import wire
 from server.cli import check_config
 from server.cli.support import AsJson, Identifier, Yes, cell, confirm, count, print_json, print_table, run
+from server.config.groups.admin import AdminSettings
 
 app = typer.Typer()
 
@@ -24,7 +25,7 @@ def promote(user: Identifier, role: Role = "admin") -> None:
     """
     changed = run(lambda ctx: operator.promote(ctx, user, role))
     typer.echo(f"Roles of {changed.email}: {changed.role}.")
-    if not check_config.read().admin.enabled:
+    if not check_config.read()[AdminSettings].enabled:
         typer.echo("The operations under /admin/ are off; set admin.enabled to use them.")
 
 

@@ -12,6 +12,7 @@ from models.api_key import ApiKey
 from models.base import Instant
 from models.statements import table_of
 from server.components.component import Component, Core, PeriodicJob
+from server.config.groups.api_keys import ApiKeySettings
 
 EVERY = 5.0
 """Seconds between two writes."""
@@ -33,8 +34,8 @@ class ApiKeyUsage(Component):
     """The uses of keys without counters, and the refusals of the last minute. Implements `domain.ports.KeyUsage`."""
 
     def __init__(self, core: Core) -> None:
-        self._is_enabled = core.settings.api_keys.enabled
-        self._interval = core.settings.api_keys.last_request_interval
+        self._is_enabled = core.settings[ApiKeySettings].enabled
+        self._interval = core.settings[ApiKeySettings].last_request_interval
         self._database = core.database
         self._metrics = core.metrics
         self._used: dict[str, datetime] = {}

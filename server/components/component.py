@@ -11,7 +11,7 @@ from models.discovery import import_modules
 from server import components
 from server.audit.refusals import Audit
 from server.clock import Clock
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import PasswordHasher
 from server.database.database import Database

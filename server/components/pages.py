@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from handlers.pages.environment import template_error
 from server.components.component import Component
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.pages import PagesSettings
 
 
 class Pages(Component):
@@ -13,7 +14,7 @@ class Pages(Component):
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
         """Yield the problems of the templates in `pages.templates_dir`."""
-        folder = settings.pages.templates_dir
+        folder = settings[PagesSettings].templates_dir
         if folder is None or not folder.is_dir():
             return
         if (fault := template_error(folder)) is not None:

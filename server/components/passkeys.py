@@ -6,6 +6,7 @@ from domain.authenticators import Authenticators
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
 from server.components.component import Component, Core
+from server.config.groups.passkeys import PasskeySettings
 from server.crypto import authenticators
 
 _log = structlog.get_logger(__name__)
@@ -20,7 +21,7 @@ class Passkeys(Component):
 
     async def start(self) -> None:
         """Log how many passkeys were created for another domain: browsers never offer them here."""
-        if not self._core.settings.passkey.enabled:
+        if not self._core.settings[PasskeySettings].enabled:
             return
         number = await self._core.run(passkeys.count_foreign)
         if number:

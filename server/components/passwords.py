@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from domain.passwords.policy import Blocklist
 from server.components.component import Component
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.password import PasswordSettings
 from server.crypto import blocklist
 
 
@@ -19,5 +20,5 @@ class Passwords(Component):
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
         """Return the blocklist: common passwords and those in the operator's file."""
-        password = settings.password
+        password = settings[PasswordSettings]
         return (Blocklist(blocklist.blocklist(password.blocklist, password.blocklist_file)),)

@@ -8,6 +8,7 @@ from domain.rate_limits import events
 from domain.rate_limits.policy import RateLimitPolicy
 from server import rate_limit
 from server.components.component import Component, Core, PeriodicJob
+from server.config.groups.limits import LimitSettings
 from server.rate_limit.requests import RequestLimiter
 
 
@@ -20,7 +21,7 @@ class RateLimits(Component):
     def jobs(self) -> Iterable[PeriodicJob]:
         """Check every few seconds whether the store has lost its counters."""
         core = self._core
-        if core.settings.limits.store.get_secret_value() == rate_limit.DATABASE:
+        if core.settings[LimitSettings].store.get_secret_value() == rate_limit.DATABASE:
             return
         lost = core.metrics.counts_lost if core.metrics is not None else _nothing
         yield PeriodicJob(

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from domain.sessions.policy import SessionLimitThreshold
 from server.components.component import Component
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.password import PasswordSettings
+from server.config.groups.session import SessionSettings
 from server.crypto.hash_pool import MAX_PREPARING
 
 
@@ -14,6 +16,6 @@ class Sessions(Component):
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
         """Return the number of sessions up to which no eviction is needed, with room for concurrent sign-ins."""
-        most, password = settings.session.max_per_user, settings.password
+        most, password = settings[SessionSettings].max_per_user, settings[PasswordSettings]
         under_way = MAX_PREPARING + password.hash_queue + password.hash_workers
         return (SessionLimitThreshold(max(0, most - under_way) if most else None),)

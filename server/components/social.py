@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from domain.identity_provider import IdentityProviders
 from server.components.component import Component, Core
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.identity_providers import validation
 from server.identity_providers.instrumentation import Instrumentation
 from server.identity_providers.registry import providers_of

@@ -1,8 +1,8 @@
 """The policy: the settings as rules and handlers read them."""
 
 from domain.policy import Policy
-from server.config.groups.group import fill
-from server.config.settings import Settings
+from server.config.base import Settings, fill
+from server.config.groups.session import SessionSettings
 
 
 def policy_of(settings: Settings, *others: object) -> Policy:
@@ -12,6 +12,6 @@ def policy_of(settings: Settings, *others: object) -> Policy:
         Policy,
         settings,
         origins=settings.parsed_origins(),
-        cookies=settings.session.cookies(),
+        cookies=settings[SessionSettings].cookies(),
         parts={type(part): part for part in parts},
     )

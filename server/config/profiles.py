@@ -14,11 +14,12 @@ from sqlalchemy import URL
 
 from domain import tokens
 from server.config import settings
-from server.config.groups.admin import Admin
-from server.config.groups.email_codes import EmailCodes
-from server.config.groups.magic_links import MagicLinks
-from server.config.groups.passkeys import Passkey
-from server.config.settings import Settings
+from server.config.base import GroupType, Settings
+from server.config.groups.admin import AdminSettings
+from server.config.groups.api_keys import ApiKeySettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.observability import LogSettings
+from server.config.groups.server import ServerSettings
 from server.config.sources import CONFIG, ConfigurationError, variable
 from server.config.validation import Check, problems
 
@@ -76,10 +77,10 @@ def warnings(environ: Mapping[str, str], directory: Path) -> list[str]:
 def verifier_file(chosen: Settings, directory: Path) -> Path | None:
     """Return the file with the token of the verifier that the development profile supplied, or None."""
     path = directory / VERIFIER_FILE
-    supplied = chosen.profile == "development" and chosen.api_keys.verifies and path.exists()
+    supplied = chosen.profile == "development" and chosen[ApiKeySettings].verifies and path.exists()
     return (
         path
-        if supplied and ("dev", path.read_text("utf-8").strip()) in chosen.api_keys.verifier_tokens()
+        if supplied and ("dev", path.read_text("utf-8").strip()) in chosen[ApiKeySettings].verifier_tokens()
         else None
     )
 
@@ -88,48 +89,54 @@ def _with_development_defaults(written: Settings, directory: Path) -> Settings:
     supplied: dict[str, Any] = {}
     if not written.base_url:
         # No passkey can exist at an IP address.
-        supplied["base_url"] = f"http://localhost:{written.server.port}"
-    if "host" not in written.server.model_fields_set:
-        supplied["server"] = written.server.model_copy(update={"host": "localhost"})
+        supplied["base_url"] = f"http://localhost:{written[ServerSettings].port}"
     if not written.database_url.get_secret_value():
         url = URL.create("sqlite+aiosqlite", database=str(directory.absolute() / DATABASE_FILE))
         supplied["database_url"] = SecretStr(url.render_as_string(hide_password=False))
     if not written.secrets:
         supplied["secrets"] = (SecretStr(_kept_secret(directory / SECRET_FILE)),)
-    if "format" not in written.log.model_fields_set and sys.stderr.isatty():
-        supplied["log"] = written.log.model_copy(update={"format": "console"})
-    for name, group in (("jwt", written.jwt), ("admin", written.admin), ("api_keys", written.api_keys)):
-        if "enabled" not in group.model_fields_set:
-            supplied[name] = group.model_copy(update={"enabled": True})
-    keys = supplied.get("api_keys", written.api_keys)
-    if keys.enabled and "verifiers" not in keys.model_fields_set:
-        verifier = SecretStr(f"dev:{_kept_secret(directory / VERIFIER_FILE)}")
-        supplied["api_keys"] = keys.model_copy(update={"verifiers": (verifier,)})
-    admin: Admin = supplied.get("admin", written.admin)
-    if admin.enabled and "enabled" not in admin.impersonation.model_fields_set:
-        on = admin.impersonation.model_copy(update={"enabled": True})
-        supplied["admin"] = admin.model_copy(update={"impersonation": on})
-    own_mail = {"sender": "console", "mailbox": _is_private(written)}
-    unset = {name: value for name, value in own_mail.items() if name not in written.mail.model_fields_set}
-    supplied["mail"] = written.mail.model_copy(update=unset)
-    return _with_ways_in(written.model_copy(update=supplied))
+    log_format = "console" if sys.stderr.isatty() else written[LogSettings].format
+    completed = written.model_copy(update=supplied).replace(
+        _with_defaults(written[ServerSettings], host="localhost"),
+        _with_defaults(written[LogSettings], format=log_format),
+        _with_defaults(written[MailSettings], sender="console", mailbox=_is_private(written)),
+    )
+    return _with_verifier(_with_enabled_groups(completed), directory)
 
 
-def _with_ways_in(completed: Settings) -> Settings:
-    """Return settings with all sign-in methods enabled, unless they are set or excluded by other settings."""
-    for name in ("magic_links", "email_codes", "passkey"):
-        group: MagicLinks | EmailCodes | Passkey = getattr(completed, name)
-        if "enabled" not in group.model_fields_set:
-            enabled = group.model_copy(update={"enabled": True})
-            if not any(enabled.problems(completed)):
-                completed = completed.model_copy(update={name: enabled})
+def _with_defaults(group: GroupType, **defaults: object) -> GroupType:
+    """Return a group with these values for the settings that are not set."""
+    unset = {name: value for name, value in defaults.items() if name not in group.model_fields_set}
+    return group.model_copy(update=unset)
+
+
+def _with_enabled_groups(completed: Settings) -> Settings:
+    """Return settings with the groups enabled that are so in development, unless other settings exclude them."""
+    for group in completed.groups():
+        if group.enabled_in_development:
+            enabled = _with_defaults(group, enabled=True)
+            if set(enabled.problems(completed)) <= set(group.problems(completed)):
+                completed = completed.replace(enabled)
+    admin = completed[AdminSettings]
+    if admin.enabled:
+        impersonation = _with_defaults(admin.impersonation, enabled=True)
+        completed = completed.replace(admin.model_copy(update={"impersonation": impersonation}))
     return completed
+
+
+def _with_verifier(completed: Settings, directory: Path) -> Settings:
+    """Return settings with a verifier of API keys whose token is in the directory, unless they name verifiers."""
+    keys = completed[ApiKeySettings]
+    if not keys.enabled or "verifiers" in keys.model_fields_set:
+        return completed
+    verifier = SecretStr(f"dev:{_kept_secret(directory / VERIFIER_FILE)}")
+    return completed.replace(keys.model_copy(update={"verifiers": (verifier,)}))
 
 
 def _is_private(written: Settings) -> bool:
     """Return whether only this machine can reach the service, by its listening address and its public URL."""
-    public = urlsplit(written.base_url).hostname or written.server.host
-    return is_local(written.server.host) and is_local(public)  # defence: R43 private-mailbox
+    public = urlsplit(written.base_url).hostname or written[ServerSettings].host
+    return is_local(written[ServerSettings].host) and is_local(public)  # defence: R43 private-mailbox
 
 
 def is_local(host: str) -> bool:

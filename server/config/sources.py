@@ -57,8 +57,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {prefix}{nearest[0]}?" if nearest else ""
 
 
-def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every setting with its path and value, including tables whose keys are names."""
+def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], FieldInfo, Any]]:
+    """Yield every setting with its path, field and value, including tables whose keys are names."""
     for name, field in type(model).model_fields.items():
         path, value = (*above, field.alias or name), getattr(model, name)
         if isinstance(value, BaseModel):
@@ -67,7 +67,7 @@ def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tupl
             for key, entry in value.items():
                 yield from values(entry, (*path, key))
         else:
-            yield path, value
+            yield path, field, value
 
 
 def setting(settings: BaseModel, key: str) -> Any:
@@ -98,6 +98,39 @@ def read_file(path: Path, *, required: bool) -> dict[str, Any]:
     except (OSError, ValueError) as fault:
         raise ConfigurationError(f"{path}: {reason(fault)}") from None
     return {}
+
+
+def line_numbers(path: Path, former: "FormerKeys") -> dict[tuple[str, ...], int]:
+    """Return the line of each key and table in the settings file, deprecated keys by their new name.
+
+    Raises ConfigurationError.
+    """
+    lines: dict[tuple[str, ...], int] = {}
+    if not read_file(path, required=False):
+        return lines
+    header, statement, begin = "", "", 0
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        if statement:
+            statement += f"\n{line}"
+        else:
+            begin, statement = number, line
+        if begin == number and line.lstrip().startswith("["):
+            header, statement = line, ""
+        try:
+            table = tomllib.loads(f"{header}\n{statement}")
+        except ValueError:  # The value continues on the next line.
+            continue
+        lines = dict.fromkeys(nodes(table), begin) | lines
+        statement = ""
+    return {former.get(key, key): number for key, number in lines.items()}
+
+
+def nodes(table: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of every table and value of nested tables."""
+    for key, value in table.items():
+        yield (*above, key)
+        if isinstance(value, dict):
+            yield from nodes(value, (*above, key))
 
 
 def merged(lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,6 +201,11 @@ class Environment:
         for key in above:
             table = table.setdefault(key, {})
         table[last] = _typed(field.annotation, text)
+
+    def origin(self, path: tuple[str, ...]) -> str | None:
+        """Return the variable that sets a value, or the table with the value; None if there is none."""
+        parts = (path[:length] for length in range(len(path), 0, -1))
+        return next((self.origins[part] for part in parts if part in self.origins), None)
 
 
 def _named_tables(

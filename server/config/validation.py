@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from domain import identifiers
 from domain.trusted_origins import TrustedOrigins
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.config.value_types import is_http
 
 SAMPLE_SECRET = "replace-this-with-32-or-more-random-bytes"  # noqa: S105 - what a sample configuration shows

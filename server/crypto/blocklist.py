@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from domain.passwords.strength import canonical
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.password import PasswordSettings
 from server.config.sources import reason
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
@@ -26,9 +27,9 @@ def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield the problems of `password.blocklist_file`."""
-    if (listed := settings.password.blocklist_file) is not None:
+    if (listed := settings[PasswordSettings].blocklist_file) is not None:
         try:
-            blocklist(settings.password.blocklist, listed)
+            blocklist(settings[PasswordSettings].blocklist, listed)
         except (OSError, UnicodeDecodeError) as fault:
             yield f"password.blocklist_file: {listed}: {reason(fault)}"
 

@@ -15,8 +15,8 @@ from passlib.utils import MAX_PASSWORD_SIZE
 
 from domain import tokens
 from domain.passwords.strength import LONGEST_PASSWORD
-from server.config.groups.group import fill
-from server.config.groups.password import Password
+from server.config.base import fill
+from server.config.groups.password import PasswordSettings
 from server.crypto.hash_pool import BoundedExecutor, PoolState
 from server.observability.tracing import Span
 
@@ -44,7 +44,7 @@ class HashingRules:
     """The niceness that is added to hashing threads, so that the event loop runs first."""
 
     @classmethod
-    def of(cls, password: Password) -> Self:
+    def of(cls, password: PasswordSettings) -> Self:
         """Return the rules from the settings of passwords."""
         hashing = {name: getattr(password, f"hash_{name}") for name in ("workers", "queue", "wait", "nice")}
         return fill(cls, password, prefix="argon2_", **hashing)

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def check(settings: Settings) -> Iterator[str]:
     except ValueError as fault:
         yield f"database_url: {fault}"
     else:
-        if address.dialect == "postgresql" and settings.database.pool_size < 3:
+        if address.dialect == "postgresql" and settings[DatabaseSettings].pool_size < 3:
             yield "database.pool_size: must be at least 3 with PostgreSQL"
 
 

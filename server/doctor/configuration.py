@@ -10,8 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from server.config import profiles, settings
+from server.config.base import Settings
+from server.config.groups.mail import MailSettings
+from server.config.groups.observability import MetricsSettings
+from server.config.groups.password import PasswordResetSettings
 from server.config.profiles import is_local
-from server.config.settings import Settings
 from server.config.sources import CONFIG, PREFIX
 from server.config.value_types import is_http
 from server.doctor.findings import Finding, ok, warning, wrong
@@ -94,10 +97,11 @@ def _proxies(chosen: Settings) -> Iterator[Finding]:
 
 
 def _metrics(chosen: Settings) -> Iterator[Finding]:
-    if chosen.metrics.port is not None and not is_local(chosen.metrics.host):
+    metrics = chosen[MetricsSettings]
+    if metrics.port is not None and not is_local(metrics.host):
         yield warning(
             "addresses",
-            f"metrics.host is {chosen.metrics.host}: metrics are readable by anyone who reaches the port",
+            f"metrics.host is {metrics.host}: metrics are readable by anyone who reaches the port",
             "restrict the port to Prometheus with a firewall or a network policy",
         )
 
@@ -118,8 +122,8 @@ def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Ite
             (profiles.VERIFIER_FILE, "a verifier token"),
         ):
             yield from _unreadable(directory / name, _GROUP_AND_OTHERS, f"contains {held}")
-    if "file" in (chosen.mail.sender, chosen.password_reset.effective_sender(chosen)):
-        yield from _unreadable(directory / chosen.mail.file_path, _OTHERS, "contains valid links")
+    if "file" in (chosen[MailSettings].sender, chosen[PasswordResetSettings].effective_sender(chosen)):
+        yield from _unreadable(directory / chosen[MailSettings].file_path, _OTHERS, "contains valid links")
     for name in sorted(environ):
         if name.startswith(PREFIX) and name.endswith("_FILE") and name != CONFIG:
             # Containers mount secrets readable by all their users, of which there is only one.

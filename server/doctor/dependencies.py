@@ -10,8 +10,11 @@ import httpx
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from server.config.base import Settings
+from server.config.groups.limits import LimitSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.password import PasswordResetSettings
 from server.config.profiles import is_local
-from server.config.settings import Settings
 from server.doctor.findings import Finding, ok, skipped, warning, wrong
 from server.identity_providers import inspection
 from server.identity_providers.configuration import configurations
@@ -28,14 +31,14 @@ TIMEOUT = 5.0
 
 async def mail(chosen: Settings) -> list[Finding]:
     """Check each configured sender; no email is sent."""
-    kinds = {chosen.mail.sender, chosen.password_reset.effective_sender(chosen)}
+    kinds = {chosen[MailSettings].sender, chosen[PasswordResetSettings].effective_sender(chosen)}
     found: list[Finding] = []
     if "none" in kinds:
         found.append(_unsent(chosen))
     if "smtp" in kinds:
         found.append(await smtp(chosen))
     if "file" in kinds:
-        found.append(_file(chosen.mail.file_path))
+        found.append(_file(chosen[MailSettings].file_path))
     if "console" in kinds:
         found.append(ok("mail", "printed to the terminal of the service"))
     return found
@@ -58,13 +61,13 @@ async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Findi
 
 
 def _unsent(chosen: Settings) -> Finding:
-    if chosen.mail.sender != "none":
+    if chosen[MailSettings].sender != "none":
         return warning(
             "mail",
             "password_reset.sender is none: users cannot reset a forgotten password",
             "set it to mail unless this is intended",
         )
-    resets = chosen.password_reset.effective_sender(chosen) != "none"
+    resets = chosen[PasswordResetSettings].effective_sender(chosen) != "none"
     also = "" if resets else ", and users cannot reset a forgotten password"
     return warning(
         "mail",
@@ -137,8 +140,8 @@ def _split(problem: str) -> tuple[str, str]:
 
 async def limits(chosen: Settings) -> Finding:
     """Check the store of the limits."""
-    address = chosen.limits.store.get_secret_value()
-    if not chosen.limits.enabled:
+    address = chosen[LimitSettings].store.get_secret_value()
+    if not chosen[LimitSettings].enabled:
         return warning(
             "limits", "limits.enabled is false: passwords can be guessed without limit", "set it to true"
         )

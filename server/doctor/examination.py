@@ -7,7 +7,8 @@ from pathlib import Path
 from domain.identifiers import InvalidEmail
 from server.clock import Clock, system_clock
 from server.config import profiles
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.observability import LogSettings
 from server.config.sources import ConfigurationError
 from server.database.address import parse
 from server.doctor import configuration, dependencies, postgresql, sqlite
@@ -24,7 +25,7 @@ def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = N
         settings = load_settings(environ, directory)
     except ConfigurationError as fault:
         return [*_misconfigured(fault), skipped("everything else", "fix the configuration first")]
-    logs.configure("error", settings.log.format)
+    logs.configure("error", settings[LogSettings].format)
     return [
         *_configured(settings, environ, directory),
         *configuration.secrets(settings),

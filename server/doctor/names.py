@@ -6,8 +6,9 @@ from domain.api_keys.policy import ApiKeyPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
+from server.config.base import Settings
+from server.config.groups.passkeys import PasskeySettings
 from server.config.policy import policy_of
-from server.config.settings import Settings
 from server.doctor.findings import Finding, warning
 
 QUERIES = (
@@ -35,7 +36,8 @@ def unknown(chosen: Settings, users: Counts, keys: Counts, passkeys: Counts) -> 
         )
 
     rp_id = policy[PasskeyPolicy].rp_id
-    for name, number in _totals(entry for entry in passkeys if entry[0] != rp_id and chosen.passkey.enabled):
+    enabled = chosen[PasskeySettings].enabled
+    for name, number in _totals(entry for entry in passkeys if entry[0] != rp_id and enabled):
         fix = f"set passkey.rp_id to {name}, or remove them with gatewright passkeys remove"
         yield warning(
             "passkeys", f"{number} passkeys were made for {name}, not {rp_id}, and are unusable", fix

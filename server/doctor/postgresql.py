@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 from models import metadata
 from server.clock import Clock
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
+from server.config.groups.two_factor import TwoFactorSettings
 from server.database.address import Address
 from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
@@ -51,8 +53,8 @@ GROUP BY name ORDER BY name
 
 async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Finding]:
     """Check the server; nothing is written."""
-    timeout = chosen.database.timeout.total_seconds()
-    pooled = chosen.database.pooler == "transaction"
+    database = chosen[DatabaseSettings]
+    timeout, pooled = database.timeout.total_seconds(), database.pooler == "transaction"
     try:
         connection = await postgresql_connect(address.target, timeout, pooled=pooled)(timeout)
     except (ValueError, *FAULTS) as fault:
@@ -103,10 +105,11 @@ async def _server(connection: Driver, chosen: Settings, address: Address) -> Fin
         )
     if read_only:
         return _read_only()
-    if chosen.database.pool_size >= most:
+    size = chosen[DatabaseSettings].pool_size
+    if size >= most:
         return wrong(
             "database",
-            f"database.pool_size is {chosen.database.pool_size}, and the server accepts {most} connections in total",
+            f"database.pool_size is {size}, and the server accepts {most} connections in total",
             "lower database.pool_size (each server process opens as many), or raise max_connections",
         )
     return ok("database", f"{address.label}: PostgreSQL {number // 10000}, UTF8")
@@ -115,7 +118,7 @@ async def _server(connection: Driver, chosen: Settings, address: Address) -> Fin
 async def _connections(connection: Driver, chosen: Settings) -> list[Finding]:
     """Check that one process more than those that run fits, as in a rolling restart."""
     usable, others, ours = await connection.fetchrow(_CONNECTIONS, APPLICATION)
-    size = chosen.database.pool_size
+    size = chosen[DatabaseSettings].pool_size
     running = max(1, math.ceil(ours / size))
     if (running + 1) * size <= usable - others:
         return []
@@ -199,7 +202,7 @@ async def _clock(connection: Driver, chosen: Settings, clock: Clock) -> Finding:
     theirs = await connection.fetchval("SELECT clock_timestamp()")
     ours = before + (clock() - before) / 2
     apart = (ours - theirs).total_seconds()
-    return check_clock(apart, chosen.two_factor.totp_window * STEP)
+    return check_clock(apart, chosen[TwoFactorSettings].totp_window * STEP)
 
 
 def check_clock(apart: float, tolerated: int) -> Finding:

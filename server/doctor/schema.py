@@ -1,6 +1,7 @@
 """The schema of a database, compared with the one that this program needs."""
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
 from server.database import schema
 from server.doctor.findings import Finding, ok, warning, wrong
 
@@ -16,6 +17,6 @@ def judge(chosen: Settings, revision: str | None) -> Finding:
             "run the newer program that migrated it",
         )
     found = f"at {revision or 'no revision'}, this program needs {schema.head()}"
-    if chosen.database.migrate == "auto":
+    if chosen[DatabaseSettings].migrate == "auto":
         return warning("schema", found, "nothing: the service migrates it at start")
     return wrong("schema", found, "gatewright migrate")

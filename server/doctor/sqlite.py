@@ -5,7 +5,8 @@ from pathlib import Path
 from shutil import disk_usage
 from stat import S_IMODE, S_IRWXG, S_IRWXO
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
 from server.database.address import Address
 from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file, rows_in_file
 from server.doctor import names, schema
@@ -44,7 +45,7 @@ def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Fi
 
 def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
     try:
-        revision = revision_in_file(path, chosen.database.timeout.total_seconds())
+        revision = revision_in_file(path, chosen[DatabaseSettings].timeout.total_seconds())
     except UnusableFile as fault:
         yield _fault(path, str(fault))
         return

@@ -19,8 +19,10 @@ from uvicorn.config import STARTUP_FAILURE, Config
 from uvicorn.server import HANDLED_SIGNALS, Server
 
 from server.app import create_app
-from server.config.groups.password import hash_workers
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.observability import LogSettings, MetricsSettings
+from server.config.groups.password import PasswordSettings, hash_workers
+from server.config.groups.server import ServerSettings
 from server.config.sources import ConfigurationError
 from server.http.protocol import HttpProtocol
 from server.http.workers import Workers
@@ -56,8 +58,8 @@ class ServiceConfig(Config):
         super().__init__(
             partial(create_app, settings, registry=registry),
             factory=True,
-            host=settings.server.host,
-            port=settings.server.port,
+            host=settings[ServerSettings].host,
+            port=settings[ServerSettings].port,
             workers=workers,
             loop="uvloop",
             http=self._make_protocol,  # type: ignore[arg-type]  # uvicorn only calls it, and asks for a class
@@ -75,7 +77,7 @@ class ServiceConfig(Config):
             timeout_notify=0,
             timeout_worker_healthcheck=PING_TIMEOUT,
             # defence: R24 grace
-            timeout_graceful_shutdown=math.ceil(settings.server.shutdown_grace.total_seconds()),
+            timeout_graceful_shutdown=math.ceil(settings[ServerSettings].shutdown_grace.total_seconds()),
         )
 
     def bind_sockets(self) -> list[socket.socket]:
@@ -92,7 +94,7 @@ class ServiceConfig(Config):
 
     def load(self) -> None:
         """Set up the log, the application and the signal handlers in the process that serves."""
-        log = self.settings.log
+        log = self.settings[LogSettings]
         logs.configure(log.level, log.format, shows_requests=log.requests)
         # These objects live as long as the process. Garbage collection of them would cost a tenth of a second at start,
         # and a fifth of a second in some request later.
@@ -107,7 +109,8 @@ class ServiceConfig(Config):
 
     def _make_protocol(self, **arguments: Any) -> HttpProtocol:
         self._requests = arguments["server_state"].tasks
-        return HttpProtocol(**arguments, request_timeout=self.settings.server.request_timeout.total_seconds())
+        timeout = self.settings[ServerSettings].request_timeout.total_seconds()
+        return HttpProtocol(**arguments, request_timeout=timeout)
 
     def _stop(self, uvicorns: Handler, number: int, frame: FrameType | None) -> None:
         """Turn /ready to 503 at the signal, before uvicorn closes the socket; at a second SIGINT end the requests.
@@ -123,7 +126,7 @@ class ServiceConfig(Config):
         elif callable(uvicorns) and not self._is_stopping:
             self._is_stopping = True
             self._close_socket = partial(uvicorns, number, frame)
-            delay = self.settings.server.shutdown_delay.total_seconds()
+            delay = self.settings[ServerSettings].shutdown_delay.total_seconds()
             self._stops_at = time.monotonic() + delay
             if not delay:
                 self._stop_accepting()
@@ -209,11 +212,11 @@ def _serve_together(config: ServiceConfig, listeners: list[socket.socket]) -> No
 
 def _divided(settings: Settings, processes: int) -> Settings:
     """Return the settings of each process; the processes share the processors unless `hash_workers` is set."""
-    password = settings.password
+    password = settings[PasswordSettings]
     if "hash_workers" in password.model_fields_set:
         return settings
     threads = {"hash_workers": hash_workers(processes)}
-    return settings.model_copy(update={"password": password.model_copy(update=threads)})
+    return settings.replace(password.model_copy(update=threads))
 
 
 def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
@@ -221,7 +224,7 @@ def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager
 
     Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
     """
-    if settings.metrics.port is None:
+    if settings[MetricsSettings].port is None:
         return nullcontext()
     from server.observability.metrics.endpoint import exposed  # noqa: PLC0415 - loaded where it is used
 

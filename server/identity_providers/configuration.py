@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import SecretStr
 
 from domain.identity_provider import ProviderTraits
-from server.config.groups.social import Provider
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.social import ProviderSettings
 from server.identity_providers.presets import OAUTH_NAMES, OPENID_NAMES, PRESETS, Endpoints, Names, Preset
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -61,11 +61,11 @@ def configurations(settings: Settings) -> dict[str, Configuration]:
     loopback = settings.profile == "development"
     return {
         id_: configuration(id_, table, loopback_http=loopback)
-        for id_, table in sorted(settings.providers.items())
+        for id_, table in sorted(settings.named(ProviderSettings).items())
     }
 
 
-def configuration(id_: str, table: Provider, *, loopback_http: bool) -> Configuration:
+def configuration(id_: str, table: ProviderSettings, *, loopback_http: bool) -> Configuration:
     """Return one provider's table completed by its preset."""
     preset = preset_of(table)
     return Configuration(
@@ -87,7 +87,7 @@ def configuration(id_: str, table: Provider, *, loopback_http: bool) -> Configur
     )
 
 
-def preset_of(table: Provider) -> Preset:
+def preset_of(table: ProviderSettings) -> Preset:
     """Return the preset that is named, or the one of providers that follow the standards."""
     if table.preset is not None:
         return PRESETS[table.preset]
@@ -96,7 +96,7 @@ def preset_of(table: Provider) -> Preset:
     return Preset()
 
 
-def issuers_of(table: Provider, preset: Preset) -> tuple[str, ...]:
+def issuers_of(table: ProviderSettings, preset: Preset) -> tuple[str, ...]:
     """Return how the issuer may be spelt; empty where nothing says it."""
     if table.issuer is not None:
         return (table.issuer,)
@@ -108,7 +108,7 @@ def issuers_of(table: Provider, preset: Preset) -> tuple[str, ...]:
     return (issuer, *preset.aliases) if issuer else ()
 
 
-def discovery_url_of(table: Provider, preset: Preset) -> str:
+def discovery_url_of(table: ProviderSettings, preset: Preset) -> str:
     """Return the address of the discovery document; empty for plain OAuth 2.0, and where nothing says it."""
     if not preset.is_openid:
         return ""
@@ -118,7 +118,7 @@ def discovery_url_of(table: Provider, preset: Preset) -> str:
     return issuers[0].rstrip("/") + DISCOVERY if issuers else ""
 
 
-def uses_pkce(table: Provider, preset: Preset) -> bool:
+def uses_pkce(table: ProviderSettings, preset: Preset) -> bool:
     """Return whether code exchanges are bound by PKCE."""
     return preset.pkce if table.pkce is None else table.pkce
 
@@ -134,7 +134,7 @@ def stored_issuers(settings: Settings) -> Mapping[str, str | None]:
     return {id_: _stored_issuer(one) for id_, one in configurations(settings).items()}
 
 
-def _habits(id_: str, table: Provider, preset: Preset) -> ProviderTraits:
+def _habits(id_: str, table: ProviderSettings, preset: Preset) -> ProviderTraits:
     return ProviderTraits(
         id=id_,
         scopes=preset.scopes if table.scopes is None else table.scopes,
@@ -148,7 +148,7 @@ def _habits(id_: str, table: Provider, preset: Preset) -> ProviderTraits:
     )
 
 
-def _endpoints(table: Provider, preset: Preset) -> Endpoints | None:
+def _endpoints(table: ProviderSettings, preset: Preset) -> Endpoints | None:
     if preset.endpoints is None:
         return None
     return Endpoints(
@@ -158,13 +158,13 @@ def _endpoints(table: Provider, preset: Preset) -> Endpoints | None:
     )
 
 
-def _names(table: Provider, preset: Preset) -> Names:
+def _names(table: ProviderSettings, preset: Preset) -> Names:
     usual = OPENID_NAMES if preset.is_openid else OAUTH_NAMES
     own = {meaning: (name,) for meaning, name in table.claims.items()}
     return MappingProxyType({**usual, **preset.names, **own})
 
 
-def _signing_key(table: Provider) -> SigningKey:
+def _signing_key(table: ProviderSettings) -> SigningKey:
     return SigningKey(table.team_id or "", table.key_id or "", secret_of(table.private_key) or "")
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import httpx
 import orjson
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.social import SocialSettings
 from server.identity_providers.urls import is_askable
 from server.json_depth import depth
 
@@ -123,8 +124,8 @@ def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
     """Return the calls to providers, limited by these settings."""
     return Calls(
         client,
-        timeout=settings.social.http_timeout.total_seconds(),
-        max_response=settings.social.max_response,
+        timeout=settings[SocialSettings].http_timeout.total_seconds(),
+        max_response=settings[SocialSettings].max_response,
         loopback_http=settings.profile == "development",
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from domain.identity_provider import IdentityProviders
 from server.clock import Clock
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.identity_providers.configuration import configurations
 from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instrumentation
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from server.config.groups.social import Provider
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.accounts import AccountLinkingSettings
+from server.config.groups.social import ProviderSettings
 from server.config.value_types import is_http
 from server.identity_providers.configuration import (
     ALGORITHMS,
@@ -27,7 +28,7 @@ _RESERVED = (
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield one line per reason not to start, each beginning with the key."""
-    for id_, table in settings.providers.items():
+    for id_, table in settings.named(ProviderSettings).items():
         key = f"providers.{id_}"
         if id_ == "credential":
             yield f"{key}: is the name of the password account"
@@ -35,18 +36,18 @@ def check(settings: Settings) -> Iterator[str]:
             if is_http(url) and (settings.profile == "production" or not is_loopback(url)):
                 yield f"{key}.{name}: must be https"
         yield from (f"{key}{problem}" for problem in _of_table(table))
-    for id_ in settings.account_linking.trusted_providers:
-        if id_ not in settings.providers:
+    for id_ in settings[AccountLinkingSettings].trusted_providers:
+        if id_ not in settings.named(ProviderSettings):
             yield f"account_linking.trusted_providers: there is no provider {id_!r}"
 
 
-def _addresses(table: Provider) -> Iterator[tuple[str, str]]:
+def _addresses(table: ProviderSettings) -> Iterator[tuple[str, str]]:
     for name in _ADDRESSES:
         if url := getattr(table, name):
             yield name, url
 
 
-def _of_table(table: Provider) -> Iterator[str]:
+def _of_table(table: ProviderSettings) -> Iterator[str]:
     """Yield the problems of one table, each with what follows the provider's id."""
     if table.client_id is None:
         yield ".client_id: must be given"
@@ -59,7 +60,7 @@ def _of_table(table: Provider) -> Iterator[str]:
     yield from _details(table, preset)
 
 
-def _place(table: Provider, preset: Preset) -> Iterator[str]:
+def _place(table: ProviderSettings, preset: Preset) -> Iterator[str]:
     """Yield what is missing, and what is not allowed, of issuer, discovery and endpoints."""
     given = [name for name in _ENDPOINTS if getattr(table, name)]
     if preset.is_openid:
@@ -76,7 +77,7 @@ def _place(table: Provider, preset: Preset) -> Iterator[str]:
         yield from (f".{name}: must be given" for name in _ENDPOINTS if name not in given)
 
 
-def _secrets(table: Provider, preset: Preset) -> Iterator[str]:
+def _secrets(table: ProviderSettings, preset: Preset) -> Iterator[str]:
     if preset.signs_secret:
         for name in ("team_id", "key_id"):
             if getattr(table, name) is None:
@@ -96,7 +97,7 @@ def _is_signing_key(pem: str | None) -> bool:
     return pem is not None and is_p256(pem)
 
 
-def _details(table: Provider, preset: Preset) -> Iterator[str]:
+def _details(table: ProviderSettings, preset: Preset) -> Iterator[str]:
     if table.tenant is not None and not preset.tenanted:
         yield ".tenant: only the preset microsoft has tenants"
     if table.allowed_algorithms is not None:

@@ -12,7 +12,10 @@ from domain.mail import mails
 from domain.mail.outbox import LeasedMail, Payload
 from domain.mail.templates import MailTemplate
 from server.clock import system_clock
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.mail import MailSettings
+from server.config.groups.pages import PagesSettings
+from server.config.groups.password import PasswordResetSettings
 from server.config.sources import ConfigurationError
 from server.mail.mailbox import KeepingSender, RecentMails
 from server.mail.message import ConsoleSender, FileSender, Mail, Sender, SmtpOptions
@@ -21,13 +24,13 @@ from server.mail.templates import Brand, TemplateRenderer, environments
 
 def renderer(settings: Settings) -> TemplateRenderer:
     """Return the renderer of outbox rows. Raises TemplateError for a broken template in `mail.templates_dir`."""
-    sender = settings.mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
-    pages = settings.pages
+    mail, pages = settings[MailSettings], settings[PagesSettings]
+    sender = mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
     return TemplateRenderer(
         settings.app_name,
         settings.base_url,
         sender,
-        settings.mail.templates_dir,
+        mail.templates_dir,
         brand=Brand(pages.accent, pages.accent_dark),
         locale=pages.locale,
     )
@@ -35,7 +38,7 @@ def renderer(settings: Settings) -> TemplateRenderer:
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield the problem with `mail.templates_dir`, if there is one."""
-    folder = settings.mail.templates_dir
+    folder = settings[MailSettings].templates_dir
     if folder is None:
         return
     if not folder.is_dir():
@@ -49,12 +52,13 @@ def check(settings: Settings) -> Iterator[str]:
 
 def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str, Sender]:
     """Return the configured senders, by name. Emails that are not sent by SMTP are also put into `mailbox`."""
+    mail, reset = settings[MailSettings], settings[PasswordResetSettings]
     create: dict[str, Callable[[], Sender]] = {
         "smtp": lambda: _smtp(settings),
         "console": ConsoleSender,
-        "file": lambda: FileSender(settings.mail.file_path),
+        "file": lambda: FileSender(mail.file_path),
     }
-    names = {settings.mail.sender, settings.password_reset.effective_sender(settings)} - {"none"}
+    names = {mail.sender, reset.effective_sender(settings)} - {"none"}
     by_name: dict[str, Sender] = {name: create[name]() for name in sorted(names)}
     if mailbox is None:
         return by_name
@@ -71,14 +75,15 @@ def _smtp(settings: Settings) -> Sender:
 
 def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
     """Return the options of the SMTP sender; `context` has the trusted authorities, by default those of the system."""
-    smtp = settings.mail.smtp
+    mail = settings[MailSettings]
+    smtp = mail.smtp
     return SmtpOptions(
         host=smtp.host or "",
         port=smtp.port,
         username=smtp.username,
         password=smtp.password.get_secret_value() if smtp.password is not None else None,
         tls=smtp.tls,
-        timeout=settings.mail.timeout.total_seconds(),
+        timeout=mail.timeout.total_seconds(),
         tls_context=context,
     )
 
@@ -105,7 +110,7 @@ async def deliver_test(settings: Settings, to: str) -> None:
 
     Raises ConfigurationError if there is no sender or a template cannot be rendered, DeliveryError, and InvalidEmail.
     """
-    sender = settings.mail.sender
+    sender = settings[MailSettings].sender
     if sender == "none":
         raise ConfigurationError("mail.sender: is none, so no email is sent")
     mail = render(settings, mails.TEST, {"to": identifiers.email(to)}, system_clock())

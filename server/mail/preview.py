@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from domain.localization import LANGUAGES, supported
 from domain.mail.templates import templates
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.config.sources import ConfigurationError
 from server.mail import backends
 from server.mail.message import Mail

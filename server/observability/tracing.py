@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.observability import TracingSettings
 
 if TYPE_CHECKING:
     from server.observability.opentelemetry import OpenTelemetryTracing
@@ -24,14 +25,15 @@ def is_installed() -> bool:
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield a problem where traces are wanted and the extra is not installed."""
-    if settings.tracing.endpoint is not None and not is_installed():
+    if settings[TracingSettings].endpoint is not None and not is_installed():
         yield "tracing.endpoint: needs OpenTelemetry; install it with: pip install 'gatewright[otel]'"
 
 
 def tracing_of(settings: Settings) -> "OpenTelemetryTracing | None":
     """Return the tracing of one process by these settings; None where nothing is traced."""
-    if settings.tracing.endpoint is None:
+    tracing = settings[TracingSettings]
+    if tracing.endpoint is None:
         return None
     from server.observability.opentelemetry import OpenTelemetryTracing  # noqa: PLC0415 - loaded where it is used
 
-    return OpenTelemetryTracing(settings.tracing.endpoint, settings.tracing.ratio)
+    return OpenTelemetryTracing(tracing.endpoint, tracing.ratio)

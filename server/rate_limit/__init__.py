@@ -8,7 +8,9 @@ import structlog
 
 from domain.errors import Unavailable
 from domain.ports import Counters
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.database import DatabaseSettings
+from server.config.groups.limits import LimitSettings
 from server.database.database import Database
 from server.rate_limit.database import DatabaseCounters
 from server.rate_limit.requests import SharedCounters
@@ -39,7 +41,7 @@ def store(settings: Settings, database: Database) -> Store:
 
     Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
     """
-    address = settings.limits.store.get_secret_value()
+    address = settings[LimitSettings].store.get_secret_value()
     return DatabaseCounters(database) if address == DATABASE else _other_server(settings)
 
 
@@ -47,12 +49,13 @@ def _other_server(settings: Settings) -> Store:
     # The client of another server is loaded where there is one: it is as much code as half of this service.
     from server.rate_limit.redis import RedisCounters  # noqa: PLC0415 - see above
 
-    return RedisCounters(settings.limits.store.get_secret_value(), settings.database.timeout.total_seconds())
+    timeout = settings[DatabaseSettings].timeout.total_seconds()
+    return RedisCounters(settings[LimitSettings].store.get_secret_value(), timeout)
 
 
 def check(settings: Settings) -> Iterator[str]:
     """Yield what is wrong with `limits.store`, without a connection to it."""
-    if settings.limits.store.get_secret_value() == DATABASE:
+    if settings[LimitSettings].store.get_secret_value() == DATABASE:
         return
     try:
         _other_server(settings)

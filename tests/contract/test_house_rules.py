@@ -19,7 +19,7 @@ from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
 from domain.pages.errors import InvalidTarget
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 from server.config.sources import setting
 from tests.contract import conformance
 from tests.contract.json_schemas import stand_alone
@@ -276,7 +276,7 @@ class TestExtension:
     def test_its_switches_are_boolean_settings_and_lists(self, operation: Operation) -> None:
         switches = extension_of(operation.spec).switch
 
-        assert all(isinstance(setting(Settings(), switch), bool | tuple) for switch in switches)
+        assert all(isinstance(setting(AllSettings(), switch), bool | tuple) for switch in switches)
         assert not switches or 404 in responses(operation)
 
     @each_internal

@@ -15,7 +15,8 @@ import yaml
 
 from codegen.bundle import bundle
 from server.config import profiles
-from server.config.groups.server import Server
+from server.config.groups.mail import MailSettings
+from server.config.groups.server import ServerSettings
 from server.services import load_settings
 from tests.live import ROOT
 
@@ -83,14 +84,14 @@ def test_its_settings_are_known_hold_no_secret_and_let_it_start(
     settings = load_settings(chosen, tmp_path)
 
     assert settings.profile == "production"
-    assert settings.mail.sender == "smtp"
+    assert settings[MailSettings].sender == "smtp"
     assert settings.base_url == "https://auth.example.com"
     assert profiles.warnings(chosen, tmp_path) == []
     assert [name for name in secrets if not name.endswith("_FILE")] == []
 
 
 def test_whoever_stops_the_service_waits_longer_than_the_service_for_requests_in_flight() -> None:
-    grace = Server().shutdown_grace
+    grace = ServerSettings().shutdown_grace
     unit = (DEPLOY / "systemd/gatewright.service").read_text("utf-8")
     pod = pod_of("deployment.yaml")
     *_, pause = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]

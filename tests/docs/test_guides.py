@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from server.config.groups.social import ProviderSettings
 from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
@@ -204,7 +205,7 @@ def test_the_tables_of_providers_are_settings_of_the_program(tmp_path: Path) -> 
 
     settings = load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
-    assert list(settings.providers) == ["google", "github", "company", "forge"]
+    assert list(settings.named(ProviderSettings)) == ["google", "github", "company", "forge"]
 
 
 def test_the_variables_of_a_provider_are_settings_of_the_program(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_the_variables_of_a_provider_are_settings_of_the_program(tmp_path: Path)
 
     settings = load_settings({"GATEWRIGHT_PROFILE": "development", **variables}, tmp_path)
 
-    google = settings.providers["google"]
+    google = settings.named(ProviderSettings)["google"]
     assert (google.preset, secret_of(google.client_secret)) == ("google", "of-your-own")
 
 

@@ -14,7 +14,7 @@ from codegen.walk import Operation, operations
 from docs import commands, errors, settings
 from docs.curl import command
 from docs.operations import camel, pages, refusals, security
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 from server.config.sources import fields, variable
 from tests.docs.typing_in import PAGES, README, Shell
 from tests.live import ROOT, LiveService, serving
@@ -23,9 +23,9 @@ DOCUMENT = for_programs(bundle())
 EVERY = list(operations(DOCUMENT))
 OPERATION_IDS = {operation.spec["operationId"] for operation in EVERY}
 CONSUMERS = ROOT / "tests" / "labs" / "sdk" / "consumers"
-NAMES = {".".join(path) for path, _ in fields(Settings)}
-GROUPS = {".".join(path[:-1]) for path, _ in fields(Settings)}
-VARIABLES = {variable(path) for path, _ in fields(Settings)} | {"GATEWRIGHT_CONFIG"}
+NAMES = {".".join(path) for path, _ in fields(AllSettings)}
+GROUPS = {".".join(path[:-1]) for path, _ in fields(AllSettings)}
+VARIABLES = {variable(path) for path, _ in fields(AllSettings)} | {"GATEWRIGHT_CONFIG"}
 OF_OTHERS = re.compile(r"GATEWRIGHT_(?:TEST_|PROVIDERS)|GATEWRIGHT_(?:URL|LONG|OASDIFF)$")
 """Variables that name no setting of the service: of tests, of guides, and of providers, whose ids are free."""
 EVENTS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from server.config.groups.limits import LimitSettings
 from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, bearer, code, join
@@ -58,7 +59,7 @@ async def instances(both: list[Service], request: pytest.FixtureRequest) -> list
     """The instances, with everything forgotten."""
     for service in both:
         await service.reset()
-    if both[0].services.settings.limits.store.get_secret_value() != "database":
+    if both[0].services.settings[LimitSettings].store.get_secret_value() != "database":
         server: RedisServer = request.getfixturevalue("redis_server")
         server.empty()
     return both

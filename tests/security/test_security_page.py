@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from domain import tokens
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 from server.config.sources import fields
 from tests.labs.fuzz.world import world
 from tests.security import threats
@@ -84,7 +84,7 @@ def test_every_row_it_names_is_one() -> None:
 
 
 def test_every_setting_it_names_is_one() -> None:
-    settings = {".".join(path) for path, _ in fields(Settings)}
+    settings = {".".join(path) for path, _ in fields(AllSettings)}
     prefixes = {name.partition(".")[0] for name in settings if "." in name}
 
     named = {name.partition(" ")[0] for name in re.findall(r"`([a-z_]+\.[a-z_]+(?: = [^`]+)?)`", PAGE)}

@@ -3,7 +3,7 @@
 import pytest
 
 from server.app import contract, switched_off
-from server.config.settings import Settings
+from server.config.settings import AllSettings
 from tests.conftest import MakeService
 from tests.service import BASE_URL, PASSWORD, Service
 
@@ -57,7 +57,7 @@ class TestSwitches:
         ],
     )
     def test_one_that_is_no_boolean_setting_stops_the_start(self, switch: str, message: str) -> None:
-        settings = Settings()
+        settings = AllSettings()
         document = contract(settings, internal=True)
         document["paths"]["/ok"]["get"]["x-gatewright"] = {"switch": switch}
 

@@ -6,12 +6,14 @@ from pydantic import Field
 
 from domain.accounts.policy import AccountPolicy
 from domain.social.policy import LinkingPolicy
-from server.config.groups.group import Group
+from server.config.base import Group
 from server.config.value_types import Items
 
 
-class AccountLinking(Group):
+class AccountLinkingSettings(Group):
     """`account_linking.*`: one user, several ways to sign in."""
+
+    key = "account_linking"
 
     fills = (LinkingPolicy, AccountPolicy)
 

@@ -3,18 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
 from domain.admin.policy import AdminPolicy, ImpersonationPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
+from server.config.groups.database import DatabaseSettings
+from server.config.groups.session import SessionSettings
 from server.config.value_types import Duration, Items, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
 """Lists of actions by resource."""
@@ -42,8 +41,11 @@ class Impersonation(Group):
     notify: bool = Field(default=False, description="Whether the user is notified of each such session.")
 
 
-class Admin(Group):
+class AdminSettings(Group):
     """`admin.*`: administration of users, and the permissions of roles."""
+
+    key = "admin"
+    enabled_in_development = True
 
     enabled: bool = Field(
         default=False,
@@ -83,11 +85,11 @@ class Admin(Group):
 
     impersonation: Impersonation = Impersonation()
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return the roles with their permissions."""
         # A search must end before the database's timeout, which would count as an outage.
-        longest = settings.database.timeout * 0.9
-        age = settings.session.fresh_age if self.fresh_age is None else self.fresh_age
+        longest = settings[DatabaseSettings].timeout * 0.9
+        age = settings[SessionSettings].fresh_age if self.fresh_age is None else self.fresh_age
         return [
             fill(AdminPolicy, self, fresh_age=age, scan_timeout=min(self.scan_timeout, longest)),
             fill(ImpersonationPolicy, self.impersonation),
@@ -105,7 +107,7 @@ class Admin(Group):
             known.setdefault(resource, set()).update(actions)
         return known
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield malformed names, unknown actions, a default role with permissions, and impersonation without
         administration."""
         if self.impersonation.enabled and not self.enabled:

@@ -3,16 +3,13 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
 from server.config.value_types import Duration, Items, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
 """Lists of actions by resource."""
@@ -45,8 +42,11 @@ class Kind(Group):
     grantable: Statements | None = Field(default=None, description="Permissions that users may give.")
 
 
-class ApiKeys(Group):
+class ApiKeySettings(Group):
     """`api_keys.*`: keys of programs, and the services that verify them."""
+
+    key = "api_keys"
+    enabled_in_development = True
 
     enabled: bool = Field(
         default=False,
@@ -120,7 +120,7 @@ class ApiKeys(Group):
         found = (_VERIFIER.fullmatch(entry.get_secret_value()) for entry in self.verifiers)
         return [(match[1], match[2]) for match in found if match]
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return the format of keys, and their kinds."""
         return [fill(ApiKeyPolicy, self, kinds=self._kinds())]
 
@@ -145,7 +145,7 @@ class ApiKeys(Group):
             grantable=chosen["grantable"],
         )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield malformed verifiers, prefixes, permissions and kinds."""
         if len(self.verifier_tokens()) < len(self.verifiers):
             yield (

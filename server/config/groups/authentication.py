@@ -3,19 +3,23 @@
 from pydantic import Field
 
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
-from server.config.groups.group import Group
+from server.config.base import Group
 
 
-class EmailPassword(Group):
+class EmailPasswordSettings(Group):
     """`email_password.*`: the password as a way to sign in."""
+
+    key = "email_password"
 
     fills = (EmailPasswordPolicy,)
 
     enabled: bool = Field(default=True, description="Enables sign-up and sign-in with email and password.")
 
 
-class SignUp(Group):
+class SignUpSettings(Group):
     """`sign_up.*`: new users."""
+
+    key = "sign_up"
 
     fills = (SignUpPolicy,)
 

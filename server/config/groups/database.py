@@ -4,12 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from server.config.groups.group import Group
+from server.config.base import Group
 from server.config.value_types import Duration, duration_between
 
 
-class Database(Group):
+class DatabaseSettings(Group):
     """`database.*`: connections, and the schema at startup."""
+
+    key = "database"
 
     pool_size: int = Field(
         default=10,

@@ -1,20 +1,20 @@
 """The settings of email codes."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.email_codes.policy import EmailCodePolicy
-from server.config.groups.group import Group
+from server.config.base import Group, Settings
+from server.config.groups.mail import MailSettings
 from server.config.value_types import Duration, duration_between
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
-
-class EmailCodes(Group):
+class EmailCodeSettings(Group):
     """`email_codes.*`: codes sent by email that sign in, verify, reset a password or change the address."""
+
+    key = "email_codes"
+    enabled_in_development = True
 
     fills = (EmailCodePolicy,)
 
@@ -39,7 +39,7 @@ class EmailCodes(Group):
         default=False, description="Whether a change of address requires a code sent to the current one."
     )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if codes cannot be sent."""
-        if self.enabled and not settings.mail.has_sender:
+        if self.enabled and not settings[MailSettings].has_sender:
             yield "email_codes.enabled: needs a mail.sender"

@@ -1,20 +1,19 @@
 """The settings of email addresses: their verification and change."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
+from server.config.groups.mail import MailSettings
 from server.config.value_types import Duration, duration_between
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
-
-class EmailVerification(Group):
+class EmailVerificationSettings(Group):
     """`email_verification.*`: proof that an address is the user's; no effect when `mail.sender` is none."""
+
+    key = "email_verification"
 
     enabled: bool = Field(default=True, description="Whether email addresses can be verified.")
     required: bool = Field(
@@ -26,9 +25,9 @@ class EmailVerification(Group):
     )
     token_expires_in: Duration = duration_between("1h", "Lifetime of verification and email-change links.")
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return when addresses are verified; never without a mail sender."""
-        sends = settings.mail.has_sender
+        sends = settings[MailSettings].has_sender
         return (
             fill(
                 EmailVerificationPolicy,
@@ -38,14 +37,16 @@ class EmailVerification(Group):
             ),
         )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if verification is required but its emails cannot be sent."""
-        if self.required and not settings.mail.has_sender:
+        if self.required and not settings[MailSettings].has_sender:
             yield "email_verification.required: needs a mail.sender, or no user could sign in"
 
 
-class ChangeEmail(Group):
+class ChangeEmailSettings(Group):
     """`change_email.*`: a new address for an existing user."""
+
+    key = "change_email"
 
     fills = (ChangeEmailPolicy,)
 

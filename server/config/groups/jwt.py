@@ -2,16 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from domain.jwt.policy import JwtPolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
 from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 _CLIENT_ID = "app_"
 """The prefix of client ids, which are the audiences of other tokens."""
@@ -20,8 +17,11 @@ Algorithm = Literal["ES256", "RS256", "EdDSA"]
 Claim = Literal["email", "emailVerified", "name", "image", "username", "role", "id"]
 
 
-class Jwt(Group):
+class JwtSettings(Group):
     """`jwt.*`: signed tokens (JWT) for other services, and the keys that sign them."""
+
+    key = "jwt"
+    enabled_in_development = True
 
     enabled: bool = Field(
         default=False,
@@ -61,14 +61,14 @@ class Jwt(Group):
         "5m", "How long caches may keep the key document.", at_least="1m", at_most="1h"
     )
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how tokens are made, and how long keys live."""
         issuer = self.issuer or settings.base_url + settings.base_path
         return (fill(JwtPolicy, self, issuer=issuer, audiences=self.audiences or (issuer,)),)
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield settings that verifiers would not accept, or that would make them miss a key."""
-        if self.header and not settings.jwt.enabled:
+        if self.header and not self.enabled:
             yield "jwt.header: needs jwt.enabled"
         if self.issuer is not None and (set(self.issuer) & {"?", "#"} or self.issuer.endswith("/")):
             yield "jwt.issuer: no trailing slash, query or fragment"
@@ -88,7 +88,7 @@ class Jwt(Group):
         if self.publish_ahead < 2 * self.jwks_max_age + timedelta(minutes=1):
             yield "jwt.publish_ahead: must be at least twice jwt.jwks_max_age and 1m more"
 
-    def production_problems(self, settings: "Settings") -> Iterator[str]:
+    def production_problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if the issuer could be impersonated."""
         if self.issuer is not None and is_http(self.issuer) and not settings.allow_http:
             yield "jwt.issuer: must be https (or set allow_http)"

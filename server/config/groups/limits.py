@@ -2,24 +2,21 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr
 
 from domain.rate_limits.policy import Quota, RateLimitPolicy
-from server.config.groups.group import Group
+from server.config.base import Group, Settings
 from server.config.value_types import CounterStore, Duration, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
-
 
 MOST = 1_000_000_000
 """The highest number of a limit: counters must fit into an integer of every store."""
 
 
-class Limits(Group):
+class LimitSettings(Group):
     """`limits.*`: how often something may be tried; a number of 0 turns that limit off."""
+
+    key = "limits"
 
     enabled: bool = Field(default=True, description="Whether these limits are enforced.")
     store: CounterStore = Field(
@@ -60,7 +57,7 @@ class Limits(Group):
         default=20, ge=0, le=MOST, description="Sign-in links and codes per recipient in 24 hours."
     )
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how often something may be tried."""
         return (
             RateLimitPolicy(

@@ -2,20 +2,21 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.magic_links.policy import MagicLinkPolicy
-from server.config.groups.group import Group
+from server.config.base import Group, Settings
+from server.config.groups.mail import MailSettings
+from server.config.groups.pages import PagesSettings
 from server.config.value_types import Duration, OptionalUrl, duration_between
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
-
-class MagicLinks(Group):
+class MagicLinkSettings(Group):
     """`magic_links.*`: sign-in by a link sent by email."""
+
+    key = "magic_links"
+    enabled_in_development = True
 
     fills = (MagicLinkPolicy,)
 
@@ -46,11 +47,11 @@ class MagicLinks(Group):
         "while `pages.enabled` is false.",
     )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if links cannot be sent or opened, or if redirects to a page are not allowed."""
-        if self.enabled and not settings.mail.has_sender:
+        if self.enabled and not settings[MailSettings].has_sender:
             yield "magic_links.enabled: needs a mail.sender"
-        if self.enabled and self.confirm and self.page is None and not settings.pages.enabled:
+        if self.enabled and self.confirm and self.page is None and not settings[PagesSettings].enabled:
             yield "magic_links.page: is required while magic_links.confirm is true and pages.enabled false"
         with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             if self.page is not None and not settings.parsed_origins().accepts(self.page):

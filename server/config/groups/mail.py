@@ -3,12 +3,12 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field, SecretStr
 
 from domain.mail.policy import MailPolicy, Sender
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
 from server.config.value_types import (
     Duration,
     OptionalPath,
@@ -17,9 +17,6 @@ from server.config.value_types import (
     OptionalUrl,
     duration_between,
 )
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 
 class Smtp(Group):
@@ -35,8 +32,10 @@ class Smtp(Group):
     )
 
 
-class Mail(Group):
+class MailSettings(Group):
     """`mail.*`: how emails are sent."""
+
+    key = "mail"
 
     sender: Sender = Field(default="none", description="How emails are sent; none sends nothing.")
     from_address: OptionalSender = Field(
@@ -70,22 +69,26 @@ class Mail(Group):
         """Whether emails are sent; `password_reset.sender` may differ for resets."""
         return self.sender != "none"
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how mails are sent."""
         return (fill(MailPolicy, self, send_email_notifications=settings.send_email_notifications),)
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield missing settings of SMTP, and a page with an untrusted origin."""
-        if "smtp" in (self.sender, settings.password_reset.effective_sender(settings)):
-            if self.smtp.host is None:
-                yield "mail.smtp.host: must be given when mail is sent by smtp"
-            if self.from_address is None:
-                yield "mail.from: must be given when mail is sent by smtp"
+        if self.sender == "smtp":
+            yield from self.smtp_problems()
         with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             if self.not_me_page is not None and not settings.parsed_origins().accepts(self.not_me_page):
                 yield "mail.not_me_page: must be at base_url or at one of trusted_origins"
 
-    def production_problems(self, settings: "Settings") -> Iterator[str]:
+    def smtp_problems(self) -> Iterator[str]:
+        """Yield the settings that are missing to send emails by SMTP."""
+        if self.smtp.host is None:
+            yield "mail.smtp.host: must be given when mail is sent by smtp"
+        if self.from_address is None:
+            yield "mail.from: must be given when mail is sent by smtp"
+
+    def production_problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if links would be written to the log or shown publicly."""
         yield from console_problems("mail", self.sender)
         if self.mailbox:  # defence: R43 mailbox

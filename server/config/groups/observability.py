@@ -4,12 +4,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from server.config.groups.group import Group
+from server.config.base import Group
 from server.config.value_types import Duration, OptionalUrl, duration_between
 
 
-class Log(Group):
+class LogSettings(Group):
     """`log.*`: the log on standard error."""
+
+    key = "log"
 
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Lowest level written."
@@ -21,8 +23,10 @@ class Log(Group):
     requests: bool = Field(default=True, description="Whether every request is logged, at level info.")
 
 
-class Metrics(Group):
+class MetricsSettings(Group):
     """`metrics.*`: the numbers for Prometheus."""
+
+    key = "metrics"
 
     port: int | None = Field(
         default=None, ge=0, le=65535, description="Port of the Prometheus metrics; 0 chooses a free one."
@@ -30,8 +34,10 @@ class Metrics(Group):
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that port listens on.")
 
 
-class Tracing(Group):
+class TracingSettings(Group):
     """`tracing.*`: spans for OpenTelemetry."""
+
+    key = "tracing"
 
     endpoint: OptionalUrl = Field(
         default=None,
@@ -46,7 +52,9 @@ class Tracing(Group):
     )
 
 
-class Audit(Group):
+class AuditSettings(Group):
     """`audit.*`: the record of what happened."""
+
+    key = "audit"
 
     retention: Duration = duration_between("365d", "How long records are kept; 0 = forever.", at_least="0s")

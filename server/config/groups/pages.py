@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from domain.pages.policy import PagesPolicy
-from server.config.groups.group import Group
+from server.config.base import Group, Settings
 from server.config.value_types import Colour, OptionalPath, OptionalUrl, PagesPath
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 _BACKGROUNDS = {"accent": "#ffffff", "accent_dark": "#16181d"}
 """The background of each accent colour: that of a card in light and in dark mode."""
@@ -22,8 +19,10 @@ _CONTRAST = 4.5
 _LOGOS = (".svg", ".png", ".webp", ".jpg", ".jpeg")
 
 
-class Pages(Group):
+class PagesSettings(Group):
     """`pages.*`: pages to sign in, and for one's own account."""
+
+    key = "pages"
 
     fills = (PagesPolicy,)
 
@@ -54,7 +53,7 @@ class Pages(Group):
         default=None, description="Privacy notice, linked from the sign-up page."
     )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield colours with too little contrast, and files that do not exist or cannot be displayed."""
         for key, ground in _BACKGROUNDS.items():
             ratio = contrast(getattr(self, key), ground)

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -12,11 +12,11 @@ from pydantic import Field
 from domain import identifiers
 from domain.passkeys.policy import PasskeyPolicy
 from domain.trusted_origins import TrustedOrigins
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
+from server.config.groups.email_codes import EmailCodeSettings
+from server.config.groups.magic_links import MagicLinkSettings
+from server.config.groups.password import PasswordResetSettings
 from server.config.value_types import Duration, Items, OptionalText, duration_between, is_http
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 _ANDROID_APP = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -24,8 +24,11 @@ _RP_ID = re.compile(rf"localhost|{_LABEL}(?:\.{_LABEL})+")
 _NAME_LENGTH = 64
 
 
-class Passkey(Group):
+class PasskeySettings(Group):
     """`passkey.*`: sign-in with passkeys (Web Authentication)."""
+
+    key = "passkey"
+    enabled_in_development = True
 
     enabled: bool = Field(
         default=False,
@@ -59,11 +62,11 @@ class Passkey(Group):
     )
     max_per_user: int = Field(default=20, ge=1, le=100, description="Passkeys of one user.")
 
-    def effective_rp_id(self, settings: "Settings") -> str:
+    def effective_rp_id(self, settings: Settings) -> str:
         """Return the domain that passkeys are for."""
         return self.rp_id if self.rp_id is not None else urlsplit(settings.base_url).hostname or ""
 
-    def effective_origins(self, settings: "Settings") -> tuple[str, ...]:
+    def effective_origins(self, settings: Settings) -> tuple[str, ...]:
         """Return the origins that responses may come from, as browsers serialize them, without malformed ones."""
         rp_id = self.effective_rp_id(settings)
         if not self.origins:
@@ -71,7 +74,7 @@ class Passkey(Group):
             return tuple(origin for origin in trusted if _is_page(origin) and _is_below(origin, rp_id))
         return tuple(origin for entry in self.origins if (origin := _as_sent(entry)) is not None)
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how passkeys work."""
         origins = self.effective_origins(settings)
         computed: dict[str, Any] = {
@@ -80,13 +83,13 @@ class Passkey(Group):
             "origins": origins,
             "on_pages": self.enabled and _as_sent(settings.base_url) in origins,
             "requires_user_verification": self.user_verification == "required",
-            "mail_signs_in": settings.magic_links.enabled
-            or settings.email_codes.enabled
-            or settings.password_reset.effective_sender(settings) != "none",
+            "mail_signs_in": settings[MagicLinkSettings].enabled
+            or settings[EmailCodeSettings].enabled
+            or settings[PasswordResetSettings].effective_sender(settings) != "none",
         }
         return [fill(PasskeyPolicy, self, prefix="", **computed)]
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield settings that browsers would refuse: an IP address as domain, or origins outside the domain."""
         if not self.enabled:
             return
@@ -101,7 +104,7 @@ class Passkey(Group):
         with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
             yield from self._origin_problems(settings, rp_id)
 
-    def _no_domain(self, settings: "Settings") -> Iterator[str]:
+    def _no_domain(self, settings: Settings) -> Iterator[str]:
         if self.rp_id is not None:
             yield "passkey.rp_id: a domain in lower case, such as example.com, or localhost: no scheme, port or address"
         else:
@@ -109,7 +112,7 @@ class Passkey(Group):
             here = "http://localhost" if port is None else f"http://localhost:{port}"
             yield f"passkey.enabled: passkeys need a domain, and base_url has none; for a first try use {here}"
 
-    def _origin_problems(self, settings: "Settings", rp_id: str) -> Iterator[str]:
+    def _origin_problems(self, settings: Settings, rp_id: str) -> Iterator[str]:
         if not self.origins and not _is_below(settings.base_url, rp_id):
             yield f"passkey.rp_id: {settings.base_url} (base_url) is neither at {rp_id} nor below it"
         for entry in self.origins or self.effective_origins(settings):

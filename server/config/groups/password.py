@@ -4,18 +4,15 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from domain.mail.policy import Sender
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
-from server.config.groups.group import Group, fill
-from server.config.groups.mail import console_problems
+from server.config.base import Group, Settings, fill
+from server.config.groups.mail import MailSettings, console_problems
 from server.config.value_types import Duration, OptionalPath, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 
 def _processors() -> int:
@@ -28,8 +25,10 @@ def hash_workers(processes: int = 1) -> int:
     return max(1, min(_processors() // processes, 4))
 
 
-class Password(Group):
+class PasswordSettings(Group):
     """`password.*`: requirements on new passwords, and the cost of hashing one."""
+
+    key = "password"
 
     min_length: int = Field(default=8, ge=1, le=1024, description="Shortest password, in code points.")
     max_length: int = Field(default=128, ge=1, le=1024, description="Longest password, in code points.")
@@ -58,11 +57,11 @@ class Password(Group):
         "5s", "Longest wait for a thread; then the response is 503.", at_least="0.05s"
     )
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return the requirements on new passwords."""
         return (fill(PasswordPolicy, self, require_current_password=settings.require_current_password),)
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield contradictory bounds."""
         if self.min_length > self.max_length:
             yield "password.min_length: is above password.max_length"
@@ -70,8 +69,10 @@ class Password(Group):
             yield "password.argon2_memory_kib: must be at least 8 for each of password.argon2_parallelism"
 
 
-class PasswordReset(Group):
+class PasswordResetSettings(Group):
     """`password_reset.*`: resetting a forgotten password by mail."""
+
+    key = "password_reset"
 
     sender: Literal["mail", "none", "smtp", "console", "file"] = Field(
         default="mail",
@@ -79,11 +80,11 @@ class PasswordReset(Group):
     )
     revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
 
-    def effective_sender(self, settings: "Settings") -> Sender:
+    def effective_sender(self, settings: Settings) -> Sender:
         """Return how reset emails are sent."""
-        return settings.mail.sender if self.sender == "mail" else self.sender
+        return settings[MailSettings].sender if self.sender == "mail" else self.sender
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how forgotten passwords are reset."""
         life = timedelta(hours=settings.reset_token_expiry_hours)
         return (
@@ -95,6 +96,11 @@ class PasswordReset(Group):
             ),
         )
 
-    def production_problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
+        """Yield missing settings of SMTP, where only reset emails need them."""
+        if self.sender == "smtp" and settings[MailSettings].sender != "smtp":
+            yield from settings[MailSettings].smtp_problems()
+
+    def production_problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if links would be written to the log."""
         yield from console_problems("password_reset", self.sender)

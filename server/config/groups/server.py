@@ -2,12 +2,14 @@
 
 from pydantic import Field
 
-from server.config.groups.group import Group
+from server.config.base import Group
 from server.config.value_types import Duration, Size, duration_between
 
 
-class Server(Group):
+class ServerSettings(Group):
     """`server.*`: the socket and what a request may cost."""
+
+    key = "server"
 
     host: str = Field(
         default="127.0.0.1",
@@ -34,8 +36,10 @@ class Server(Group):
     )
 
 
-class Documents(Group):
+class DocumentsSettings(Group):
     """`documents.*`: the contract, as the service itself serves it."""
+
+    key = "documents"
 
     enabled: bool = Field(
         default=True,

@@ -1,21 +1,20 @@
 """The settings of sessions and cookies."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from domain.policy import Cookies
 from domain.sessions.policy import SessionPolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
 from server.config.value_types import CookieName, CookiePrefix, Duration, OptionalDomain, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
 
 class SessionSettings(Group):
     """`session.*`: how long sessions live, and how their cookies are set."""
+
+    key = "session"
 
     expires_in: Duration = duration_between("7d", "Lifetime of a session; each extension restarts it.")
     update_age: Duration = duration_between(
@@ -59,7 +58,7 @@ class SessionSettings(Group):
     )
     cookie_prefix: CookiePrefix = Field(default="service.", description="Prefix of the other cookies' names.")
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return the policy of sessions."""
         return (
             fill(
@@ -74,7 +73,7 @@ class SessionSettings(Group):
         """Return how cookies are set."""
         return fill(Cookies, self, prefix="cookie_", session_name=self.cookie_name)
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield settings that browsers would not accept."""
         if self.cookie_same_site == "None" and not self.cookie_secure:
             yield "session.cookie_same_site: None needs session.cookie_secure, or browsers drop the cookie"
@@ -87,7 +86,7 @@ class SessionSettings(Group):
         if self.cookie_name in {self.cookie_prefix + "two-factor", self.cookie_prefix + "trust-device"}:
             yield "session.cookie_name: is the name of another cookie of the service"
 
-    def production_problems(self, settings: "Settings") -> Iterator[str]:
+    def production_problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if cookies would be sent unencrypted."""
         if not settings.allow_http and not self.cookie_secure:
             yield "session.cookie_secure: must be true (or set allow_http)"

@@ -1,20 +1,19 @@
 """The settings of sign-in through providers."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
 from domain.social.policy import SocialPolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, NamedGroup, Settings, fill
 from server.config.value_types import Duration, Items, OptionalText, OptionalUrl, Size, duration_between
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
-
-class Social(Group):
+class SocialSettings(Group):
     """`social.*`: settings of all providers."""
+
+    key = "social"
 
     former_keys = (
         "oauth.state_expires_in",
@@ -38,14 +37,16 @@ class Social(Group):
         default=None, description="Page to which a failed sign-in redirects; by default /error."
     )
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return the settings of all providers."""
         target = settings.default_redirect_url or settings.base_url + "/"
         return (fill(SocialPolicy, self, default_redirect_url=target),)
 
 
-class Provider(Group):
+class ProviderSettings(NamedGroup):
     """`providers.<id>.*`: one identity provider."""
+
+    key = "providers"
 
     preset: OptionalText = Field(
         default=None, description="Known provider whose endpoints and defaults apply."

@@ -2,22 +2,21 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain import identifiers
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor.policy import TwoFactorPolicy
-from server.config.groups.group import Group, fill
+from server.config.base import Group, Settings, fill
+from server.config.groups.mail import MailSettings
 from server.config.value_types import Duration, OptionalText, OptionalUrl, duration_between
 
-if TYPE_CHECKING:
-    from server.config.settings import Settings
 
-
-class TwoFactor(Group):
+class TwoFactorSettings(Group):
     """`two_factor.*`: the second factor."""
+
+    key = "two_factor"
 
     issuer: OptionalText = Field(
         default=None, description="Name authenticator apps show; by default `app_name`."
@@ -51,17 +50,17 @@ class TwoFactor(Group):
     lock_for: Duration = duration_between("15m", "How long it stays locked.")
     trust_expires_in: Duration = duration_between("30d", "How long a trusted device skips the second factor.")
 
-    def policies(self, settings: "Settings") -> Iterable[object]:
+    def policies(self, settings: Settings) -> Iterable[object]:
         """Return how the second factor works, and how long devices are trusted."""
         # A colon separates issuer and account in the URI that an authenticator reads.
         issuer = self.issuer or settings.app_name.replace(":", "")[: identifiers.ISSUER_LENGTH]
-        mails_codes = self.otp_enabled and settings.mail.has_sender
+        mails_codes = self.otp_enabled and settings[MailSettings].has_sender
         return (
             fill(TwoFactorPolicy, self, issuer=issuer, otp_available=mails_codes),
             fill(TrustedDevicePolicy, self),
         )
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if authenticators cannot display the issuer, or if redirects to a page are not allowed."""
         if not identifiers.is_issuer(self.issuer or ""):
             yield (

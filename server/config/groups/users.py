@@ -1,32 +1,32 @@
 """The settings of users: their names, and their deletion."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users.policy import UsernamePolicy
-from server.config.groups.group import Group
+from server.config.base import Group, Settings
+from server.config.groups.mail import MailSettings
 from server.config.value_types import Duration, duration_between
-
-if TYPE_CHECKING:
-    from server.config.settings import Settings
-
 
 _SWITCH = "Whether the operations of this group exist."
 
 
-class Username(Group):
+class UsernameSettings(Group):
     """`username.*`: names to sign in with."""
+
+    key = "username"
 
     fills = (UsernamePolicy,)
 
     enabled: bool = Field(default=True, description=f"{_SWITCH} False: username fields are ignored.")
 
 
-class DeleteUser(Group):
+class DeleteUserSettings(Group):
     """`delete_user.*`: users who delete themselves."""
+
+    key = "delete_user"
 
     fills = (DeletionPolicy,)
 
@@ -36,7 +36,7 @@ class DeleteUser(Group):
     )
     token_expires_in: Duration = duration_between("24h", "Lifetime of the deletion link.")
 
-    def problems(self, settings: "Settings") -> Iterator[str]:
+    def problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if the link that confirms a deletion cannot be sent."""
-        if self.enabled and self.confirm_by_mail and not settings.mail.has_sender:
+        if self.enabled and self.confirm_by_mail and not settings[MailSettings].has_sender:
             yield "delete_user.confirm_by_mail: needs a mail.sender, or no user could delete their account"

@@ -16,7 +16,8 @@ from prometheus_client import CollectorRegistry, Metric, MetricsHandler
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-from server.config.settings import Settings
+from server.config.base import Settings
+from server.config.groups.observability import MetricsSettings
 from server.config.sources import ConfigurationError
 
 PATH = "/metrics"
@@ -60,7 +61,8 @@ def _shared_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _serving(settings: Settings, registry: CollectorRegistry) -> Iterator[None]:
-    host, port = settings.metrics.host, settings.metrics.port
+    metrics = settings[MetricsSettings]
+    host, port = metrics.host, metrics.port
     try:
 
         class Server(TCPServer):

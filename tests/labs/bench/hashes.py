@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from argon2.low_level import Type, hash_secret
 
-from server.config.groups.password import Password
+from server.config.groups.password import PasswordSettings
 from tests.labs.bench.accounts import PASSWORD
 from tests.labs.bench.servers import ROOT
 
@@ -26,7 +26,7 @@ def _of_one(core: int) -> float:
 
 
 def _measure() -> float:
-    cost = Password()
+    cost = PasswordSettings()
     begun, count = time.perf_counter(), 0
     while time.perf_counter() - begun < _SECONDS:
         hash_secret(

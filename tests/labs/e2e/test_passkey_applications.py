@@ -17,6 +17,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from domain.passkeys.policy import PasskeyPolicy
+from server.config.groups.passkeys import PasskeySettings
 from server.services import load_settings
 from tests import packages
 from tests.docs.typing_in import blocks, guide
@@ -115,7 +116,7 @@ def test_the_settings_of_the_guide_are_accepted(tmp_path: Path, title: str) -> N
 
     settings = load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
-    [policy] = [one for one in settings.passkey.policies(settings) if isinstance(one, PasskeyPolicy)]
+    [policy] = [one for one in settings[PasskeySettings].policies(settings) if isinstance(one, PasskeyPolicy)]
     assert (policy.rp_id, policy.on_pages) == ("example.com", True)
     named = tomllib.loads(SHOWN[title])["passkey"].get("origins", ["https://example.com"])
     assert list(policy.origins) == named

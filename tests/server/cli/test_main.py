@@ -222,13 +222,13 @@ class TestSettings:
         }
         assert done.exit_code == 0, done.output
         assert rows["app_name"] == ["Ada's", "GATEWRIGHT_APP_NAME"]
-        assert rows["session.expires_in"] == ["30d", "gatewright.toml"]
+        assert rows["session.expires_in"] == ["30d", "gatewright.toml:2"]
         assert rows["session.cookie_secure"] == ["true", "default"]
         assert rows["mail.sender"] == ["console", "profile development"]
         assert rows["log.format"] == ["json", "default"]
         assert rows["mail.smtp.password"] == ["********", "GATEWRIGHT_MAIL__SMTP__PASSWORD"]
         assert rows["secrets"] == ["********", "profile development"]
-        assert rows["providers.google.client_secret"] == ["********", "gatewright.toml"]
+        assert rows["providers.google.client_secret"] == ["********", "gatewright.toml:5"]
         assert "hunter2" not in done.output
 
     def test_show_only_some(self, run: Run) -> None:

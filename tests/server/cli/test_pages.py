@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from handlers.pages.environment import TEMPLATES
+from server.config.groups.pages import PagesSettings
 from server.services import load_settings
 from tests.server.terminal import Run, complaint
 
@@ -31,7 +32,7 @@ def test_writes_all_templates_and_the_service_starts_with_them(run: Run, tmp_pat
         "GATEWRIGHT_PROFILE": "development",
         "GATEWRIGHT_PAGES__TEMPLATES_DIR": str(tmp_path / "new" / "templates"),
     }
-    assert load_settings(environ, tmp_path).pages.templates_dir == tmp_path / "new" / "templates"
+    assert load_settings(environ, tmp_path)[PagesSettings].templates_dir == tmp_path / "new" / "templates"
 
 
 def test_writes_only_the_named_ones(run: Run, tmp_path: Path) -> None:

@@ -13,8 +13,19 @@ from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import PasswordResetPolicy
 from server.config import profiles
+from server.config.base import Settings
+from server.config.groups.api_keys import ApiKeySettings
+from server.config.groups.email_codes import EmailCodeSettings
+from server.config.groups.jwt import JwtSettings
+from server.config.groups.limits import LimitSettings
+from server.config.groups.magic_links import MagicLinkSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.passkeys import PasskeySettings
+from server.config.groups.server import ServerSettings
+from server.config.groups.session import SessionSettings
+from server.config.groups.social import SocialSettings
+from server.config.groups.two_factor import TwoFactorSettings
 from server.config.policy import policy_of
-from server.config.settings import Settings
 from server.config.sources import ConfigurationError
 from server.config.validation import SAMPLE_SECRET
 from server.services import load_settings
@@ -67,10 +78,10 @@ class TestDevelopment:
     def test_needs_nothing(self, development: Load, tmp_path: Path) -> None:
         chosen = development()
 
-        assert (chosen.base_url, chosen.server.host) == ("http://localhost:8000", "localhost")
+        assert (chosen.base_url, chosen[ServerSettings].host) == ("http://localhost:8000", "localhost")
         assert chosen.database_url.get_secret_value() == f"sqlite+aiosqlite:///{tmp_path / 'gatewright.db'}"
         assert senders(chosen) == ("console", "console")
-        assert chosen.session.cookie_secure
+        assert chosen[SessionSettings].cookie_secure
         assert development(SERVER__PORT="9000").base_url == "http://localhost:9000"
 
     @pytest.mark.threat("R43")
@@ -91,7 +102,7 @@ class TestDevelopment:
     def test_shows_its_mails_to_this_machine_only(
         self, development: Load, variables: dict[str, str], shown: bool
     ) -> None:
-        assert development(**variables).mail.mailbox is shown
+        assert development(**variables)[MailSettings].mailbox is shown
 
     @pytest.mark.parametrize(
         ("variables", "ways"),
@@ -135,10 +146,13 @@ class TestDevelopment:
         assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600]
         assert [one.get_secret_value() for one in first.secrets] == [secret]
         assert len(secret) >= 32
-        assert first.api_keys.verifier_tokens() == [("dev", verifier)]
-        assert (first.secrets, first.api_keys.verifiers) == (second.secrets, second.api_keys.verifiers)
-        assert not development(API_KEYS__VERIFIERS="").api_keys.verifies
-        assert development(API_KEYS__ENABLED="false").api_keys.verifiers == ()
+        assert first[ApiKeySettings].verifier_tokens() == [("dev", verifier)]
+        assert (first.secrets, first[ApiKeySettings].verifiers) == (
+            second.secrets,
+            second[ApiKeySettings].verifiers,
+        )
+        assert not development(API_KEYS__VERIFIERS="")[ApiKeySettings].verifies
+        assert development(API_KEYS__ENABLED="false")[ApiKeySettings].verifiers == ()
 
     def test_secrets_differ_between_folders(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
@@ -186,7 +200,7 @@ class TestProduction:
         assert list(tmp_path.iterdir()) == []
         assert chosen.parsed_origins().trusts("https://auth.example.com")
         assert not chosen.parsed_origins().trusts("http://localhost:3000")
-        assert (chosen.jwt.enabled, chosen.api_keys.enabled) == (False, False)
+        assert (chosen[JwtSettings].enabled, chosen[ApiKeySettings].enabled) == (False, False)
 
     def test_is_the_profile_when_none_is_named(self, tmp_path: Path) -> None:
         assert refused(_loader({}, tmp_path)) == ["secrets", "base_url", "database_url"]
@@ -229,7 +243,7 @@ class TestProduction:
             TRUSTED_ORIGINS="https://*.app.test", TWO_FACTOR__PAGE="https://www.app.test/code"
         )
 
-        assert chosen.two_factor.page == "https://www.app.test/code"
+        assert chosen[TwoFactorSettings].page == "https://www.app.test/code"
 
     @pytest.mark.threat("R43")
     def test_lists_every_problem(self, production: Load) -> None:
@@ -307,8 +321,8 @@ class TestTokens:
         assert keys == ["jwt.rotation_interval"]
 
     def test_are_on_in_development(self, development: Load) -> None:
-        assert development().jwt.enabled
-        assert not development(JWT__ENABLED="false").jwt.enabled
+        assert development()[JwtSettings].enabled
+        assert not development(JWT__ENABLED="false")[JwtSettings].enabled
 
 
 class TestBoth:
@@ -433,7 +447,7 @@ class TestBoth:
         "address", ["database", "rediss://:pw@db.example.com:6380/2", "unix:///run/valkey"]
     )
     def test_accept_a_store_without_asking_it(self, load: Load, address: str) -> None:
-        assert load(LIMITS__STORE=address).limits.store.get_secret_value() == address
+        assert load(LIMITS__STORE=address)[LimitSettings].store.get_secret_value() == address
 
 
 class TestSettingsFile:
@@ -454,7 +468,10 @@ class TestSettingsFile:
 
         chosen = profiles.load({}, tmp_path)
 
-        assert (chosen.mail.smtp.host, chosen.session.expires_in) == ("smtp.example.com", timedelta(days=7))
+        assert (chosen[MailSettings].smtp.host, chosen[SessionSettings].expires_in) == (
+            "smtp.example.com",
+            timedelta(days=7),
+        )
 
     @pytest.mark.parametrize("environ", [{}, PRODUCTION, {**DEVELOPMENT, "GATEWRIGHT_CONFIG": "other.toml"}])
     def test_is_only_created_in_development_without_a_configuration(
@@ -485,11 +502,11 @@ class TestDeprecatedKeys:
 
         chosen = profiles.load(environ, tmp_path)
 
-        assert chosen.magic_links.expires_in == timedelta(minutes=20)
-        assert chosen.social.http_timeout == timedelta(seconds=5)
+        assert chosen[MagicLinkSettings].expires_in == timedelta(minutes=20)
+        assert chosen[SocialSettings].http_timeout == timedelta(seconds=5)
         assert profiles.warnings(environ, tmp_path) == [
-            "oauth.http_timeout: deprecated, use social.http_timeout or GATEWRIGHT_SOCIAL__HTTP_TIMEOUT",
             "magic_link.expires_in: deprecated, use magic_links.expires_in or GATEWRIGHT_MAGIC_LINKS__EXPIRES_IN",
+            "oauth.http_timeout: deprecated, use social.http_timeout or GATEWRIGHT_SOCIAL__HTTP_TIMEOUT",
         ]
 
     def test_are_refused_next_to_the_key_that_replaced_them(self, tmp_path: Path) -> None:
@@ -505,7 +522,7 @@ class TestDeprecatedKeys:
 
         chosen = profiles.load({**DEVELOPMENT, "GATEWRIGHT_EMAIL_CODES__ATTEMPTS": "4"}, tmp_path)
 
-        assert chosen.email_codes.attempts == 4
+        assert chosen[EmailCodeSettings].attempts == 4
 
 
 class TestAdministration:
@@ -576,7 +593,7 @@ class TestApiKeys:
         assert key in refused(production, **variables)
 
     def test_verify_nothing_in_production_until_they_are_on(self, production: Load) -> None:
-        assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32).api_keys.verifies
+        assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32)[ApiKeySettings].verifies
 
 
 PASSKEYS = {"PASSKEY__ENABLED": "true"}
@@ -644,4 +661,4 @@ class TestPasskeys:
         assert policy_of(chosen)[PasskeyPolicy].rp_id == "localhost"
 
     def test_are_not_checked_while_they_are_off(self, development: Load) -> None:
-        assert not development(PASSKEY__RP_ID="127.0.0.1").passkey.enabled
+        assert not development(PASSKEY__RP_ID="127.0.0.1")[PasskeySettings].enabled

@@ -17,10 +17,16 @@ from domain.emails.policy import EmailVerificationPolicy
 from domain.passwords.policy import Blocklist, PasswordPolicy, PasswordResetPolicy
 from domain.policy import Policy
 from server.config import settings
-from server.config.groups.emails import ChangeEmail
-from server.config.groups.group import fill
+from server.config.base import Settings, fill
+from server.config.groups.emails import ChangeEmailSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.password import PasswordSettings
+from server.config.groups.server import ServerSettings
+from server.config.groups.session import SessionSettings
+from server.config.groups.social import ProviderSettings
+from server.config.groups.users import UsernameSettings
 from server.config.policy import policy_of
-from server.config.settings import Settings, unknown_variables
+from server.config.settings import AllSettings, unknown_variables
 from server.config.sources import ConfigurationError, fields
 from tests.policies import policy
 
@@ -86,17 +92,17 @@ class TestDefaults:
     """All of them stand in the reference of the documentation, which has to be what the classes say."""
 
     def test_are_safe(self) -> None:
-        chosen = Settings()
+        chosen = AllSettings()
 
         assert {key: value(chosen, key) for key in BOUNDS} == BOUNDS
         assert [key for key in OFF if value(chosen, key)] == []
         assert [key for key in ON if not value(chosen, key)] == []
 
     def test_hash_on_at_most_four_cores(self) -> None:
-        assert 1 <= Settings().password.hash_workers <= 4
+        assert 1 <= AllSettings()[PasswordSettings].hash_workers <= 4
 
     def test_are_described(self) -> None:
-        assert [path for path, field in fields(Settings) if not field.description] == []
+        assert [path for path, field in fields(AllSettings) if not field.description] == []
 
 
 class TestPrecedence:
@@ -110,9 +116,9 @@ class TestPrecedence:
 
         chosen = load(toml, SESSION__EXPIRES_IN="3h", TRUSTED_ORIGINS="https://c.test")
 
-        assert chosen.session.update_age == timedelta(days=1)
-        assert (chosen.app_name, chosen.session.cookie_name) == ("File", "kept")
-        assert chosen.session.expires_in == timedelta(hours=3)
+        assert chosen[SessionSettings].update_age == timedelta(days=1)
+        assert (chosen.app_name, chosen[SessionSettings].cookie_name) == ("File", "kept")
+        assert chosen[SessionSettings].expires_in == timedelta(hours=3)
         assert chosen.trusted_origins == ("https://c.test",)
 
     def test_another_file_may_be_named(self, tmp_path: Path) -> None:
@@ -130,8 +136,8 @@ class TestPrecedence:
         monkeypatch.setenv("APP_NAME", "Stray")
         monkeypatch.setenv("GATEWRIGHT_APP_NAME", "Stray")
 
-        assert settings.load({}, tmp_path) == Settings()
-        assert Settings().app_name == "Gatewright"
+        assert settings.load({}, tmp_path) == AllSettings()
+        assert AllSettings().app_name == "Gatewright"
 
 
 class TestEnvironment:
@@ -139,7 +145,7 @@ class TestEnvironment:
         ("text", "switch"), [("true", True), ("FALSE", False), ("1", True), ("off", False)]
     )
     def test_switches(self, load: Callable[..., Settings], text: str, switch: bool) -> None:
-        assert load(USERNAME__ENABLED=text).username.enabled is switch
+        assert load(USERNAME__ENABLED=text)[UsernameSettings].enabled is switch
 
     @pytest.mark.parametrize("text", ["10.0.0.0/8, ::1", '["10.0.0.0/8", "::1"]', "10.0.0.0/8\n::1\n"])
     def test_lists(self, load: Callable[..., Settings], text: str) -> None:
@@ -151,14 +157,16 @@ class TestEnvironment:
     def test_an_empty_text_is_an_empty_list_and_no_value(self, load: Callable[..., Settings]) -> None:
         chosen = load('[mail.smtp]\nhost = "mail.test"', TRUSTED_PROXIES="", MAIL__SMTP__HOST="")
 
-        assert (chosen.trusted_proxies, chosen.mail.smtp.host) == ((), None)
+        assert (chosen.trusted_proxies, chosen[MailSettings].smtp.host) == ((), None)
 
     @pytest.mark.parametrize(
         ("text", "seconds"),
         [("90", 90), ("90s", 90), ("15m", 900), ("24h", 86400), ("7d", 604800), ("0.5s", 0.5)],
     )
     def test_durations(self, load: Callable[..., Settings], text: str, seconds: float) -> None:
-        assert load(SERVER__REQUEST_TIMEOUT=text).server.request_timeout == timedelta(seconds=seconds)
+        assert load(SERVER__REQUEST_TIMEOUT=text)[ServerSettings].request_timeout == timedelta(
+            seconds=seconds
+        )
 
     @pytest.mark.parametrize("text", ["36501d", "3000000d", "999999999999d", "-1s", "1w", "1h30m"])
     def test_strange_durations(self, load: Callable[..., Settings], text: str) -> None:
@@ -167,7 +175,7 @@ class TestEnvironment:
 
     @pytest.mark.parametrize(("text", "size"), [("65536", 65536), ("64KiB", 65536), ("1 MiB", 2**20)])
     def test_sizes(self, load: Callable[..., Settings], text: str, size: int) -> None:
-        assert load(SERVER__MAX_BODY=text).server.max_body == size
+        assert load(SERVER__MAX_BODY=text)[ServerSettings].max_body == size
 
     def test_providers_by_id(self, load: Callable[..., Settings]) -> None:
         chosen = load(
@@ -177,7 +185,10 @@ class TestEnvironment:
             PROVIDERS__MY_COMPANY__PKCE="false",
         )
 
-        github, company = chosen.providers["github"], chosen.providers["my-company"]
+        github, company = (
+            chosen.named(ProviderSettings)["github"],
+            chosen.named(ProviderSettings)["my-company"],
+        )
         assert (github.client_id, github.scopes) == ("environment", ("user",))
         assert (company.claims, company.pkce) == ({"id": "uid"}, False)
 
@@ -191,8 +202,8 @@ class TestEnvironment:
     def test_names_that_are_unlike_their_variable(self, load: Callable[..., Settings]) -> None:
         chosen = load(MAIL__FROM="Ada <ada@example.com>", PASSWORD__BLOCKLIST_FILE="/words")
 
-        assert chosen.mail.from_address == "Ada <ada@example.com>"
-        assert chosen.password.blocklist_file == Path("/words")
+        assert chosen[MailSettings].from_address == "Ada <ada@example.com>"
+        assert chosen[PasswordSettings].blocklist_file == Path("/words")
 
     def test_unknown_variables_only_warn(self, load: Callable[..., Settings]) -> None:
         load(PORT_8000_TCP_ADDR="10.0.0.1", SERVICE_HOST="10.0.0.1", SESSION__COLOUR="red")
@@ -334,12 +345,12 @@ class TestRefusals:
 
 class TestSettings:
     def test_are_frozen(self) -> None:
-        chosen = Settings()
+        chosen = AllSettings()
 
         with pytest.raises(ValueError, match="frozen"):
             chosen.app_name = "Other"
         with pytest.raises(ValueError, match="frozen"):
-            chosen.session.list_tokens = False
+            chosen[SessionSettings].list_tokens = False
 
     def test_never_show_secrets(self, load: Callable[..., Settings]) -> None:
         chosen = load(
@@ -422,5 +433,5 @@ class TestPolicy:
             absent: int = 0
 
         with pytest.raises(AttributeError, match="absent"):
-            fill(Unknown, ChangeEmail())
-        assert fill(Unknown, ChangeEmail(), absent=1) == Unknown(enabled=True, absent=1)
+            fill(Unknown, ChangeEmailSettings())
+        assert fill(Unknown, ChangeEmailSettings(), absent=1) == Unknown(enabled=True, absent=1)

@@ -20,7 +20,7 @@ from typer.testing import Result
 
 from server.clock import system_clock
 from server.config import profiles
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.database.schema import head
 from server.doctor import configuration as written
 from server.doctor import dependencies, postgresql

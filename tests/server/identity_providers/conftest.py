@@ -12,7 +12,7 @@ import pytest
 
 from domain import tokens
 from domain.identity_provider import AuthorizationParams, CallbackParams, VerifiedIdentity
-from server.config.settings import Settings
+from server.config.base import Settings
 from server.identity_providers.client import ProviderClient
 from server.identity_providers.configuration import Configuration, configurations
 from server.identity_providers.registry import providers_of

@@ -3,6 +3,7 @@
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
+from server.config.groups.social import ProviderSettings
 from server.config.sources import ConfigurationError
 from tests.server.identity_providers.conftest import Load
 
@@ -40,7 +41,7 @@ def refused(load: Load, settings: dict[str, str]) -> list[str]:
 class TestProblems:
     @pytest.mark.parametrize("base", [OPENID, GITHUB, PLAIN, APPLE])
     def test_are_none(self, load: Load, base: dict[str, str]) -> None:
-        assert "x" in load(table("x", base)).providers
+        assert "x" in load(table("x", base)).named(ProviderSettings)
 
     @pytest.mark.parametrize(
         ("base", "changes", "keys"),
@@ -79,7 +80,9 @@ class TestProblems:
         assert refused(load, table("x", base, **changes)) == [f"providers.x.{key}" for key in keys]
 
     def test_allow_a_public_client_that_is_bound_by_pkce(self, load: Load) -> None:
-        assert load(table("x", OPENID, client_secret=ABSENT)).providers["x"].client_secret is None
+        assert (
+            load(table("x", OPENID, client_secret=ABSENT)).named(ProviderSettings)["x"].client_secret is None
+        )
 
     def test_are_told_of_the_password_accounts_name(self, load: Load) -> None:
         assert refused(load, table("credential", OPENID)) == ["providers.credential"]

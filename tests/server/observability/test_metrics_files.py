@@ -13,6 +13,7 @@ from prometheus_client import Metric
 
 from domain.errors import Limited
 from models import Audit
+from server.config.groups.observability import MetricsSettings, TracingSettings
 from server.observability.metrics.registry import MetricsRegistry
 from server.services import load_settings
 from tests.live import ROOT
@@ -127,5 +128,5 @@ def test_the_settings_in_the_manual_are_settings(tmp_path: Path) -> None:
 
     settings = load_settings({"GATEWRIGHT_PROFILE": "development"}, tmp_path)
 
-    assert (settings.metrics.port, settings.tracing.ratio) == (9464, 0.1)
-    assert tomllib.loads("\n".join(blocks))["tracing"]["endpoint"] == settings.tracing.endpoint
+    assert (settings[MetricsSettings].port, settings[TracingSettings].ratio) == (9464, 0.1)
+    assert tomllib.loads("\n".join(blocks))["tracing"]["endpoint"] == settings[TracingSettings].endpoint

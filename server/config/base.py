@@ -1,0 +1,166 @@
+"""The base classes of settings: those of the service itself, and the groups, which capabilities declare."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from domain.trusted_origins import TrustedOrigins
+from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+PolicyType = TypeVar("PolicyType", bound="DataclassInstance")
+GroupType = TypeVar("GroupType", bound="Group")
+NamedGroupType = TypeVar("NamedGroupType", bound="NamedGroup")
+
+GroupId = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
+"""The id of a named group."""
+
+
+class _Table(BaseModel):
+    """Unknown names and wrong types are refused, and nothing changes afterwards."""
+
+    # Deferred, because the validator of all settings contains that of each group: a start needs only the one.
+    # defence: R43 unknown-keys
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        validate_default=True,
+        hide_input_in_errors=True,
+        defer_build=True,
+    )
+
+
+class Group(_Table):
+    """Settings that share a prefix; those of a capability are one module of `server/config/groups/`."""
+
+    key: ClassVar[str] = ""
+    """The name of the table, without which a group is a part of another group."""
+
+    fills: ClassVar[tuple[type["DataclassInstance"], ...]] = ()
+    """Policies whose fields are all settings of this group."""
+
+    former_keys: ClassVar[tuple[str, ...]] = ()
+    """Deprecated keys of settings of this group, each with its old prefix; they still work, with a warning."""
+
+    enabled_in_development: ClassVar[bool] = False
+    """Whether the development profile sets `enabled`, unless it is set or other settings exclude it."""
+
+    def policies(self, settings: "Settings") -> Iterable[object]:
+        """Return the policies that these settings fill, one instance per class."""
+        return [fill(kind, self) for kind in self.fills]
+
+    def problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield one line per reason not to start, each beginning with the key."""
+        yield from ()
+
+    def production_problems(self, settings: "Settings") -> Iterator[str]:
+        """Yield the additional problems in the production profile, in the same form."""
+        yield from ()
+
+
+class NamedGroup(Group):
+    """A group of which there may be several, each with an id: `providers.<id>.*`."""
+
+
+class Settings(_Table):
+    """Everything the operator decides. `profiles.py` fills in what the profile supplies.
+
+    The fields of this class are the settings outside of groups. `settings[SessionSettings].expires_in` is a setting of
+    a group: code that reads it imports the class of the group, so that this module need not know any.
+    """
+
+    profile: Literal["production", "development"] = Field(
+        default="production",
+        description="`development` uses defaults for local use; `production` requires explicit values.",
+    )
+    base_url: Origin = Field(
+        default="", description="Public origin of the service; links are built from it alone."
+    )
+    base_path: BasePath = Field(default="", description="Path prefix of all operations, such as /api/auth.")
+    allow_http: bool = Field(
+        default=False, description="Permits an http `base_url` and insecure cookies in production."
+    )
+    secrets: Annotated[tuple[SecretStr, ...], Items] = Field(
+        default=(), description="Service keys of at least 32 bytes, the newest first."
+    )
+    database_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
+    )
+    app_name: str = Field(
+        default="Gatewright",
+        min_length=1,
+        max_length=128,
+        description="Name shown in emails and authenticator apps.",
+    )
+    trusted_origins: Annotated[tuple[str, ...], Items] = Field(
+        default=(),
+        description="Origins that may send cookies and be redirected to, in addition to `base_url`.",
+    )
+    trusted_proxies: Annotated[tuple[Network, ...], Items] = Field(
+        default=(), description="Networks of proxies whose X-Forwarded-For is trusted."
+    )
+    default_redirect_url: OptionalUrl = Field(
+        default=None,
+        description="Redirect target of a provider sign-in without callbackURL; by default `base_url` and /.",
+    )
+    require_authentication: bool = Field(
+        default=True,
+        description="False: without a session, session operations return empty bodies instead of 401.",
+    )
+    enable_session_listing: bool = Field(default=True, description="Whether /list-sessions exists.")
+    enable_session_revocation: bool = Field(
+        default=True, description="Whether the three revoke operations exist."
+    )
+    reset_token_expiry_hours: int = Field(
+        default=24, ge=1, le=87600, description="Lifetime of a reset link, in hours."
+    )
+    require_current_password: bool = Field(
+        default=True, description="False: /change-password accepts a missing currentPassword."
+    )
+    send_email_notifications: bool = Field(
+        default=True, description="Whether users are notified of changes by email."
+    )
+
+    def __getitem__(self, group: type[GroupType]) -> GroupType:
+        """Return the settings of a group."""
+        found: GroupType = getattr(self, group.key)
+        return found
+
+    def named(self, group: type[NamedGroupType]) -> Mapping[str, NamedGroupType]:
+        """Return the settings of a named group, by id."""
+        found: Mapping[str, NamedGroupType] = getattr(self, group.key)
+        return found
+
+    def groups(self) -> Iterator[Group]:
+        """Yield the groups of settings, without named ones."""
+        for name in type(self).model_fields:
+            if isinstance(group := getattr(self, name), Group):
+                yield group
+
+    def replace(self, *groups: Group) -> Self:
+        """Return these settings with other values of some groups."""
+        return self.model_copy(update={group.key: group for group in groups})
+
+    def parsed_origins(self) -> TrustedOrigins:
+        """Return the trusted origins; in development, if none is set, also the loopback origins.
+
+        Raises ValueError that names an invalid entry.
+        """
+        loopback = self.profile == "development" and "trusted_origins" not in self.model_fields_set
+        return TrustedOrigins.parse(self.base_url, self.trusted_origins, loopback=loopback)
+
+
+def fill(kind: type[PolicyType], source: BaseModel, *, prefix: str = "", **computed: object) -> PolicyType:
+    """Create a policy from the settings named like its fields, and from what is computed.
+
+    `prefix` precedes the names of the settings. Raises AttributeError for a field that no setting fills, and TypeError
+    for a computed one that does not exist.
+    """
+    names = [field.name for field in fields(kind) if field.name not in computed]
+    return kind(**computed, **{name: getattr(source, prefix + name) for name in names})
