@@ -14,6 +14,7 @@ from alembic.util import CommandError
 from sqlalchemy import URL, Connection, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlmodel import AutoString
 
 from models import Instant, metadata
 from models.user import BY_DIALECT
@@ -36,9 +37,11 @@ def _url() -> URL:
 
 
 def _render(kind: str, thing: Any, autogenerate: AutogenContext) -> str | Literal[False]:
-    """Render a time as plain SQLAlchemy, so that no generated migration imports `models`."""
+    """Render times and texts as plain SQLAlchemy, so that a draft imports neither `models` nor SQLModel."""
     if kind == "type" and isinstance(thing, Instant):
         return "sa.BigInteger().with_variant(sa.DateTime(timezone=True), 'postgresql')"
+    if kind == "type" and isinstance(thing, AutoString):
+        return f"sa.String({thing.length or ''})"
     return False
 
 
