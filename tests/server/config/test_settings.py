@@ -105,6 +105,21 @@ class TestDefaults:
         assert [path for path, field in fields(AllSettings) if not field.description] == []
 
 
+class TestGroups:
+    def test_each_has_its_own_key(self) -> None:
+        keys = [group.key for group in settings.group_classes()]
+
+        assert len(set(keys)) == len(keys)
+        assert not set(keys) & set(Settings.model_fields)
+
+    def test_are_read_by_class(self, load: Callable[..., Settings]) -> None:
+        chosen = load(MAIL__SENDER="file", PROVIDERS__GITHUB__CLIENT_ID="id")
+
+        assert chosen[MailSettings].sender == "file"
+        assert chosen.named(ProviderSettings)["github"].client_id == "id"
+        assert chosen[MailSettings] in chosen.groups()
+
+
 class TestPrecedence:
     def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults(
         self, load: Callable[..., Settings]
