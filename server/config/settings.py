@@ -39,20 +39,21 @@ _KUBERNETES = re.compile(
 """Variables that Kubernetes sets for Services, in addition to some with a URL."""
 
 
-def group_classes() -> list[type[Group]]:
-    """Return the groups that the modules of `server/config/groups/` declare, in the order of their keys."""
+def _group_classes() -> list[type[Group]]:
     import_modules(groups)
     classes = {*Group.__subclasses__(), *NamedGroup.__subclasses__()}
     return sorted((group for group in classes if group.key), key=lambda group: group.key)
 
 
 def _group_fields() -> Iterator[tuple[str, Any]]:
-    for group in group_classes():
-        if issubclass(group, NamedGroup):
-            yield group.key, (dict[GroupId, group], Field(default={}))  # type: ignore[valid-type]
-        else:
-            yield group.key, (group, Field(default={}))
+    for group in GROUPS:
+        annotation: Any = dict[GroupId, group] if issubclass(group, NamedGroup) else group  # type: ignore[valid-type]
+        # An empty table, which becomes an instance: defaults are validated too.
+        yield group.key, (annotation, Field(default={}))
 
+
+GROUPS = _group_classes()
+"""The groups that the modules of `server/config/groups/` declare, in the order of their keys."""
 
 AllSettings = create_model("AllSettings", __base__=Settings, **dict(_group_fields()))
 """The model of the settings with all groups; types of parameters name its base class `Settings`."""
@@ -79,7 +80,7 @@ def former_keys() -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return the deprecated keys that still work, each with the key that replaced it."""
     return {
         tuple(key.split(".")): (group.key, key.rpartition(".")[2])
-        for group in group_classes()
+        for group in GROUPS
         for key in group.former_keys
     }
 
