@@ -25,6 +25,8 @@ class EffectiveSetting:
     key: str
     value: Any
     is_secret: bool
+    is_hidden: bool
+    """Whether the value is a secret that is set. Defaults are public, such as `database` of `limits.store`."""
     source: Source
     origin: str
     """`default`, `profile development`, a file with its line (`gatewright.toml:3`), or the variable."""
@@ -35,11 +37,6 @@ class EffectiveSetting:
     def group(self) -> str:
         """The key without its last part; empty for a setting outside of groups."""
         return self.key.rpartition(".")[0]
-
-    @property
-    def is_hidden(self) -> bool:
-        """Whether the value must not be shown. Defaults are public, such as `database` of `limits.store`."""
-        return self.is_secret and bool(self.value) and self.source != "default"
 
     @property
     def text(self) -> str:
@@ -63,15 +60,22 @@ def effective_settings(
     defaults = {path: value for path, _, value in values(AllSettings())}
     for path, field, value in values(settings):
         source: Source = "default"
-        origin = "default"
+        origin, is_default = "default", path in defaults and value == defaults[path]
         if path in in_environment:
             source, origin = "variable", environment.origin(path) or ""
         elif path in lines:
             source, origin = "file", f"{file.name}:{lines[path]}"
-        elif settings.profile == "development" and path in defaults and value != defaults[path]:
+        elif settings.profile == "development" and path in defaults and not is_default:
             source, origin = "profile", "profile development"
+        is_secret = _is_secret(field.annotation)
         yield EffectiveSetting(
-            ".".join(path), value, _is_secret(field.annotation), source, origin, anchor(_section_of(path))
+            key=".".join(path),
+            value=value,
+            is_secret=is_secret,
+            is_hidden=is_secret and bool(value) and not is_default,
+            source=source,
+            origin=origin,
+            anchor=anchor(_section_of(path)),
         )
 
 

@@ -169,6 +169,16 @@ class TestText:
         ]
         assert not re.search("hunter2|0123456789|vvv", repr(found))
 
+    def test_hides_a_secret_that_the_file_no_longer_has(self, tmp_path: Path) -> None:
+        file = tmp_path / "gatewright.toml"
+        file.write_text('secrets = ["0123456789abcdef0123456789abcdef"]', "utf-8")
+        in_force = load({}, tmp_path)
+        file.write_text("", "utf-8")
+
+        [secrets] = [one for one in effective_settings(in_force, {}, tmp_path) if one.key == "secrets"]
+
+        assert secrets.text == "set"
+
     def test_is_a_value_as_it_would_be_set(self, read: Read) -> None:
         found = read(TRUSTED_ORIGINS="https://a.test,https://b.test", SESSION__EXPIRES_IN="48h")
 
