@@ -1,7 +1,8 @@
 """Update the catalogs of translations: `python -m codegen.catalogs` writes domain/locales/*.po, `--check` compares.
 
-The texts come from the hosted pages, the emails and the error messages. They are read from the source files, so the
-service need not be importable. A catalog has no line numbers and no dates: it changes only if texts change.
+The texts come from the hosted pages, the emails, the error messages and the audit events. They are read from the source
+files, so the service need not be importable. A catalog has no line numbers and no dates: it changes only if texts
+change.
 """
 
 import argparse
@@ -26,6 +27,7 @@ MODULES = (
     ("models", "*.py"),
     ("handlers/pages", "**/*.py"),
     ("handlers/account_pages", "**/*.py"),
+    ("server/audit", "*.py"),
 )
 """Python modules, with `gettext("...")`, `ngettext`, `N_`, and the label of an `Access`; in domain, also the messages
 of errors."""

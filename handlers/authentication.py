@@ -4,6 +4,7 @@ from domain.authentication import sign_in, sign_up
 from domain.authentication.gate import SignInOptions
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
+from domain.passwords import events as password_events
 from domain.sessions.sign_out import end_presented
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
@@ -58,7 +59,7 @@ def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameReque
     return SignInOptions(
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL"),
-        method="username" if "username" in body else "password",
+        method=(password_events.USERNAME if "username" in body else password_events.PASSWORD).name,
     )
 
 

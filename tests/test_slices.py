@@ -13,8 +13,10 @@ from pydantic import BaseModel
 import domain
 import server.audit
 from codegen.bundle import bundle
+from codegen.catalogs import texts
 from codegen.walk import operations
 from domain.audit.record import EVENTS
+from domain.authentication_methods import METHODS
 from models import metadata
 from models.discovery import import_modules
 from server.config.settings import AllSettings
@@ -157,6 +159,21 @@ class TestNames:
         self, name: str, slice_: str, place: str, expected: bool
     ) -> None:
         assert belongs(name, slice_, place) == expected
+
+
+class TestSentences:
+    """Events and authentication methods have words for people, in the catalogs of all languages."""
+
+    def test_each_event_has_a_sentence_without_a_full_stop(self) -> None:
+        sentences = {event.name: event.sentence for event in EVENTS.values()}
+
+        assert {name for name, text in sentences.items() if not re.fullmatch(r"[A-Z].*[^.\s]", text)} == set()
+
+    def test_each_is_marked_so_that_it_is_translated(self) -> None:
+        sentences = {sentence for event in EVENTS.values() for sentence in (event.sentence, event.failure)}
+        labels = {method.label for method in METHODS.values()}
+
+        assert (sentences | labels) - {None} - set(texts(ROOT)) == set()
 
 
 class TestOperations:

@@ -56,7 +56,7 @@ async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingS
     The older session stays if a second factor is required. Raises what `sign_in_by_email` raises.
     """
     user, session = ctx.signed_in.user, ctx.signed_in.session
-    wanted = gate.SignInOptions(session.remembered, callback_url=None, method="password")
+    wanted = gate.SignInOptions(session.remembered, callback_url=None, method=password_events.PASSWORD.name)
     opened = await sign_in_by_email(ctx, user.email, password, wanted)
     await gate.end_replaced(ctx, opened)
     return opened

@@ -10,6 +10,7 @@ from domain.context import Context, StaleRead
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
 from domain.mail import messages
+from domain.passwords import events as password_events
 from domain.passwords import strength
 from domain.rate_limits import limits
 from domain.sessions.sessions import OpenedSession
@@ -102,7 +103,11 @@ async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedS
     if not _makes_session(ctx):
         return None
     way = gate.SignInOptions(
-        wanted.remembered, wanted.callback_url, "password", is_first=True, under_session_limit=True
+        wanted.remembered,
+        wanted.callback_url,
+        password_events.PASSWORD.name,
+        is_first=True,
+        under_session_limit=True,
     )
     opened = await gate.complete_sign_in(ctx, user, way)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
@@ -113,7 +118,9 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     owner = await locking.lock_by_email(ctx, invented.email)
     if owner is None:
         raise StaleRead  # The user with this email was deleted after the look-up.
-    user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
+    user_events.user_not_created(
+        ctx, owner.id, password_events.PASSWORD.name, UserAlreadyExistsUseAnotherEmail
+    )
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
     if ctx.policy[SignUpPolicy].notify_existing:

@@ -4,7 +4,7 @@ from functools import partial
 
 from domain import errors, mailbox_proofs
 from domain.context import Context
-from domain.email_codes import codes, mails
+from domain.email_codes import codes, events, mails
 from domain.email_codes.errors import InvalidOtp
 from domain.email_codes.policy import EmailCodePolicy
 from domain.emails import emails
@@ -20,8 +20,6 @@ from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.rate_limits import limits
 from domain.users import locking, lookup, profile
 from models.user import UserRow
-
-METHOD = "email_otp"
 
 
 def request(ctx: Context, email: str, kind: codes.CodeType) -> None:
@@ -101,7 +99,9 @@ async def sign_in(
     user = await locking.lock_by_email(ctx, email)
     await (await codes.compare(ctx, codes.Binding(codes.SIGN_IN, email), otp, subject)).use(ctx)
     new = NewUser(ctx.policy[EmailCodePolicy].sign_up, name, image)
-    return await mailbox_proofs.sign_in(ctx, user, email, new, method=METHOD, remembered=remembered)
+    return await mailbox_proofs.sign_in(
+        ctx, user, email, new, method=events.EMAIL_CODE.name, remembered=remembered
+    )
 
 
 async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:

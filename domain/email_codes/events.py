@@ -1,13 +1,17 @@
 """Audit events of email codes."""
 
 from domain.audit.record import Event, Refused, hints, record, record_request
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.user import UserRow
 
-EMAIL_CODE_REQUESTED = Event("email_code.requested")
-EMAIL_CODE_FAILED = Event("email_code.failed", unbounded=True)
-EMAIL_CODE_EXHAUSTED = Event("email_code.exhausted")
+EMAIL_CODE_REQUESTED = Event("email_code.requested", N_("A code by email was requested"))
+EMAIL_CODE_FAILED = Event("email_code.failed", N_("A wrong code from an email was entered"), unbounded=True)
+EMAIL_CODE_EXHAUSTED = Event("email_code.exhausted", N_("A code from an email was tried too often"))
+
+EMAIL_CODE = AuthenticationMethod("email_otp", N_("Code by email"), amr="mca")
 
 
 def code_requested(ctx: Context, user: UserRow | None, email: str, kind: str, reason: str | None) -> None:

@@ -17,7 +17,6 @@ from domain.rate_limits import limits
 from domain.users import locking, lookup
 from models import Purpose
 
-METHOD = "magic_link"
 _NAME = "grant.name"
 """The purpose under which the name of a new user is encrypted."""
 
@@ -110,7 +109,7 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
         raise errors.InvalidToken
     new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
     return await mailbox_proofs.sign_in(
-        ctx, user, found.email, new, method=METHOD, remembered=found.remembered
+        ctx, user, found.email, new, method=events.MAGIC_LINK.name, remembered=found.remembered
     )
 
 

@@ -23,8 +23,6 @@ from models.passkey import (
     PasskeyRow,
 )
 
-METHOD = "passkey"
-
 
 @dataclass(frozen=True, slots=True)
 class SignInOffer:
@@ -151,7 +149,7 @@ def _options(ctx: Context, row: PasskeyRow, verified: VerifiedAssertion, remembe
     return SignInOptions(
         remembered,
         None,
-        METHOD,
+        events.PASSKEY.name,
         amr="pop user mfa" if verified.user_verified else "pop",
         factors=2 if is_both else 1,
         details={"passkey_id": row.id, "user_verified": verified.user_verified},

@@ -192,8 +192,10 @@ async def change(
         return None
     # defence: V35 change-sessions
     session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
-    opened = await sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
-    session_events.session_created(ctx, opened.session.id, "password")
+    opened = await sessions.create(
+        ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name
+    )
+    session_events.session_created(ctx, opened.session.id, events.PASSWORD.name)
     return opened
 
 

@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
 
 from domain import tokens
+from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.ports import Reads
 from domain.sessions import events
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
-from domain.sessions.proofs import amr_of
 from domain.users import locking
 from models import Session
 from models.session import END_SESSION, OVER_LIMIT, SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow

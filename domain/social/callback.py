@@ -245,7 +245,7 @@ def _record_failure(
 
 
 def _method(flow: OAuthState) -> str:
-    return f"oauth:{flow.provider_id}"
+    return f"{events.OAUTH.name}:{flow.provider_id}"
 
 
 def _failure(fault: Exception) -> CallbackError:

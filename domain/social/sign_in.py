@@ -62,7 +62,7 @@ async def by_id_token(
     Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `sign_in`.
     """
     provider = social_identity.provider_of(ctx, provider_id)
-    method = f"id_token:{provider_id}"
+    method = f"{events.ID_TOKEN.name}:{provider_id}"
     attempt = SocialSignIn(provider.traits, method, request_sign_up, callback_url)
     try:
         proof = await social_identity.by_id_token(ctx, provider, direct)

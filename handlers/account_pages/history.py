@@ -16,7 +16,7 @@ async def show_history(
     """Show sign-ins and changes of the last 90 days, newest first."""
     view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
     start = _position(before or "")
-    found = await history.page_of_caller(ctx, events.SHOWN, start)
+    found = await history.page_of_caller(ctx, start)
     return frame.render(
         ctx,
         view,

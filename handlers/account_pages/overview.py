@@ -18,7 +18,7 @@ async def show_overview(ctx: Context, callback_url: str | None = None, ui_locale
     """Show the signed-in user, the protection of the account, and recent events."""
     view = views.view(ctx, "", callback_url, ui_locales)
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
-    latest = await history.page_of_caller(ctx, events.SHOWN, limit=_LATEST)
+    latest = await history.page_of_caller(ctx, limit=_LATEST)
     return frame.render(
         ctx,
         view,

@@ -15,7 +15,7 @@ async def show_removed_access(
 ) -> Page | Redirect:
     """Show the removed access, the reason, and a link to set a password; redirect onwards if none was removed."""
     view = views.view(ctx, "/removed-access", callback_url, ui_locales)
-    latest = await history.page_of_caller(ctx, (UNPROVEN_ACCESS_REMOVED.name,), limit=1)
+    latest = await history.page_of_caller(ctx, event=UNPROVEN_ACCESS_REMOVED, limit=1)
     removed = unproven.by_label(latest.records[0].details) if latest.records else {}
     if not removed:
         return view.finish()
