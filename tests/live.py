@@ -15,7 +15,7 @@ from typing import IO
 
 import httpx
 
-from tests.service import CHEAP, PASSWORD
+from tests.service import CHEAP, PASSWORD, variables
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
@@ -74,9 +74,8 @@ class LiveService:
 
 def environment(overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
-    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    return {**inherited, **CHEAP, **HERE, **named}
+    return {**inherited, **CHEAP, **HERE, **variables(overrides)}
 
 
 def launch(

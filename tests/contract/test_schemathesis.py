@@ -16,7 +16,7 @@ from codegen.version_3_1 import to_3_1
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import serving
-from tests.service import VERIFIER
+from tests.settings.api_keys import VERIFIER
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

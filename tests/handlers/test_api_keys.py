@@ -16,7 +16,8 @@ from models.api_key import ApiKey
 from server.components.api_keys import ApiKeyUsage
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import ADA, bearer, execute, reset_token, set_user, sign_in, user_of
-from tests.service import PASSWORD, VERIFIER, Service
+from tests.service import PASSWORD, Service
+from tests.settings.api_keys import VERIFIER
 from tests.trail import of_event, only
 
 SETTINGS = {

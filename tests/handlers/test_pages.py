@@ -19,7 +19,8 @@ from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user
 from tests.security.second_factor import Owner, enrol_again
-from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
+from tests.service import BASE_URL, PASSWORD, Service
+from tests.settings.api_keys import VERIFIER
 
 WELCOME = f"{APP}/welcome?from=sign-in"
 UNVERIFIED = {**SETTINGS, "email_verification.required": "true"}

@@ -40,7 +40,8 @@ from tests.security.limits import PROXIED, coming_from
 from tests.security.redirect_sites import APP
 from tests.security.test_enumeration_threats import counted
 from tests.security.test_redirect_threats import L1
-from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
+from tests.service import BASE_URL, PASSWORD, Service
+from tests.settings.api_keys import VERIFIER
 
 Prove = Callable[[Service], Awaitable[None]]
 

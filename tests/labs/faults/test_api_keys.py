@@ -23,7 +23,8 @@ from tests.labs.faults.engines import OwnCluster, restart
 from tests.labs.faults.places import IS_LONG, Place, Visitor
 from tests.labs.faults.test_database import reading_only
 from tests.live import LiveService
-from tests.service import VERIFIER, Service, running_service
+from tests.service import Service, running_service
+from tests.settings.api_keys import VERIFIER
 
 BEARER = {"Authorization": f"Bearer {VERIFIER}"}
 KEYS = {"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"}

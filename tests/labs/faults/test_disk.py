@@ -28,7 +28,7 @@ from tests.labs.faults.asking import PATIENCE, PLAIN, UNAVAILABLE, Asker, asking
 from tests.labs.faults.places import IS_LONG
 from tests.live import LiveService, Output, launch, serving
 from tests.postgres import EMBEDDED, Cluster
-from tests.service import VERIFIER
+from tests.settings.api_keys import VERIFIER
 
 MOST = 400
 """Sign-ups that are tried until the disk is full: what is allocated already is used up first."""

@@ -15,10 +15,11 @@ import pytest
 from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.walk import operations
-from tests.authenticator import ORIGIN, RP_ID
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, administrator, serving
+from tests.service import declared_settings
+from tests.settings.api_keys import VERIFIER
 
 ROOT = Path(__file__).parents[3]
 CONSUMERS = Path(__file__).parent / "consumers"
@@ -36,10 +37,6 @@ SLOW = pytest.mark.skipif(
 )
 
 Command = list[str | Path]
-
-
-VERIFIER = "v" * 40
-"""The token of a service that verifies API keys."""
 
 
 def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
@@ -68,13 +65,9 @@ def drive(
     provider.reset()
     settings = {
         **social_settings(provider),
-        "api_keys.verifiers": f"journey:{VERIFIER}",
-        "magic_links.enabled": "true",
+        **declared_settings("WITH_MAIL"),
+        "magic_links.page": "",
         "magic_links.confirm": "false",
-        "email_codes.enabled": "true",
-        "passkey.enabled": "true",
-        "passkey.rp_id": RP_ID,
-        "passkey.origins": ORIGIN,
     }
     with serving(directory, settings) as live:
         mails = str(directory / "mail.jsonl")
