@@ -124,18 +124,17 @@ def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
     pip: Command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
     run(*pip, "--disable-pip-version-check", sdk, "pyotp")
 
+    journey = journey_in("python")
     mypy: Command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
-    for checked in (CONSUMERS / "journey.py", sdk / "gatewright_client"):
+    for checked in (journey, sdk / "gatewright_client"):
         run(*mypy, "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
-    drive(tmp_path, provider_process, python, CONSUMERS / "journey.py", where=tmp_path)
+    drive(tmp_path, provider_process, python, journey / "journey.py", where=tmp_path)
 
 
 def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
     generate("typescript")
-    place = BUILD / "journey"
-    place.mkdir(exist_ok=True)
-    for name in ("package.json", "tsconfig.json", "journey.ts"):
-        shutil.copy(CONSUMERS / name, place)
+    place = journey_in("typescript")
+    shutil.copy(CONSUMERS / "tsconfig.json", place)
     run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
 
     run("npx", "tsc", where=place)
