@@ -102,7 +102,7 @@ def assemble(services: Services) -> Application:
         max_body=settings[ServerSettings].max_body,
     )
     if services.tracing is not None:
-        api = services.tracing.around(api)
+        api = services.tracing.instrument(api)
     return Application(services, api, _documents(services), Assets(policy, settings[ServerSettings].max_body))
 
 

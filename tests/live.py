@@ -22,7 +22,7 @@ PROGRAM = Path(sys.executable).with_name("gatewright")
 NOTHING: Mapping[str, str] = {}
 HERE = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "GATEWRIGHT_SERVER__HOST": "127.0.0.1"}
 """What a process needs to run this program at one address only."""
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
 
@@ -53,7 +53,7 @@ class Output:
             return bool(found)
 
         with self.grown:
-            assert self.grown.wait_for(look, PATIENCE), "".join(self.lines)
+            assert self.grown.wait_for(look, TIMEOUT), "".join(self.lines)
         return found[-1]
 
     def faults(self) -> list[str]:

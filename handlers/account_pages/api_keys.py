@@ -66,8 +66,8 @@ async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redir
     try:
         await keys.delete_key(ctx, body["key"])
     except KeyNotFound:
-        return view.lead("/api-keys", reason="gone")
-    return view.lead("/api-keys", reason="deleted")
+        return view.redirect("/api-keys", reason="gone")
+    return view.redirect("/api-keys", reason="deleted")
 
 
 def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:

@@ -90,6 +90,6 @@ async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redi
     view = views.view(ctx)
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:
-        return view.lead("/connections", reason="gone")
+        return view.redirect("/connections", reason="gone")
     await accounts.unlink(ctx, None, body["connection"])
-    return view.lead("/connections", reason="disconnected")
+    return view.redirect("/connections", reason="disconnected")

@@ -99,7 +99,7 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
     password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)
-    return view.lead("/data", reason="sent")
+    return view.redirect("/data", reason="sent")
 
 
 # account_pages.show_deletion
@@ -122,4 +122,4 @@ async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Red
 
 
 def _deleted(ctx: Context, view: View) -> Redirect:
-    return view.lead("/sign-in", sign_out_response(ctx, None).headers, reason="deleted")
+    return view.redirect("/sign-in", sign_out_response(ctx, None).headers, reason="deleted")

@@ -51,7 +51,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
         identifiers.email(body["newEmail"].strip()),
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
-    return view.lead("/email", reason="changed" if at_once else "sent")
+    return view.redirect("/email", reason="changed" if at_once else "sent")
 
 
 # account_pages.send_verification_email
@@ -64,7 +64,7 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
         view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
     )
     # Not the page of the email address, because that would require a fresh sign-in first.
-    return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
+    return view.redirect("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

@@ -60,7 +60,7 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Redirec
         body["credential"], clientDataJSON=body["clientDataJSON"], attestationObject=body["attestationObject"]
     )
     await registration.finish(ctx, passkey_operations.attestation(sent), name=name, transports=transports)
-    return view.lead("/passkeys", reason="added")
+    return view.redirect("/passkeys", reason="added")
 
 
 # account_pages.rename_passkey
@@ -70,8 +70,8 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect
     try:
         await passkeys.rename(ctx, body["step"], body["newName"].strip())
     except PasskeyNotFound:
-        return view.lead("/passkeys", reason="gone")
-    return view.lead("/passkeys", reason="renamed")
+        return view.redirect("/passkeys", reason="gone")
+    return view.redirect("/passkeys", reason="renamed")
 
 
 # account_pages.remove_passkey
@@ -81,5 +81,5 @@ async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Redirect:
     try:
         await passkeys.remove(ctx, body["passkey"])
     except PasskeyNotFound:
-        return view.lead("/passkeys", reason="gone")
-    return view.lead("/passkeys", reason="removed")
+        return view.redirect("/passkeys", reason="gone")
+    return view.redirect("/passkeys", reason="removed")

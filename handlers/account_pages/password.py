@@ -48,7 +48,7 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redi
     headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
     if ctx.cookies.devices:
         headers += (cookies.clear_trusted(ctx.policy.cookies),)
-    return view.lead("/password", headers, reason="changed")
+    return view.redirect("/password", headers, reason="changed")
 
 
 # account_pages.send_password_link
@@ -56,4 +56,4 @@ async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Redirect
     """Send a link that sets a password."""
     view = views.view(ctx)
     passwords.request_reset(ctx, ctx.signed_in.user.email, view.url("/reset-password"))
-    return view.lead("/password", reason="sent")
+    return view.redirect("/password", reason="sent")

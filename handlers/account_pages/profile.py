@@ -52,8 +52,8 @@ async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Redirect:
     await profile.update_seen(ctx, wanted, seen=seen)
     if wanted.get("locale", ctx.signed_in.user.locale) != ctx.signed_in.user.locale:
         # The parameter `ui_locales` would override the new language.
-        return view.lead("/profile", reason="saved", ui_locales=None)
-    return view.lead("/profile", reason="saved")
+        return view.redirect("/profile", reason="saved", ui_locales=None)
+    return view.redirect("/profile", reason="saved")
 
 
 def _wanted(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:

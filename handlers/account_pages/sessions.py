@@ -75,8 +75,8 @@ async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
     view = views.view(ctx)
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
     if await sessions.revoke(ctx, handle):
-        return view.lead("/signed-out", sign_out_response(ctx, None).headers)
-    return view.lead("/sessions", reason="ended")
+        return view.redirect("/signed-out", sign_out_response(ctx, None).headers)
+    return view.redirect("/sessions", reason="ended")
 
 
 # account_pages.end_other_sessions
@@ -84,4 +84,4 @@ async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Redirect
     """End all sessions of the caller but the current one."""
     view = views.view(ctx)
     await sessions.revoke_others(ctx)
-    return view.lead("/sessions", reason="others-ended")
+    return view.redirect("/sessions", reason="others-ended")

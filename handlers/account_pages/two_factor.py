@@ -81,7 +81,7 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.view(ctx)
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
-    return view.lead("/second-factor", reason="enabled")
+    return view.redirect("/second-factor", reason="enabled")
 
 
 # account_pages.replace_backup_codes
@@ -96,7 +96,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     """Disable the second factor; no device is trusted any more."""
     view = views.view(ctx)
     await setup.disable(ctx, body["password"])
-    return view.lead("/second-factor", _without_device(ctx), reason="disabled")
+    return view.redirect("/second-factor", _without_device(ctx), reason="disabled")
 
 
 # account_pages.forget_trusted_device
@@ -108,7 +108,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
     }
     await trusted_devices.forget(ctx, body["device"])
     headers = _without_device(ctx) if body["device"] in presented else ()
-    return view.lead("/second-factor", headers, reason="forgotten")
+    return view.redirect("/second-factor", headers, reason="forgotten")
 
 
 # account_pages.forget_trusted_devices
@@ -116,7 +116,7 @@ async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redi
     """Forget all trusted devices."""
     view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
-    return view.lead("/second-factor", _without_device(ctx), reason="all-forgotten")
+    return view.redirect("/second-factor", _without_device(ctx), reason="all-forgotten")
 
 
 def qr_code(text: str) -> Markup:

@@ -47,9 +47,9 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
             error_callback_url=None,
         )
         magic_links.request(ctx, email, wanted)
-        return view.lead("/mail-sent", reason="link")
+        return view.redirect("/mail-sent", reason="link")
     email_codes.request(ctx, email, codes.SIGN_IN)
-    return view.lead("/sign-in/code", email=email)
+    return view.redirect("/sign-in/code", email=email)
 
 
 def _require_a_way(ctx: Context) -> None:

@@ -58,7 +58,7 @@ async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Use a mailed link: verify the address, or change it."""
     view = views.view(ctx)
     await emails.verify(ctx, body["token"])
-    return view.lead("/verify-email", reason="verified")
+    return view.redirect("/verify-email", reason="verified")
 
 
 # pages.send_verification_email
@@ -66,7 +66,7 @@ async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm)
     """Request a new link; the response is the same for every address."""
     view = views.view(ctx)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
-    return view.lead("/mail-sent", reason="verification")
+    return view.redirect("/mail-sent", reason="verification")
 
 
 def _mailbox(ctx: Context) -> str | None:

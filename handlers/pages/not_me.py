@@ -35,11 +35,11 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Delete the account, and offer to sign up."""
     view = views.view(ctx)
     await disowning.disown(ctx, body["token"])
-    return view.lead("/not-me", reason=_DELETED)
+    return view.redirect("/not-me", reason=_DELETED)
 
 
 # pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Redirect from a pending sign-in to the page that deletes the account."""
     view = views.view(ctx)
-    return view.lead("/not-me", token=await disowning.begin(ctx))
+    return view.redirect("/not-me", token=await disowning.begin(ctx))

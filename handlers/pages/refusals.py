@@ -46,11 +46,11 @@ def page(
         shown = replace(shown, templates_dir=None)
     back = came_from if policy.origins.accepts(came_from) else None
     if type(refusal) is Unauthenticated:
-        return shown.lead("/sign-in", callbackURL=back)
+        return shown.redirect("/sign-in", callbackURL=back)
     if isinstance(refusal, InvalidTwoFactorCookie):
-        return shown.lead("/sign-in", reason="expired")
+        return shown.redirect("/sign-in", reason="expired")
     if isinstance(refusal, SessionNotFresh):
-        return shown.lead("/confirm", callbackURL=back)
+        return shown.redirect("/confirm", callbackURL=back)
     return shown.render(
         "error.html",
         status=refusal.status,

@@ -23,7 +23,7 @@ async def show_sign_out(
 ) -> Page | Redirect:
     """Ask whether to sign out; redirect a user who is not signed in."""
     view = views.view(ctx, "/sign-out", callback_url, ui_locales)
-    return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
+    return view.redirect("/signed-out") if ctx.caller is None else view.render("sign_out.html")
 
 
 # pages.sign_out
@@ -32,7 +32,7 @@ async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
     view = views.view(ctx)
     await end_presented(ctx)
     page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
-    return view.lead(page, sign_out_response(ctx, None).headers)
+    return view.redirect(page, sign_out_response(ctx, None).headers)
 
 
 # pages.show_signed_out

@@ -51,7 +51,7 @@ async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
     view = views.view(ctx)
     await verification.send_otp(ctx)
-    return view.lead("/two-factor", method="otp", reason="sent")
+    return view.redirect("/two-factor", method="otp", reason="sent")
 
 
 # pages.verify_two_factor

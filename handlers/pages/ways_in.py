@@ -91,7 +91,7 @@ def complete_sign_in(
     """
     if isinstance(opened, PendingSignIn):
         method = opened.methods[0] if opened.methods else "backup"
-        return view.lead("/two-factor", pending_cookies(ctx, opened), method=method)
+        return view.redirect("/two-factor", pending_cookies(ctx, opened), method=method)
     if removed_access:
-        return view.lead("/removed-access", session_cookies(ctx, opened))
+        return view.redirect("/removed-access", session_cookies(ctx, opened))
     return view.finish(session_cookies(ctx, opened))

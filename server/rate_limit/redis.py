@@ -24,7 +24,7 @@ from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
-from redis.exceptions import TimeoutError as Silence
+from redis.exceptions import TimeoutError as RedisTimeout
 from redis.maint_notifications import MaintNotificationsConfig
 
 from domain import tokens
@@ -108,7 +108,7 @@ class Backoff:
         self._pause_ends = 0.0
 
     async def wait(self, command: Awaitable[_Answer]) -> _Answer:
-        """Return the result of a command. Raises Silence after the timeout, and the errors of the command.
+        """Return the result of a command. Raises RedisTimeout after the timeout, and the errors of the command.
 
         A command may ignore its cancellation just after it got a connection, so it is not awaited.
         """
@@ -116,11 +116,11 @@ class Backoff:
         try:
             answered, _ = await asyncio.wait({task}, timeout=self._seconds)
             if not answered:
-                raise Silence
+                raise RedisTimeout
             answer = _result(task)
-        except (TimeoutError, Silence) as silence:
+        except (TimeoutError, RedisTimeout) as fault:
             self.pause()
-            raise Silence from silence
+            raise RedisTimeout from fault
         except (RedisError, OSError):
             self._pause_ends = 0.0
             raise
@@ -209,7 +209,7 @@ class RedisCounters:
         try:
             return await backoff.wait(command())
         except (RedisError, OSError) as fault:
-            if backoff is self._backoff and isinstance(fault, Silence):
+            if backoff is self._backoff and isinstance(fault, RedisTimeout):
                 self._short_backoff.pause()
             _log.warning("rate_limit.storage_unavailable", reason=type(fault).__name__)
             raise Unavailable from fault

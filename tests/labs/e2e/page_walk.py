@@ -22,7 +22,7 @@ from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 
-ADA, EVE, GRACE, NOBODY = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
+ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
 MALLORY = "mallory@example.com"
 """A user whose address is somebody else's."""
 FAILURES = 10
@@ -213,9 +213,9 @@ async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.send("/account/sign-in", identifier=ADA, password="wrong")
     yield "sign-in-wrong"
     for _ in range(FAILURES):
-        wrong = {"email": NOBODY, "password": "wrong"}
+        wrong = {"email": UNKNOWN, "password": "wrong"}
         await asyncio.to_thread(httpx.post, visitor.site.url("/sign-in/email"), json=wrong)
-    await visitor.send("/account/sign-in", identifier=NOBODY, password="wrong")
+    await visitor.send("/account/sign-in", identifier=UNKNOWN, password="wrong")
     yield "sign-in-limited"
     for reason in ("expired", "reset"):
         await visitor.open(f"/account/sign-in?reason={reason}")

@@ -15,7 +15,7 @@ import httpx
 from tests.haproxy import INSTANCE, balancing, listening, names
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
-from tests.live import PATIENCE, LiveService, Output, promote, serving
+from tests.live import TIMEOUT, LiveService, Output, promote, serving
 from tests.postgres import _wait_for
 from tests.security.everything import journey
 from tests.security.witness import Answer, Witness
@@ -75,7 +75,7 @@ class Instances:
         """Return a client of the balancer, or of one instance, that comes from the place of visitors."""
         url = self.url if number is None else self.running[number].url
         transport = httpx.HTTPTransport(local_address=VISITOR)
-        return httpx.Client(base_url=url, transport=transport, timeout=PATIENCE, trust_env=False, **options)
+        return httpx.Client(base_url=url, transport=transport, timeout=TIMEOUT, trust_env=False, **options)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Read from the database directly."""

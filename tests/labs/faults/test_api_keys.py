@@ -199,7 +199,9 @@ async def answered_until_killed(
     """Ask for each thing again and again, and kill the process after some answers to each; return all answers."""
     answers: list[list[dict[str, Any]]] = [[] for _ in asked]
 
-    async def go_on(ask: Callable[[], Awaitable[httpx.Response]], arrived: list[dict[str, Any]]) -> None:
+    async def keep_requesting(
+        ask: Callable[[], Awaitable[httpx.Response]], arrived: list[dict[str, Any]]
+    ) -> None:
         while True:
             try:
                 answer = await ask()
@@ -211,7 +213,7 @@ async def answered_until_killed(
     async def are_some() -> bool:
         return all(len(arrived) >= SOME for arrived in answers)
 
-    asking = asyncio.gather(*map(go_on, asked, answers))
+    asking = asyncio.gather(*map(keep_requesting, asked, answers))
     await until(are_some)
     live.process.kill()
     await asking

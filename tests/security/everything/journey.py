@@ -7,7 +7,7 @@ import httpx
 from tests.discovery import modules
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.steps import as_user
-from tests.live import PATIENCE
+from tests.live import TIMEOUT
 from tests.security.everything import legs
 from tests.security.everything.traveller import ADA, EVE, FIRST, SECOND, THIRD, UNKNOWN, WRONG, Traveller
 from tests.security.second_factor import PENDING, SESSION, TRUST, secret_in, set_cookies
@@ -221,7 +221,7 @@ def _set_out(ada: Traveller) -> Answer:
 def _come_back(ada: Traveller, begun: Answer, *, by_form: bool = False) -> Answer:
     """Visit the provider's page, and come back in the browser that began; give the answer of the callback."""
     url = httpx.URL(begun.body["url"])
-    visited = httpx.get(url, trust_env=False, verify=NO_TLS, timeout=PATIENCE)
+    visited = httpx.get(url, trust_env=False, verify=NO_TLS, timeout=TIMEOUT)
     sent = dict(httpx.URL(visited.headers["location"]).params)
     ada.witness.secrets.setdefault(sent["code"], "code of the provider")
     if by_form:

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live import PATIENCE, PROGRAM, environment, serving
+from tests.live import PROGRAM, TIMEOUT, environment, serving
 from tests.service import NO_TLS
 
 LOCAL = {"server.host": "localhost"}
@@ -35,7 +35,7 @@ def test_localhost_is_not_shared_with_another_program(tmp_path: Path, host: str)
         port = str(other.getsockname()[1])
         done = subprocess.run(
             [PROGRAM, "serve", "--port", port],
-            cwd=tmp_path, env=environment(LOCAL), capture_output=True, text=True, timeout=PATIENCE, check=False,
+            cwd=tmp_path, env=environment(LOCAL), capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
 
     assert done.returncode == 1

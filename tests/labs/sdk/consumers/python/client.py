@@ -15,7 +15,7 @@ PROVIDER = os.environ["PROVIDER_ISSUER"]
 MAILS = Path(os.environ["MAIL_FILE"])
 PASSWORD, NEW_PASSWORD = "correct horse battery", "four more words than before"
 ADA = "ada@example.com"
-PATIENCE = 10.0
+TIMEOUT = 10.0
 
 Answer = TypeVar("Answer")
 
@@ -47,7 +47,7 @@ def sent(template: str, to: str) -> list[dict[str, str]]:
 
 def mail(template: str, to: str, besides: int = 0) -> dict[str, str]:
     """Wait for a mail in addition to those that were sent before; return the newest one."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end:
         mails = sent(template, to)
         if len(mails) > besides:

@@ -11,7 +11,7 @@ export const MAILS = process.env.MAIL_FILE ?? "";
 export const PASSWORD = "correct horse battery";
 export const NEW_PASSWORD = "four more words than before";
 export const ADA = "ada@example.com";
-export const PATIENCE = 10_000;
+export const TIMEOUT = 10_000;
 
 export interface Mail {
   template: string;
@@ -52,7 +52,7 @@ export async function sent(template: string, to: string): Promise<Mail[]> {
 }
 
 export async function mail(template: string, to: string, besides = 0): Promise<Mail> {
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + TIMEOUT;
   while (Date.now() < end) {
     const mails = await sent(template, to);
     const newest = mails.at(-1);
