@@ -54,8 +54,8 @@ SHARED = {
     "events": {"limit", "mail", "origin", "redirect", "secrets"},
     "account pages": {"codes", "data", "delete", "entries", "frame", "history", "overview"},
     "emails": {"test"},
-    "tests": {"cookies", "inputs", "limits", "passwordless", "redirects", "switches", "templating", "wire"},
-    "threats": {"enumeration", "identifier", "limit", "passwordless", "redirect"},
+    "tests": {"cookies", "inputs", "limits", "redirects", "switches", "templating", "wire"},
+    "threats": {"enumeration", "identifier", "limit", "redirect"},
     "guides": {
         *("audit", "browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
         *("gallery", "generate_a_client", "import", "index", "limits", "protect_django", "protect_express"),
