@@ -64,7 +64,7 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     offset: int | None = None,
 ) -> shapes.UserPage:
     """Return a page of users."""
-    wanted = listing.UserQuery(
+    query = listing.UserQuery(
         search=search_value or None,
         search_field=search_field or "email",
         search_operator=search_operator or "contains",
@@ -76,13 +76,13 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
         limit=100 if limit is None else limit,
         offset=offset or 0,
     )
-    page = await listing.list_users(ctx, wanted)
+    page = await listing.list_users(ctx, query)
     return {
         "users": [wire.user(row) for row in page.users],
         "total": page.total,
         "totalCapped": page.is_capped,
-        "limit": wanted.limit,
-        "offset": wanted.offset,
+        "limit": query.limit,
+        "offset": query.offset,
     }
 
 
@@ -95,8 +95,8 @@ async def get_user(ctx: Context, id_: str) -> shapes.User:
 # admin.list_user_sessions
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
     """Return the active sessions of a user."""
-    found = await user_sessions.list_sessions(ctx, body["userId"])
-    return {"sessions": [wire.session(row, token) for row, token in found]}
+    rows = await user_sessions.list_sessions(ctx, body["userId"])
+    return {"sessions": [wire.session(row, token) for row, token in rows]}
 
 
 # admin.has_permission
@@ -110,7 +110,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
     """Create a user."""
     data: dict[str, Any] = {**body.get("data", {})}
     _refuse_owned(data, "id", "password")
-    wanted = user_fields.NewUser(
+    new = user_fields.NewUser(
         email=body["email"],
         name=body["name"],
         password=body.get("password"),
@@ -123,7 +123,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         email_verified=data.get("emailVerified"),
         ban=_columns({key: data[key] for key in _BAN if key in data}),
     )
-    return _answer(await user_fields.create_user(ctx, wanted))
+    return _answer(await user_fields.create_user(ctx, new))
 
 
 # admin.update_user

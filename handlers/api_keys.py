@@ -25,8 +25,8 @@ _SORTED = {
 async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.CreatedApiKey:
     """Create a key."""
     sent: dict[str, Any] = {**body}
-    wanted = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
-    row, text = await keys.create(ctx, wanted, kind=body.get("configId"), user_id=body.get("userId"))
+    requested = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
+    row, text = await keys.create(ctx, requested, kind=body.get("configId"), user_id=body.get("userId"))
     return {**api_key_shape(row), "key": text}
 
 
@@ -68,8 +68,8 @@ async def list_own(
 async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKey:
     """Change a key."""
     sent: dict[str, Any] = {**body}
-    wanted = {name: sent[name] for name in fields.SHARED | {"enabled"} if name in sent}
-    return api_key_shape(await keys.update_key(ctx, body["keyId"], wanted, kind=body.get("configId")))
+    requested = {name: sent[name] for name in fields.SHARED | {"enabled"} if name in sent}
+    return api_key_shape(await keys.update_key(ctx, body["keyId"], requested, kind=body.get("configId")))
 
 
 # api_keys.delete
@@ -85,13 +85,13 @@ async def verify(
 ) -> shapes.ApiKeyVerdict | Rollback[shapes.ApiKeyVerdict]:
     """Verify a key for another service."""
     try:
-        found = await verification.verify(
-            ctx, body["key"], asked=body.get("permissions"), kind=body.get("configId")
+        verified = await verification.verify(
+            ctx, body["key"], permissions=body.get("permissions"), kind=body.get("configId")
         )
     except verification.REFUSALS as refusal:
         # defence: KEY9 rolled-back
         return Rollback({"valid": False, "error": _key_refusal(refusal), "key": None})
-    return {"valid": True, "error": None, "key": api_key_shape(found.key)}
+    return {"valid": True, "error": None, "key": api_key_shape(verified.key)}
 
 
 @lru_cache(maxsize=512)

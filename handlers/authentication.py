@@ -42,20 +42,20 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
 # authentication.sign_in_email
 async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with an email address and a password."""
-    wanted = _wanted_session(body)
-    opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], wanted)
-    return signed_in_response(ctx, opened, wanted.callback_url)
+    options = _sign_in_options(body)
+    opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], options)
+    return signed_in_response(ctx, opened, options.callback_url)
 
 
 # authentication.sign_in_username
 async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with a username and a password."""
-    wanted = _wanted_session(body)
-    opened = await sign_in.sign_in_by_username(ctx, body["username"], body["password"], wanted)
-    return signed_in_response(ctx, opened, wanted.callback_url)
+    options = _sign_in_options(body)
+    opened = await sign_in.sign_in_by_username(ctx, body["username"], body["password"], options)
+    return signed_in_response(ctx, opened, options.callback_url)
 
 
-def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignInOptions:
+def _sign_in_options(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignInOptions:
     return SignInOptions(
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL"),

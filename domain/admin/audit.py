@@ -29,26 +29,26 @@ class AuditFilter:
     until: datetime | None = None
 
 
-async def find(ctx: Context, wanted: AuditFilter, *, limit: int) -> Sequence[Any]:
+async def find(ctx: Context, criteria: AuditFilter, *, limit: int) -> Sequence[Any]:
     """Return the newest matching records, newest first, each with the columns of `Audit`."""
-    conditions = _conditions(wanted)
-    if wanted.user is not None:
-        conditions.append(await _concerns(ctx, wanted.user))
+    conditions = _conditions(criteria)
+    if criteria.user is not None:
+        conditions.append(await _concerns(ctx, criteria.user))
     newest_first = (col(Audit.time).desc(), col(Audit.id))
-    found = select(*table_of(Audit).columns).where(*conditions).order_by(*newest_first).limit(limit)
-    return await ctx.db.execute(found.execution_options(in_thread=True))
+    statement = select(*table_of(Audit).columns).where(*conditions).order_by(*newest_first).limit(limit)
+    return await ctx.db.execute(statement.execution_options(in_thread=True))
 
 
-def _conditions(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+def _conditions(criteria: AuditFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if wanted.event is not None:
-        conditions.append(col(Audit.event).startswith(wanted.event, autoescape=True))
-    if wanted.outcome is not None:
-        conditions.append(col(Audit.outcome) == wanted.outcome)
-    if wanted.since is not None:
-        conditions.append(col(Audit.time) >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(col(Audit.time) < wanted.until)
+    if criteria.event is not None:
+        conditions.append(col(Audit.event).startswith(criteria.event, autoescape=True))
+    if criteria.outcome is not None:
+        conditions.append(col(Audit.outcome) == criteria.outcome)
+    if criteria.since is not None:
+        conditions.append(col(Audit.time) >= criteria.since)
+    if criteria.until is not None:
+        conditions.append(col(Audit.time) < criteria.until)
     return conditions
 
 

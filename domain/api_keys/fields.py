@@ -68,9 +68,9 @@ def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> No
         raise ServerOnlyProperty
 
 
-def _is_granted(wanted: Statements | None, grantable: Statements) -> bool:
+def _is_granted(requested: Statements | None, grantable: Statements) -> bool:
     """Return whether owners may grant these permissions; if no permission is grantable, owners cannot change any."""
-    granted = all(set(actions) <= set(grantable.get(name, ())) for name, actions in (wanted or {}).items())
+    granted = all(set(actions) <= set(grantable.get(name, ())) for name, actions in (requested or {}).items())
     return bool(grantable) and granted
 
 

@@ -61,9 +61,9 @@ async def page_of_caller(
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
     events = _shown_events() if event is None else (event.name,)
     if before is None:
-        found = await ctx.reads.all(_newest(events, limit + 1), user_id)
+        rows = await ctx.reads.all(_newest(events, limit + 1), user_id)
         # Batched look-ups do not guarantee the order of the rows.
-        newest = sorted(found, key=attrgetter("time"), reverse=True)
+        newest = sorted(rows, key=attrgetter("time"), reverse=True)
     else:
         older = _older(events, limit + 1)
         newest = list(await ctx.db.execute(older, value=user_id, time=before.time, id=before.id))

@@ -36,7 +36,7 @@ class SignUp:
     callback_url: str | None
 
 
-async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
+async def sign_up(ctx: Context, new: SignUp) -> tuple[UserRow, OpenedSession | None]:
     """Create a user with a password, and a session unless the policy creates none.
 
     Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
@@ -46,12 +46,12 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
-    user, hashed = await _new_user(ctx, wanted)  # defence: V71 hash-first
+    user, hashed = await _new_user(ctx, new)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
         return await _answer_taken_address(ctx, user), None
     if _verifies_sign_ups(ctx):
         await _add_user(ctx, user, hashed)
-        await emails.mail_verification(ctx, user, wanted.callback_url)  # defence: R17 one-transaction
+        await emails.mail_verification(ctx, user, new.callback_url)  # defence: R17 one-transaction
     elif not _makes_session(ctx):
         await _add_user(ctx, user, hashed)
         if policy[SignUpPolicy].notify_existing:
@@ -61,26 +61,26 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
         profile.defer_add(ctx, user)
         accounts.add_credential(ctx, user.id, hashed)
     user_events.user_created(ctx, user.id, "password")
-    return user, await _first_session(ctx, user, wanted)
+    return user, await _first_session(ctx, user, new)
 
 
-async def _new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
+async def _new_user(ctx: Context, new: SignUp) -> tuple[UserRow, str]:
     """Return a new, unsaved user and the hash of their password, both checked by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
     """
-    names = await profile.new_names(ctx, wanted.username, wanted.display_username)
+    names = await profile.new_names(ctx, new.username, new.display_username)
     user = profile.new_user(
         ctx,
-        name=wanted.name,
-        email=wanted.email,
+        name=new.name,
+        email=new.email,
         email_verified=False,  # defence: V30 new-email
-        image=wanted.image,
+        image=new.image,
         names=names,
-        locale=profile.supported_locale(wanted.locale),
+        locale=profile.supported_locale(new.locale),
     )
-    strength.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
-    return user, await ctx.hasher.hash(wanted.password)
+    strength.check(ctx.policy, new.password, email=user.email, username=user.username, name=user.name)
+    return user, await ctx.hasher.hash(new.password)
 
 
 async def _add_user(ctx: Context, user: UserRow, hashed: str) -> None:
@@ -99,17 +99,17 @@ def _makes_session(ctx: Context) -> bool:
     return ctx.policy[SignUpPolicy].auto_sign_in and not ctx.policy[EmailVerificationPolicy].required
 
 
-async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
+async def _first_session(ctx: Context, user: UserRow, new: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
-    way = gate.SignInOptions(
-        wanted.remembered,
-        wanted.callback_url,
+    options = gate.SignInOptions(
+        new.remembered,
+        new.callback_url,
         password_events.PASSWORD.name,
         is_first=True,
         under_session_limit=True,
     )
-    opened = await gate.complete_sign_in(ctx, user, way)
+    opened = await gate.complete_sign_in(ctx, user, options)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
     return opened
 

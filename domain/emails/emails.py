@@ -76,10 +76,10 @@ async def verify(ctx: Context, token: str) -> UserRow:
 
     Raises InvalidToken, TokenExpired, and InvalidUser if another user is signed in.
     """
-    found = await one_time_tokens.find(ctx, token)
-    if found is None or found[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
+    joined = await one_time_tokens.find(ctx, token)
+    if joined is None or joined[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
         raise errors.InvalidToken
-    row, owner = found
+    row, owner = joined
     if row.expires_at <= ctx.now:  # defence: V82 expiry-of-link
         raise errors.TokenExpired
     changes = row.purpose == Purpose.CHANGE_EMAIL

@@ -122,8 +122,8 @@ async def _complete(
 ) -> OpenedSession | PendingSignIn:
     """Record the use of a passkey, with its user locked first as in every transaction, and pass the gate."""
     user = await locking.lock(ctx, row.user_id)
-    found = await ctx.db.execute(FIND_PASSKEY, passkey_id=row.id, user_id=row.user_id)
-    if user is None or not found:
+    rows = await ctx.db.execute(FIND_PASSKEY, passkey_id=row.id, user_id=row.user_id)
+    if user is None or not rows:
         events.failed(ctx, CredentialUnknown, row)
         raise CredentialUnknown
     counted = await ctx.db.execute(

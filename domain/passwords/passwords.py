@@ -54,8 +54,8 @@ async def check(ctx: Context, password: str) -> str:
 
 
 async def _stored(ctx: Context) -> str | None:
-    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
-    return found.hash if found is not None else None
+    row = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
+    return row.hash if row is not None else None
 
 
 async def _verify(ctx: Context, password: str, stored: str | None) -> str:
@@ -120,15 +120,15 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     if not token:
         _refuse_token(ctx, None)  # defence: V23 missing-token
     strength.check_length(ctx.policy[PasswordPolicy], new)  # defence: V84 check-length
-    found = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
-    if found is None:
+    row = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
+    if row is None:
         _refuse_token(ctx, None)
-    _check_common(ctx, new, found[1])
+    _check_common(ctx, new, row[1])
     hashed = await ctx.hasher.hash(new)
-    user = await locking.lock(ctx, found[1].id)
+    user = await locking.lock(ctx, row[1].id)
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
-        _refuse_token(ctx, found[1].id)
+        _refuse_token(ctx, row[1].id)
     removed_access = await complete_reset(ctx, user, hashed)
     return CompletedReset(user, removed_access)  # defence: V50 reset-end
 

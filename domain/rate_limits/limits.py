@@ -61,8 +61,8 @@ async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
 
 async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | None:
     counts = _failures(ctx, subject)
-    found = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
-    ends = dict(zip(counts, found, strict=True))
+    times = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
+    ends = dict(zip(counts, times, strict=True))
     if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
         del ends[ACCOUNT]
     return max((end for end in ends.values() if end is not None), default=None)
@@ -159,11 +159,11 @@ def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
     """Return the counters of a failure. Clients of unknown network have none by network: all would share it."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
     # defence: V67 network-key
-    found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
+    quotas: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
     if network is not None:  # defence: V66 V67 known-network
-        found["network_failures"] = (f"anybody from {network}", rules.network_failures)
-    found[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
-    return {name: _count(ctx, text, quota) for name, (text, quota) in found.items() if quota.number}
+        quotas["network_failures"] = (f"anybody from {network}", rules.network_failures)
+    quotas[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
+    return {name: _count(ctx, text, quota) for name, (text, quota) in quotas.items() if quota.number}
 
 
 def _count(ctx: Context, text: str, quota: Quota) -> Limit:

@@ -172,9 +172,9 @@ async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
 async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
     """Return the stored sessions, active or not, of the values of a cookie, looked up together."""
     sent = tokens.presented(values)
-    found = await asyncio.gather(*(stored(reads, token) for token in sent))
+    rows = await asyncio.gather(*(stored(reads, token) for token in sent))
     return [
-        Caller(token, *row, by_cookie=True) for token, row in zip(sent, found, strict=True) if row is not None
+        Caller(token, *row, by_cookie=True) for token, row in zip(sent, rows, strict=True) if row is not None
     ]
 
 
@@ -227,9 +227,9 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
     if token.startswith(HANDLE_PREFIX):
         session_id = token.removeprefix(HANDLE_PREFIX)
         return session_id if tokens.is_token(session_id) else None
-    found = await find(ctx.reads, token)
+    row = await find(ctx.reads, token)
     # defence: V22 token-owner
-    return found[0].id if found is not None and found[0].user_id == caller.user.id else None
+    return row[0].id if row is not None and row[0].user_id == caller.user.id else None
 
 
 async def revoke_all(ctx: Context) -> int:

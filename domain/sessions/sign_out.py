@@ -28,8 +28,10 @@ async def _beside_bearer(ctx: Context) -> list[Caller]:
     caller = ctx.caller
     if caller is not None and caller.by_cookie:
         return []
-    found = await sessions.presented(ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode()))
-    return [one for one in found if caller is None or one.token != caller.token]
+    callers = await sessions.presented(
+        ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode())
+    )
+    return [other for other in callers if caller is None or other.token != caller.token]
 
 
 async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:

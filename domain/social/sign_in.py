@@ -37,8 +37,7 @@ class SocialSignIn:
     request_sign_up: bool
     callback_url: str | None
     """The redirect URL of the link in a verification email."""
-    asked: tuple[str, ...] = ()
-    """The requested scopes."""
+    requested_scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     """
     await id_token_replay.use(ctx, proof)
     address = social_identity.address_of(proof.identity)
-    found = await _known(ctx, proof.identity)
-    if found is not None:
-        user, account = found
-        await accounts.keep_tokens(ctx, account, proof.tokens, attempt.asked)
+    known = await _known(ctx, proof.identity)
+    if known is not None:
+        user, account = known
+        await accounts.keep_tokens(ctx, account, proof.tokens, attempt.requested_scopes)
         user = await _sync_profile(ctx, user, proof.identity, syncs=attempt.traits.sync_profile)
         is_new = False
     else:
@@ -113,7 +112,7 @@ async def _find_or_create_user(
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
         _refuse_join(ctx, owner, proof.identity)
-        await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, attempt.asked)
+        await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, attempt.requested_scopes)
         events.account_linked(ctx, owner.id, attempt.traits.id)
         return owner, False
     if not _may_sign_up(ctx, attempt):
@@ -121,7 +120,7 @@ async def _find_or_create_user(
     user = _new_user(ctx, proof.identity, address)
     await profile.add(ctx, user)
     user_events.user_created(ctx, user.id, attempt.method)
-    await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.asked)
+    await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.requested_scopes)
     events.account_linked(ctx, user.id, attempt.traits.id)
     await _mail_verification(ctx, user, attempt)
     return user, True

@@ -146,8 +146,8 @@ async def _renewed(
 
 async def _check_session(ctx: Context) -> None:
     """Raise Unauthenticated if the caller's session ended during the call to the provider."""
-    found = await sessions.find(ctx.reads, ctx.signed_in.token)
-    if found is None or not found[0].is_active(ctx.now) or found[1].is_banned(ctx.now):
+    row = await sessions.find(ctx.reads, ctx.signed_in.token)
+    if row is None or not row[0].is_active(ctx.now) or row[1].is_banned(ctx.now):
         raise errors.Unauthenticated
 
 

@@ -54,7 +54,7 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
     """Create a key, and show its text once."""
     view = views.view(ctx)
     row, text = await keys.create_once(
-        ctx, _wanted(body), kind=body.get("kind") or None, seen=body.get("seen", "")
+        ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
     return frame.render(ctx, view, "api_key_created.html", key=row, text=text)
 
@@ -70,20 +70,20 @@ async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redir
     return view.redirect("/api-keys", reason="deleted")
 
 
-def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:
+def _values(body: shapes.ApiKeyForm) -> fields.Fields:
     """Return the fields that were filled in, by their JSON names."""
-    wanted: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if name := body.get("name", "").strip():
-        wanted["name"] = name
+        values["name"] = name
     if lasts := body.get("expiresIn"):
-        wanted["expiresIn"] = None if lasts == _NEVER else int(lasts)
+        values["expiresIn"] = None if lasts == _NEVER else int(lasts)
     if written := body.get("permissions", "").split():
         permissions: dict[str, list[str]] = {}
         for permission in written:
             resource, _, action = permission.partition(":")
             permissions.setdefault(resource, []).append(action)
-        wanted["permissions"] = permissions
-    return wanted
+        values["permissions"] = permissions
+    return values
 
 
 def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:

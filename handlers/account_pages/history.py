@@ -16,13 +16,13 @@ async def show_history(
     """Show sign-ins and changes of the last 90 days, newest first."""
     view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
     start = _position(before or "")
-    found = await history.page_of_caller(ctx, start)
+    page = await history.page_of_caller(ctx, start)
     return frame.render(
         ctx,
         view,
         "history.html",
-        entries=events.entries(ctx, view.localization, found.records),
-        older=found.last and f"{to_milliseconds(found.last.time)}.{found.last.id}",
+        entries=events.entries(ctx, view.localization, page.records),
+        older=page.last and f"{to_milliseconds(page.last.time)}.{page.last.id}",
         is_first=start is None,
         days=history.SHOWN_FOR.days,
     )

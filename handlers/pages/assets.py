@@ -41,14 +41,14 @@ def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[
     styles = [_brand(pages).encode(), (_FOLDER / "pages.css").read_bytes()]
     if pages.stylesheet is not None:
         styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
-    found = {
+    assets = {
         "style": _asset(folder, "pages.css", b"\n".join(styles)),
         # The passkey script comes first, so that its submit listener runs first.
         "script": _asset(folder, "pages.js", b"".join((_FOLDER / name).read_bytes() for name in scripts)),
     }
     if pages.logo is not None:
-        found["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
-    return found
+        assets["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
+    return assets
 
 
 def _asset(folder: str, name: str, body: bytes) -> Asset:

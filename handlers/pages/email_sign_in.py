@@ -39,14 +39,14 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
     email = identifiers.email(body["email"].strip())
     wants_link = body.get("method") == "link" or not ctx.policy[EmailCodePolicy].enabled
     if wants_link and ctx.policy[MagicLinkPolicy].enabled:
-        wanted = LinkRequest(
+        link_request = LinkRequest(
             name="",
             remembered=True,
             callback_url=view.callback_url,
             new_user_callback_url=None,
             error_callback_url=None,
         )
-        magic_links.request(ctx, email, wanted)
+        magic_links.request(ctx, email, link_request)
         return view.redirect("/mail-sent", reason="link")
     email_codes.request(ctx, email, codes.SIGN_IN)
     return view.redirect("/sign-in/code", email=email)

@@ -20,11 +20,11 @@ async def show_not_me(
 ) -> Page:
     """Show the account to be deleted and ask for confirmation, or show the outcome."""
     view = views.view(ctx, "/not-me", callback_url, ui_locales, token=token, reason=reason)
-    found = await disowning.peek(ctx, token) if token else None
+    user = await disowning.peek(ctx, token) if token else None
     return view.render(
         "not_me.html",
         is_deleted=reason == _DELETED,
-        user=found,
+        user=user,
         token=token,
         can_sign_up=ways_in.offered(ctx)["can_sign_up"],
     )

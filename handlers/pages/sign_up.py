@@ -25,7 +25,7 @@ async def show_sign_up(
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     """Create a user; sign them in, or show that a link was sent."""
     view = views.view(ctx)
-    wanted = SignUp(
+    new = SignUp(
         name=body["name"].strip() or body["name"],
         email=identifiers.email(body["email"].strip()),
         password=body["password"],
@@ -36,7 +36,7 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
         callback_url=view.url("/verify-email"),
         locale=view.localization.language,
     )
-    _, opened = await authentication.sign_up(ctx, wanted)
+    _, opened = await authentication.sign_up(ctx, new)
     if opened is None:
         return view.redirect("/mail-sent", reason="verify")
     return ways_in.complete_sign_in(ctx, view, opened)

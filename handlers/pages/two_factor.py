@@ -25,12 +25,12 @@ async def show_two_factor(
     if ctx.challenge is None:
         return view.finish()
     methods = await challenges.methods_of(ctx, ctx.challenge.user, mailbox=ctx.challenge.mailbox)
-    wanted = view.form.get("method", method or "")
-    chosen = wanted if wanted in (*methods, "backup") else next(iter(methods), "backup")
+    requested = view.form.get("method", method or "")
+    shown = requested if requested in (*methods, "backup") else next(iter(methods), "backup")
     days = ctx.policy[TrustedDevicePolicy].trust_expires_in.days
     return view.render(
         "two_factor.html",
-        method=chosen,
+        method=shown,
         methods=methods,
         with_passkey=ctx.policy[PasskeyPolicy].counts_as_two_factors
         and await passkeys.can_use(ctx, ctx.challenge.user.id),

@@ -23,7 +23,10 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "M6", "a mailbox is one factor", "second-factor", Replace("... and not wanted.proves_mailbox", "test")
+        "M6",
+        "a mailbox is one factor",
+        "second-factor",
+        Replace("... and not options.proves_mailbox", "test"),
     ),
     Mutant("M7", "a link or code creates no user while sign-up is off", "sign-up", Replace("True", "value")),
     Mutant(
