@@ -143,18 +143,18 @@ class _Files:
         """Return the replacement of a `$ref`: a reference into the bundle's components, or the target itself."""
         where, _, pointer = reference.partition("#")
         target = self._target(where, file) if where else file
-        found = self._load(target)
-        for part in pointer.strip("/").split("/") if pointer.strip("/") else ():
-            key = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or key not in found:
+        node = self._load(target)
+        for escaped in pointer.strip("/").split("/") if pointer.strip("/") else ():
+            key = escaped.replace("~1", "/").replace("~0", "~")
+            if not isinstance(node, dict) or key not in node:
                 raise KeyError(f"{file.name}: {reference} leads nowhere")
-            found = found[key]
+            node = node[key]
         if target.parent.name == "components" and pointer:
             section = f"/{target.stem}" if target.stem in _SECTIONS else ""
             return {"$ref": f"#/components{section}{pointer}"}
         if target == self._index and pointer.startswith("/components/"):
             return {"$ref": f"#{pointer}"}
-        return self._rewritten(found, target)
+        return self._rewritten(node, target)
 
 
 def _add(components: Document, section: str, named: Document, file: Path) -> None:

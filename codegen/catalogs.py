@@ -65,10 +65,10 @@ class Tree:
 
 def texts(root: Path) -> dict[Text, set[str]]:
     """Return every text that is translated, with the files in which it occurs."""
-    found: dict[Text, set[str]] = {}
+    places_by_text: dict[Text, set[str]] = {}
     for path, text in (*_of_templates(root), *_of_modules(root)):
-        found.setdefault(text, set()).add(path.relative_to(root).as_posix())
-    return found
+        places_by_text.setdefault(text, set()).add(path.relative_to(root).as_posix())
+    return places_by_text
 
 
 def updated(root: Path, language: str, catalog: Path) -> bytes:
@@ -149,11 +149,11 @@ def _wrong_with(message: Message) -> Iterator[str]:
     if not forms or not all(forms):
         yield "no translation"
         return
-    wanted = set(_PLACEHOLDER.findall(sources[-1]))
+    placeholders = set(_PLACEHOLDER.findall(sources[-1]))
     optional = _NUMBERS if len(forms) > 1 else frozenset()
     for form in forms:
         named = set(_PLACEHOLDER.findall(form))
-        if named - wanted or wanted - named - optional or _unnamed(form) > _unnamed(sources[-1]):
+        if named - placeholders or placeholders - named - optional or _unnamed(form) > _unnamed(sources[-1]):
             yield "other placeholders"
         if sorted(_TAG.findall(form)) != sorted(_TAG.findall(sources[-1])):
             yield "other markup"
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None, *, tree: Tree | None = None) -> int
     )
     check = parser.parse_args(arguments).check
     files = tree or Tree()
-    found: list[str] = []
+    messages: list[str] = []
     for language in LANGUAGES:
         path = files.catalog(language)
         fresh = updated(files.root, language, path)
@@ -183,11 +183,11 @@ def main(arguments: list[str] | None = None, *, tree: Tree | None = None) -> int
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(fresh)
         elif not path.exists() or path.read_bytes() != fresh:
-            found.append(f"{path.name} is stale: run `make translations`")
-        found += problems(language, fresh)
-    for problem in found:
+            messages.append(f"{path.name} is stale: run `make translations`")
+        messages += problems(language, fresh)
+    for problem in messages:
         print(problem, file=sys.stderr)
-    return 1 if check and found else 0
+    return 1 if check and messages else 0
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def client_forms(document: Document) -> Document:
 def for_programs(document: Document) -> Document:
     """Return the document without the operations for people, and without components that only these refer to."""
     paths = {
-        path: {key: part for key, part in item.items() if not FOR_PEOPLE & set(_tags(part))}
+        path: {key: operation for key, operation in item.items() if not FOR_PEOPLE & set(_tags(operation))}
         for path, item in document["paths"].items()
     }
     components = dict(document["components"])
@@ -75,12 +75,14 @@ def for_programs(document: Document) -> Document:
     always = _unused(document)
     while unused := _unused(made) - always:
         for section, name in unused:
-            components[section] = {key: part for key, part in components[section].items() if key != name}
+            components[section] = {
+                key: operation for key, operation in components[section].items() if key != name
+            }
     return made
 
 
-def _tags(part: Any) -> list[str]:
-    return part.get("tags", []) if isinstance(part, dict) else []
+def _tags(operation: Any) -> list[str]:
+    return operation.get("tags", []) if isinstance(operation, dict) else []
 
 
 def _unused(document: Document) -> set[tuple[str, str]]:
@@ -109,7 +111,7 @@ def _without_patterns(schema: Document) -> Document:
     """
     unwanted = _OF_TEXTS if schema.get("format") == "date-time" else ("pattern",)
     kept = {key: value for key, value in schema.items() if key not in unwanted}
-    if "type" in kept and all(part == {"type": kept["type"]} for part in kept.get("allOf", ())):
+    if "type" in kept and all(alternative == {"type": kept["type"]} for alternative in kept.get("allOf", ())):
         kept.pop("allOf", None)
     return kept
 

@@ -58,8 +58,8 @@ def _named(navigation: Navigation) -> Iterator[str]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    for one in _GENERATED.values():
-        files.append(File.generated(config, one.path, content=one.text))
+    for generated in _GENERATED.values():
+        files.append(File.generated(config, generated.path, content=generated.text))
     return files
 
 

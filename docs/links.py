@@ -34,11 +34,11 @@ def mended(text: str, source: str, at: str) -> str:
         if _ELSEWHERE.match(target):
             return link[0]
         path, mark, anchor = target.partition("#")
-        found = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        home = HOMES.get(found) or (found.removeprefix(PAGES) if found.startswith(PAGES) else None)
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        home = HOMES.get(file) or (file.removeprefix(PAGES) if file.startswith(PAGES) else None)
         if home is not None:
             return f"[{label}]({posixpath.relpath(home, posixpath.dirname(at) or '.')}{mark}{anchor})"
-        if (ROOT / found).exists():
+        if (ROOT / file).exists():
             return label if "`" in label else f"`{label}`"
         return link[0]
 

@@ -145,7 +145,7 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 
     Raises ValueError if the contract names a switch that is neither a boolean setting nor a list.
     """
-    switches = {one.spec["operationId"]: extension_of(one.spec).switch for one in operations(document)}
+    switches = {each.spec["operationId"]: extension_of(each.spec).switch for each in operations(document)}
     return frozenset(
         name for name, keys in switches.items() if not all(_is_on(settings, key) for key in keys)
     )

@@ -94,9 +94,9 @@ class RequestHeaders:
         token: bytes = value[7:]
         if value.startswith(b"Bearer ") and token.isalnum():
             return token.decode("ascii")
-        found = _BEARER.fullmatch(value)
-        if found is not None:
-            return found[1].decode("ascii")
+        match = _BEARER.fullmatch(value)
+        if match is not None:
+            return match[1].decode("ascii")
         scheme = _SCHEME.fullmatch(value)  # defence: V28 authorization-bytes
         # defence: V28 malformed-authorization
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None

@@ -155,8 +155,8 @@ class Request:
     @property
     def disable_refresh(self) -> bool:
         """Return whether the request must not extend the session: `?disableRefresh=true`."""
-        asked = self.arguments.get("disable_refresh")
-        return asked is True or (isinstance(asked, str) and asked.lower() == "true")
+        value = self.arguments.get("disable_refresh")
+        return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def check_size(scope: Scope, head: RequestHeaders, max_body: int) -> None:

@@ -65,9 +65,9 @@ class Routes:
 
     def _match(self, path: str) -> tuple[Route, dict[str, str]]:
         for pattern, place in self._templated.values():
-            found = pattern.fullmatch(path)
-            if found is not None and _DOT_SEGMENTS.isdisjoint(found.groups()):
-                return place, found.groupdict()
+            match = pattern.fullmatch(path)
+            if match is not None and _DOT_SEGMENTS.isdisjoint(match.groups()):
+                return place, match.groupdict()
         raise errors.NotFound
 
 

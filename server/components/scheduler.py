@@ -56,7 +56,7 @@ async def take_lease(database: Database, name: str, holder: str, *, now: datetim
         name=name, holder=holder, until=now + timedelta(seconds=seconds)
     )
     free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease
-    wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
-    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
+    values = {"holder": statement.excluded.holder, "until": statement.excluded.until}
+    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=values, where=free)
     async with database.transaction() as session:
         return bool(await session.execute(taking.returning(col(Lease.name))))

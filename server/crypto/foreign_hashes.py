@@ -53,5 +53,5 @@ def _check_of(hashed: str) -> Callable[[bytes], bool]:
 def _fits_scrypt(secret: bytes, salt: bytes, n: int, r: int, p: int, key: bytes) -> bool:
     """Compare with scrypt (RFC 7914); the memory it may use is what these numbers need."""
     memory = 128 * r * (n + p + 2)
-    found = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
-    return hmac.compare_digest(found, key)
+    digest = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
+    return hmac.compare_digest(digest, key)

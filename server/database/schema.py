@@ -92,8 +92,8 @@ def _at_least(dialect: str) -> ReadStatement[tuple[object, ...]]:
 
 
 def _is_complete(dialect: str) -> ColumnElement[bool]:
-    found = select(func.count()).select_from(tables_found(dialect).subquery())
-    return found.scalar_subquery() == len(metadata.tables)
+    statement = select(func.count()).select_from(tables_found(dialect).subquery())
+    return statement.scalar_subquery() == len(metadata.tables)
 
 
 async def _finds(database: Database, query: ReadStatement[tuple[object, ...]]) -> bool:

@@ -90,10 +90,10 @@ def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
     if not configuration.preset.tenanted or _GUID.fullmatch(configuration.tenant):
         return False
     before, _, after = configuration.preset.issuer.partition("{tenant}")
-    found = issuer.removeprefix(before).removesuffix(after)
-    if issuer != before + found + after:
+    tenant = issuer.removeprefix(before).removesuffix(after)
+    if issuer != before + tenant + after:
         return False
-    return found == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(found) is not None
+    return tenant == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(tenant) is not None
 
 
 def _address(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str:

@@ -35,7 +35,9 @@ def providers_of(
     http, ends = http_client.make_client(), AsyncExitStack()
     ends.push_async_callback(http.aclose)
     calls = http_client.calls_by(settings, http)
-    clients = {id_: client.client_of(one, calls, clock, instrumentation) for id_, one in configured.items()}
+    clients = {
+        id_: client.client_of(provider, calls, clock, instrumentation) for id_, provider in configured.items()
+    }
     for opened in clients.values():
         ends.push_async_callback(opened.close)
     return Providers(IdentityProviders(clients), ends)

@@ -212,8 +212,8 @@ def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
     if not isinstance(value, list) or len(value) > ACCOUNTS_AT_MOST:
         raise Problem("accounts", f"must be a list of at most {ACCOUNTS_AT_MOST} objects", Field.ACCOUNTS)
     tables = [values.table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
-    wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
-    linked = tuple(_linked(table, rules) for table in wanted)
+    accounts = [table for table in tables if table.get("providerId") not in rules.without_providers]
+    linked = tuple(_linked(table, rules) for table in accounts)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
         raise Problem("accounts", "contains an identity twice", Field.ACCOUNTS)
     return linked

@@ -33,12 +33,12 @@ def read(fields: Fields, rp_id: str, now: datetime) -> tuple[ImportedPasskey, ..
         return ()
     if not isinstance(value, list) or len(value) > PASSKEYS_AT_MOST:
         raise _problem(f"must be a list of at most {PASSKEYS_AT_MOST} objects")
-    found = tuple(
+    passkeys = tuple(
         _passkey(values.table(each, "passkeys", PASSKEY_NAMES, Field.PASSKEYS), rp_id, now) for each in value
     )
-    if len({each.credential_id for each in found}) < len(found):
+    if len({each.credential_id for each in passkeys}) < len(passkeys):
         raise _problem("contains a credential twice")
-    return found
+    return passkeys
 
 
 def _passkey(table: Fields, rp_id: str, now: datetime) -> ImportedPasskey:

@@ -134,8 +134,8 @@ async def _last_window_end(db: Transaction, counts: Sequence[Limit], now: dateti
 
 async def _rows(db: Transaction, counts: Sequence[Limit]) -> list[CounterRow | None]:
     values = {f"key{place}": count.key for place, count in enumerate(counts)}
-    found = await db.execute(_of_keys(len(counts)), **values)
-    rows = {key: CounterRow(number, end) for key, number, end in found}
+    result = await db.execute(_of_keys(len(counts)), **values)
+    rows = {key: CounterRow(number, end) for key, number, end in result}
     return [rows.get(count.key) for count in counts]
 
 

@@ -174,7 +174,9 @@ class RedisCounters:
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Increment all counters or none, immediately and independent of the transaction. Raises Unavailable."""
-        arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
+        arguments = [
+            argument for count in counts for argument in (_number(count), count.window // _MILLISECOND)
+        ]
         wait, *numbers = await self._ask(partial(self._hit_script, _keys(counts), arguments), self._backoff)
         if wait:
             return LimitResult(now + wait * _MILLISECOND)
