@@ -10,7 +10,7 @@ from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.localization import N_, Localization
 from handlers import shapes
-from handlers.account_pages import frame
+from handlers.account_pages import layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -33,7 +33,7 @@ async def show_api_keys(
     view = views.view(ctx, "/api-keys", callback_url, ui_locales)
     policy = ctx.policy[ApiKeyPolicy]
     rows, _ = await keys.list_keys(ctx, keys.KeyQuery(None, None, "created_at", True, _MOST, 0))
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "api_keys.html",
@@ -56,7 +56,7 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
     row, text = await keys.create_once(
         ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
-    return frame.render(ctx, view, "api_key_created.html", key=row, text=text)
+    return layout.render(ctx, view, "api_key_created.html", key=row, text=text)
 
 
 # account_pages.delete_api_key

@@ -8,9 +8,9 @@ from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
 from handlers import shapes
-from handlers.account_pages import frame
+from handlers.account_pages import layout
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
 from models import CREDENTIAL
@@ -51,7 +51,7 @@ async def show_connections(
     rows = await accounts.of_caller(ctx)
     connected = {row.provider_id for row in rows}
     can_connect = ctx.policy[LinkingPolicy].enabled
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "connections.html",
@@ -59,10 +59,12 @@ async def show_connections(
         reason=None if error else reason,
         problem=_problem(view.localization, error),
         connections=[
-            (row, ways_in.provider_name(row.provider_id)) for row in rows if row.provider_id != CREDENTIAL
+            (row, sign_in_methods.provider_name(row.provider_id))
+            for row in rows
+            if row.provider_id != CREDENTIAL
         ],
         can_disconnect=len(rows) > 1 or ctx.policy[AccountPolicy].allow_unlinking_all,
-        offered=[one for one in ways_in.providers(ctx) if can_connect and one.id not in connected],
+        offered=[one for one in sign_in_methods.providers(ctx) if can_connect and one.id not in connected],
     )
 
 

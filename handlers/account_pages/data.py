@@ -12,9 +12,9 @@ from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins
 from handlers import shapes, wire
-from handlers.account_pages import frame
+from handlers.account_pages import layout
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.pages.view import View
 from handlers.responses.reply import Download, Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -28,7 +28,7 @@ async def show_data(
 ) -> Page:
     """Show a link that downloads the stored data, and a form that deletes the account."""
     view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "data.html",
@@ -42,7 +42,7 @@ async def show_data(
 
 async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
     return {
-        "has_password": await ways_in.has_password(ctx),
+        "has_password": await sign_in_methods.has_password(ctx),
         "held": _held(view.localization, await export.count_own(ctx)),
         "last_admin": await admins.is_last(ctx, ctx.signed_in.user),
     }
@@ -96,7 +96,7 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
     """Delete the account, or send a deletion link."""
     view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
-    password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None
+    password = body.get("password", "") if not by_mail and await sign_in_methods.has_password(ctx) else None
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)
     return view.redirect("/data", reason="sent")
@@ -110,7 +110,7 @@ async def show_deletion(
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
-    return frame.render(ctx, view, "delete.html", token=token if is_live else None, **values)
+    return layout.render(ctx, view, "delete.html", token=token if is_live else None, **values)
 
 
 # account_pages.confirm_deletion

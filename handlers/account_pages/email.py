@@ -7,7 +7,7 @@ from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.localization import N_
 from domain.sessions import sessions
 from handlers import shapes
-from handlers.account_pages import frame
+from handlers.account_pages import layout
 from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
@@ -30,7 +30,7 @@ async def show_email(
     """Show the address, a form that changes it, and a button that sends the verification again."""
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
     sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "email.html",

@@ -10,7 +10,7 @@ from domain.audit.record import EVENTS
 from domain.context import Context
 from domain.localization import Localization
 from handlers.account_pages import user_agents
-from handlers.pages import ways_in
+from handlers.pages import sign_in_methods
 from models import Outcome
 
 
@@ -59,4 +59,4 @@ def _method(localization: Localization, record: HistoryRecord) -> str | None:
     method = authentication_methods.find(name)
     if method is not None and method.label is not None:
         return localization.gettext(method.label)
-    return ways_in.provider_name(name.rpartition(":")[2])
+    return sign_in_methods.provider_name(name.rpartition(":")[2])

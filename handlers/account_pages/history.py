@@ -3,7 +3,7 @@
 from domain.audit import history
 from domain.audit.history import Position
 from domain.context import Context
-from handlers.account_pages import events, frame
+from handlers.account_pages import events, layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models.base import from_milliseconds, to_milliseconds
@@ -17,7 +17,7 @@ async def show_history(
     view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
     start = _position(before or "")
     page = await history.page_of_caller(ctx, start)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "history.html",

@@ -5,7 +5,7 @@ from domain.audit import history
 from domain.context import Context
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
-from handlers.account_pages import events, frame
+from handlers.account_pages import events, layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models import CREDENTIAL
@@ -19,7 +19,7 @@ async def show_overview(ctx: Context, callback_url: str | None = None, ui_locale
     view = views.view(ctx, "", callback_url, ui_locales)
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     latest = await history.page_of_caller(ctx, limit=_LATEST)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "overview.html",

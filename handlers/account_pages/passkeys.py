@@ -8,7 +8,7 @@ from domain.passkeys.errors import PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
 from handlers import passkeys as passkey_operations
 from handlers import shapes
-from handlers.account_pages import frame, user_agents
+from handlers.account_pages import layout, user_agents
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
 from handlers.responses.reply import Page, Redirect
@@ -33,7 +33,7 @@ async def show_passkeys(
     """Show the passkeys, and a form that adds one; `step` is the id of the passkey that is to be renamed."""
     view = views.view(ctx, "/passkeys", callback_url, ui_locales, step=step)
     policy, own = ctx.policy[PasskeyPolicy], await passkeys.list_own(ctx)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "passkeys.html",

@@ -8,7 +8,7 @@ from domain.localization import LANGUAGES, N_
 from domain.users import profile
 from domain.users.policy import UsernamePolicy
 from handlers import shapes, wire
-from handlers.account_pages import frame
+from handlers.account_pages import layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -29,7 +29,7 @@ async def show_profile(
         "locale": user.locale or "",
     }
     automatic = view.localization.gettext("Automatic: the language of the browser")
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "profile.html",

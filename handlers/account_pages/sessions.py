@@ -8,7 +8,7 @@ from domain.localization import N_, Localization
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from handlers import shapes
-from handlers.account_pages import frame, user_agents
+from handlers.account_pages import layout, user_agents
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -42,7 +42,7 @@ async def show_sessions(
     view = views.view(ctx, "/sessions", callback_url, ui_locales)
     rows = await sessions.of_user(ctx, ctx.signed_in.user.id)
     shown = [_shown(ctx, view.localization, row) for row in rows]
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "sessions.html",

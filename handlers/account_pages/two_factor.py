@@ -11,9 +11,9 @@ from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
 from handlers import shapes
-from handlers.account_pages import frame
+from handlers.account_pages import layout
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.pages.view import View
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Page, Redirect
@@ -40,7 +40,7 @@ async def show_two_factor(
 ) -> Page:
     """Show the second-factor settings; `step` opens the form that asks for the password before a change."""
     view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "two_factor.html",
@@ -48,7 +48,7 @@ async def show_two_factor(
         reason=reason,
         step=step,
         factor=await setup.get_state(ctx),
-        has_password=await ways_in.has_password(ctx),
+        has_password=await sign_in_methods.has_password(ctx),
         with_mailed_codes=ctx.policy[TwoFactorPolicy].otp_available,
         devices=[
             (device, trusted_devices.is_presented(ctx, device))
@@ -66,7 +66,7 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
         return _show_backup_codes(ctx, view, enabled.backup_codes, is_new=True)
     enrolled = await setup.enable_totp(ctx, body["password"], None)
     uri = enrolled.totp_uri or ""
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "two_factor_setup.html",
@@ -131,7 +131,7 @@ def qr_code(text: str) -> Markup:
 
 
 def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new: bool = False) -> Page:
-    return frame.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
+    return layout.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
 
 
 def _grouped(key: str) -> str:

@@ -10,8 +10,8 @@ from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
 from domain.magic_links.policy import MagicLinkPolicy
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -26,7 +26,7 @@ async def show_email_sign_in(
     """Ask for the address to send a link or a code to; with `method=code`, offer only a code."""
     view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
-    offered = ways_in.offered(ctx)
+    offered = sign_in_methods.offered(ctx)
     shown = {**offered, "with_link": offered["with_link"] and not (method == "code" and offered["with_code"])}
     return view.render("email_sign_in.html", email=email or "", **shown)
 
@@ -73,7 +73,9 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     view = views.view(ctx)
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
-    return ways_in.complete_sign_in(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
+    return sign_in_methods.complete_sign_in(
+        ctx, view, signed_in.opened, removed_access=signed_in.removed_access
+    )
 
 
 # pages.show_magic_link
@@ -103,4 +105,6 @@ async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redire
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)
-    return ways_in.complete_sign_in(ctx, view, signed_in.opened, removed_access=signed_in.removed_access)
+    return sign_in_methods.complete_sign_in(
+        ctx, view, signed_in.opened, removed_access=signed_in.removed_access
+    )

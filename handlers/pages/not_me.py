@@ -3,8 +3,8 @@
 from domain.context import Context
 from domain.user_deletion import disowning
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 _DELETED = "deleted"
@@ -26,7 +26,7 @@ async def show_not_me(
         is_deleted=reason == _DELETED,
         user=user,
         token=token,
-        can_sign_up=ways_in.offered(ctx)["can_sign_up"],
+        can_sign_up=sign_in_methods.offered(ctx)["can_sign_up"],
     )
 
 

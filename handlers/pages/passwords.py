@@ -6,8 +6,8 @@ from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.policy import PasswordResetPolicy
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -42,7 +42,9 @@ async def show_reset_password(
     if not token or not await passwords.is_reset_token(ctx, token):
         return view.redirect("/forgot-password", reason="dead")
     ends = ctx.policy[PasswordResetPolicy].revoke_sessions
-    return view.render("reset_password.html", token=token, ends_sessions=ends, **ways_in.password_rules(ctx))
+    return view.render(
+        "reset_password.html", token=token, ends_sessions=ends, **sign_in_methods.password_rules(ctx)
+    )
 
 
 # pages.reset_password

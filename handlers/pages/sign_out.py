@@ -9,7 +9,7 @@ from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
 from domain.users import unproven
 from handlers import shapes
-from handlers.pages import passkeys, ways_in
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses import redirects
 from handlers.responses.reply import Page, Redirect
@@ -54,10 +54,10 @@ async def show_confirm(
     if sessions.is_fresh(ctx):
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
-    offered = ways_in.offered(ctx)
+    offered = sign_in_methods.offered(ctx)
     is_unproven = unproven.is_unproven(ctx.signed_in.user)
     shown: dict[str, Any] = {
-        "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
+        "providers": [one for one in sign_in_methods.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
         # Only codes: a link may be opened in another browser, where it would remove the access to an unproven account.
@@ -72,4 +72,4 @@ async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
-    return ways_in.complete_sign_in(ctx, view, opened)
+    return sign_in_methods.complete_sign_in(ctx, view, opened)
