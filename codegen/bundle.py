@@ -160,7 +160,7 @@ class _Files:
 def _add(components: Document, section: str, named: Document, file: Path) -> None:
     """Add a file's part of a section of components."""
     if section not in _SECTIONS:
-        raise KeyError(f"{file.name}: {section} is no section of components")
+        raise KeyError(f"{file.name}: {section} is not a section of components")
     there = components.setdefault(section, {})
     for name, component in named.items():
         if name in there:

@@ -25,8 +25,8 @@ def mended(text: str, source: str, at: str) -> str:
     """Return the text of the file `source` of the repository, with its links rewritten for the path `at` of the
     site.
 
-    A link to another document leads to its page. A link to a file that is no page, such as a module, is replaced by the
-    file's name. A broken link is left unchanged, so that the build reports it.
+    A link to another document leads to its page. A link to a file that is not a page, such as a module, is replaced by
+    the file's name. A broken link is left unchanged, so that the build reports it.
     """
 
     def mend(link: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ _SUCCESS = ("200", "302", "303")
 _AUTHENTICATION = {
     frozenset[str](): "none",
     frozenset({"bearerAuth", "cookieAuth"}): "session",
-    frozenset({"bearerAuth", "cookieAuth", "nobody"}): "session, optional",
+    frozenset({"bearerAuth", "cookieAuth", "none"}): "session, optional",
     frozenset({"bearerAuth", "cookieAuth", "pendingBearerAuth", "pendingCookieAuth"}): (
         "session or pending sign-in"
     ),
@@ -45,9 +45,9 @@ def anchor(operation: Operation) -> str:
 
 
 def security(document: dict[str, Any], operation: Operation) -> frozenset[str]:
-    """Return the security schemes of an operation, with `nobody` if authentication is optional."""
+    """Return the security schemes of an operation, with `none` if authentication is optional."""
     requirements = operation.spec.get("security", document["security"])
-    return frozenset(name for scheme in requirements for name in (scheme or ("nobody",)))
+    return frozenset(name for scheme in requirements for name in (scheme or ("none",)))
 
 
 def _index(document: dict[str, Any]) -> str:

@@ -229,7 +229,7 @@ class Context:
     @property
     def signed_in(self) -> Caller:
         """The caller of an operation that requires a session."""
-        assert self.facts.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
+        assert self.facts.caller is not None, "the contract requires a session for this operation"  # noqa: S101
         return self.facts.caller
 
     @property

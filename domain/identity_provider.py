@@ -124,7 +124,7 @@ class TokenUse(Enum):
     """The permitted use of an ID token that a client posts."""
 
     OURS = auto()
-    """Nobody: the provider sent it to this service."""
+    """Not permitted: the provider sent it to this service."""
     ONCE = auto()
     """An application, once: it has a nonce."""
     UNTIL_IT_ENDS = auto()

@@ -24,7 +24,7 @@ _AUTHORITY = r"[!\"$-.0->@-\[\]-~]"
 
 _SEGMENT = r"(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9_.+@-]+"  # defence: V2 segment
 _ESCAPE = r"%(?![Cc]2%[89])(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
-"""A percent escape that is no control character: neither of ASCII nor, in UTF-8, one of U+0080 to U+009F."""
+"""A percent escape that does not encode a control character: of ASCII, or U+0080 to U+009F in UTF-8."""
 
 # defence: V2 relative
 _RELATIVE = re.compile(rf"/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?(?:[A-Za-z0-9_.+/=&@-]|{_ESCAPE})*)?")

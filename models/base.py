@@ -104,7 +104,7 @@ class Access:
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Which rows are meant, if not all of them, by the columns of the table."""
     expiry: str | None = None
-    """The column with the time from which a row lets nobody in; such rows are removed and not counted."""
+    """The column with the time at which a row stops giving access; such rows are removed and not counted."""
 
 
 def tables() -> list[type[SQLModel]]:

@@ -154,5 +154,5 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 def _is_on(settings: Settings, switch: str) -> bool:
     value = setting(settings, switch)
     if not isinstance(value, bool | tuple):
-        raise ValueError(f"the contract switches operations by {switch}, which is no boolean or list")
+        raise ValueError(f"the contract switches operations by {switch}, which is not a boolean or list")
     return bool(value)

@@ -38,7 +38,7 @@ class Event:
     sentence: str
     """What happened, in English and without a full stop."""
     failure: str | None = None
-    """The sentence of a record that is no success, where `sentence` would be wrong."""
+    """The sentence of a failure or refusal, if `sentence` does not fit."""
     in_history: bool = True
     """Whether users see it in the history of their account."""
     unbounded: bool = False

@@ -134,5 +134,5 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
 async def _queue_decoy(ctx: Context, email: str) -> None:
     """Queue a decoy for an email address that gets no email, so that the timing does not reveal whether it is
     registered."""
-    if await limits.may_mail(ctx, "nobody", email):
+    if await limits.may_mail(ctx, "decoys", email):
         mails.existing_account(ctx, messages.UNREGISTERED)

@@ -107,7 +107,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     """
     code_type = binding.kind
     events.code_requested(ctx, user, binding.email, code_type.name, reason)
-    family: limits.Family = code_type.family if reason is None or code_type is SIGN_IN else "nobody"
+    family: limits.Family = code_type.family if reason is None or code_type is SIGN_IN else "decoys"
     if not await limits.may_mail(ctx, family, binding.email):
         return
     expires_in = ctx.policy[EmailCodePolicy].expires_in

@@ -67,7 +67,7 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
     events.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
-    elif await limits.may_mail(ctx, "nobody", email):
+    elif await limits.may_mail(ctx, "decoys", email):
         mails.verify_email(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), callback_url)
 
 
@@ -144,7 +144,7 @@ async def _mail_change(
 
     Neither the response time nor an older link may reveal whether the address is registered.
     """
-    if await limits.may_mail(ctx, "nobody" if is_taken else "links", address):  # defence: V74 change-mails
+    if await limits.may_mail(ctx, "decoys" if is_taken else "links", address):  # defence: V74 change-mails
         await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link
         expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
         token = await one_time_tokens.issue(

@@ -57,7 +57,9 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
         remembered=link_request.remembered,
     )
     to = email if reason is None else outbox.DECOY_ADDRESS
-    mails.magic_link(ctx, user or messages.UNREGISTERED, to, _link(ctx, token, link_request), rules.expires_in)
+    mails.magic_link(
+        ctx, user or messages.UNREGISTERED, to, _link(ctx, token, link_request), rules.expires_in
+    )
 
 
 def _link(ctx: Context, token: str, link_request: LinkRequest) -> str:

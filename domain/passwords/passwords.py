@@ -96,7 +96,7 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.password_reset_requested(ctx, user, email)
-    family: limits.Family = "nobody" if user is None else "links"
+    family: limits.Family = "decoys" if user is None else "links"
     if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
         return
     if user is None:

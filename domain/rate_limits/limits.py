@@ -26,9 +26,9 @@ NETWORK = "limits.network"
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "nobody"]
+Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys"]
 """Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in;
-decoys are sent to nobody, and are counted because the work must be the same."""
+decoys are not sent, and are counted because the work must be the same."""
 
 
 class FailureSubject(NamedTuple):

@@ -119,7 +119,7 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     """Change the caller's profile: any of `name`, `image`, `locale`, `username`, `display_username`.
 
     Raises ValidationError if nothing is left to change or no language serves the locale, and the refusals of the two
-    usernames, which are ignored if usernames are disabled. Keeping one's own username is no conflict.
+    usernames, which are ignored if usernames are disabled. The user's own username does not conflict.
     """
     if not ctx.policy[UsernamePolicy].enabled:
         changes = {field: value for field, value in changes.items() if field in ("name", "image", "locale")}
