@@ -50,11 +50,11 @@ def client_forms(document: Document) -> Document:
     # Of the components named there, a client reads only this one.
     components["responses"] = {"Error": _ERROR}
     components.pop("examples", None)
-    _name_what_may_be_null(components["schemas"])
+    _name_nullable_schemas(components["schemas"])
     _send_one_token(document)
     for operation in operations(document):
         _send_one_token(operation.spec)
-        _have_a_body_or_none(document, operation.spec)
+        _require_or_remove_body(document, operation.spec)
         operation.spec["responses"] = _with_one_error(answers[id(operation.spec)])
     return document
 
@@ -134,7 +134,7 @@ def _open(schema: Document) -> Document:
     return {key: value for key, value in schema.items() if not (closed and key == "additionalProperties")}
 
 
-def _name_what_may_be_null(schemas: Document) -> None:
+def _name_nullable_schemas(schemas: Document) -> None:
     """Without a title, a generator for Python names the nullable object `CurrentSessionType0`."""
     for name, schema in schemas.items():
         if schema.get("nullable"):
@@ -151,7 +151,7 @@ def _send_one_token(holder: Document) -> None:
         holder["security"] = bearer + [{}] * ({} in holder["security"])
 
 
-def _have_a_body_or_none(document: Document, operation: Document) -> None:
+def _require_or_remove_body(document: Document, operation: Document) -> None:
     """Remove an optional body without fields; make any other body required.
 
     The clients of Go, Java and Rust send `null` for an omitted body, which the service refuses.

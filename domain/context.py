@@ -101,7 +101,7 @@ def _no_cookies(name: bytes) -> Sequence[str]:
     return ()
 
 
-def _is_no_navigation() -> bool:
+def _is_not_navigation() -> bool:
     return False
 
 
@@ -159,7 +159,7 @@ class RequestFacts(NamedTuple):
     """The name of the service that verifies an API key."""
     page: PageRequest | None = None
     """Set for the operations that answer with hosted pages."""
-    is_navigation: Callable[[], bool] = _is_no_navigation
+    is_navigation: Callable[[], bool] = _is_not_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 
 

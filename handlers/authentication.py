@@ -18,14 +18,14 @@ from handlers.responses.sessions import (
 # authentication.sign_up_email
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
     """Create a user with an email address and a password, and sign them in."""
-    user, opened = await sign_up.sign_up(ctx, _wanted_user(body))
+    user, opened = await sign_up.sign_up(ctx, _new_user(body))
     reduced = wire.reduced_user(user)  # defence: V30 sign-up-fields
     if opened is None:
         return Reply({"token": None, "user": reduced})
     return session_response(ctx, opened, {"token": opened.token, "user": reduced})
 
 
-def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
+def _new_user(body: shapes.SignUpRequest) -> SignUp:
     return SignUp(
         name=body["name"],
         email=body["email"],

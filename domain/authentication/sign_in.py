@@ -46,7 +46,7 @@ async def sign_in_by_username(
     """
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
-    name = identifiers.wanted_username(username)
+    name = identifiers.username_to_look_up(username)
     return await _sign_in(ctx, "username", name, password, options, InvalidUsernameOrPassword)
 
 

@@ -243,7 +243,7 @@ def _record_failure(
         code = fault.code if isinstance(fault, errors.Refusal) else refusal.error
         events.link_refused(ctx, flow.user_id, flow.provider_id, code, said=refusal.said)
     elif not isinstance(fault, BannedUser | EmailNotVerified):
-        session_events.sign_in_turned_away(ctx, _method(flow), refusal.error, said=refusal.said)
+        session_events.provider_sign_in_failed(ctx, _method(flow), refusal.error, said=refusal.said)
 
 
 def _method(flow: OAuthState) -> str:

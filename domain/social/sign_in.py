@@ -67,7 +67,7 @@ async def by_id_token(
         proof = await social_identity.by_id_token(ctx, provider, direct)
         return (await ctx.in_new_transaction(partial(sign_in, attempt=attempt, proof=proof))).opened
     except (errors.Unauthenticated, ProviderUnavailable) as refused:
-        session_events.sign_in_turned_away(ctx, method, refused.code)  # defence: V70 turned-away
+        session_events.provider_sign_in_failed(ctx, method, refused.code)  # defence: V70 turned-away
         raise
 
 
@@ -90,7 +90,7 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     if user.email == address and proof.identity.email_verified and not user.email_verified:
         user = await profile.change(ctx, user, email_verified=True)
         email_events.email_verified(ctx, user.id)
-    return SocialSignInResult(await gate.complete_sign_in(ctx, user, _wanted(ctx, attempt)), is_new)
+    return SocialSignInResult(await gate.complete_sign_in(ctx, user, _options(ctx, attempt)), is_new)
 
 
 async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
@@ -182,7 +182,7 @@ async def _sync_profile(ctx: Context, user: UserRow, identity: Identity, *, sync
     return await profile.change(ctx, user, name=name, image=image)
 
 
-def _wanted(ctx: Context, attempt: SocialSignIn) -> SignInOptions:
+def _options(ctx: Context, attempt: SocialSignIn) -> SignInOptions:
     return SignInOptions(
         remembered=True,
         callback_url=attempt.callback_url,

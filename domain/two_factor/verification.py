@@ -229,12 +229,12 @@ async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
     """Hash the code before the transaction, unless it will certainly be refused."""
-    if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
+    if stored is None or _must_fail(ctx, ctx.challenge, stored):
         return None
     return await backup_codes.hash_code(ctx, stored, code)
 
 
-def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
+def _must_fail(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
     return challenge is not None and (
         challenge.user.is_banned(ctx.now)
         or lockout.is_locked(ctx, stored.locked_until)

@@ -92,7 +92,7 @@ async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
 async def is_username_available(ctx: Context, username: str) -> bool:
     """Return whether the username is free. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status
     422."""
-    return await _owner(ctx, identifiers.wanted_username(username)) is None
+    return await _owner(ctx, identifiers.username_to_look_up(username)) is None
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:

@@ -87,7 +87,7 @@ class Pipeline:
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
         if self._policy.cookies.domain is not None:
-            rendered = responses.with_twins_cleared(rendered)  # defence: V42 twin
+            rendered = responses.with_host_only_cookies_cleared(rendered)  # defence: V42 twin
         allowed, always = self._cors_of(head), request.responder.always
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN

@@ -109,13 +109,13 @@ def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
     return status, (*headers, *(header for name, header in added.items() if name not in taken)), body
 
 
-def with_twins_cleared(rendered: ErrorResponse) -> ErrorResponse:
+def with_host_only_cookies_cleared(rendered: ErrorResponse) -> ErrorResponse:
     """Clear the host-only twin of each cookie that the response sets or clears for a domain.
 
     Its header precedes the cookie's: a client that treats both as one cookie uses the last header.
     """
     status, headers, body = rendered
-    twins = cookies.clear_twins(headers)
+    twins = cookies.clear_host_only_cookies(headers)
     return (status, (*twins, *headers), body) if twins else rendered
 
 

@@ -212,7 +212,7 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
     if kind == "required":
         return REQUIRED
     if kind == "type":
-        return f"must be {_either(details['types'])}"
+        return f"must be {_alternatives(details['types'])}"
     if kind == "enum":
         return f"must be one of {', '.join(str(option) for option in details['options'])}"
     if kind == "multipleOf":
@@ -244,7 +244,7 @@ def _form(rule: dict[str, Any]) -> str:
     return f"must be {formats[0]}" if formats else WRONG_FORM
 
 
-def _either(types: Sequence[str]) -> str:
+def _alternatives(types: Sequence[str]) -> str:
     """Return the names of the types, `null` last."""
     return " or ".join(_TYPES[name] for name in sorted(types, key="null".__eq__))
 

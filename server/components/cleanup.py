@@ -45,12 +45,12 @@ Period = Callable[[str], timedelta]
 _log = structlog.get_logger(__name__)
 
 
-def _nothing_goes(_: str) -> timedelta:
+def _keep_everything(_: str) -> timedelta:
     return FOR_EVER
 
 
 async def run(
-    database: Database, clock: Callable[[], datetime], holder: str, period: Period = _nothing_goes
+    database: Database, clock: Callable[[], datetime], holder: str, period: Period = _keep_everything
 ) -> None:
     """Clean up once if `holder` has or gets the lease, so that only one of all instances does.
 
@@ -72,7 +72,7 @@ async def _always() -> bool:
 async def delete_expired(
     database: Database,
     now: datetime,
-    period: Period = _nothing_goes,
+    period: Period = _keep_everything,
     may_continue: Callable[[], Awaitable[bool]] = _always,
 ) -> dict[str, int]:
     """Remove all rows that have expired at `now`, in short transactions; return the number of rows by table.

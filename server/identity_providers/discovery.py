@@ -7,7 +7,7 @@ from typing import Any
 
 from server.identity_providers.configuration import Configuration
 from server.identity_providers.http_client import Calls, ProviderError
-from server.identity_providers.urls import is_askable
+from server.identity_providers.urls import is_valid_url
 
 _TENANT = "{tenantid}"
 """The placeholder in Microsoft's discovered issuer; each token has its own tenant there."""
@@ -99,6 +99,6 @@ def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
 def _address(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str:
     url = announced.get(name)
     # defence: V59 https-only
-    if not isinstance(url, str) or not is_askable(url, loopback_http=configuration.loopback_http):
+    if not isinstance(url, str) or not is_valid_url(url, loopback_http=configuration.loopback_http):
         raise ProviderError(f"{name} is missing or no https address")
     return url
