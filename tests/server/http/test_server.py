@@ -19,7 +19,7 @@ def test_localhost_is_both_loopback_addresses(tmp_path: Path, workers: int) -> N
     with serving(tmp_path, LOCAL, workers=workers) as live:
         port = httpx.URL(live.url).port
         responses = [
-            httpx.get(f"http://{host}:{port}/ok", trust_env=False, verify=NO_TLS, timeout=PATIENCE)
+            httpx.get(f"http://{host}:{port}/ok", trust_env=False, verify=NO_TLS, timeout=TIMEOUT)
             for host in (*IP_ADDRESSES, "localhost")
         ]
 
