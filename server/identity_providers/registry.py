@@ -12,20 +12,20 @@ from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instru
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """The clients by the providers' ids, and what is closed with them."""
+    """The clients by provider id, and the resources that are closed with them."""
 
     clients: IdentityProviders
     ends: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def close(self) -> None:
-        """End what is under way, and every connection."""
+        """Cancel running fetches, and close all connections."""
         await self.ends.aclose()
 
 
 def providers_of(
     settings: Settings, clock: Clock, instrumentation: Instrumentation = NO_INSTRUMENTATION
 ) -> Providers:
-    """Return the providers of complete settings; none is called before a user signs in."""
+    """Return the clients of the configured providers. None of them is called before a user signs in."""
     configured = configurations(settings)
     if not configured:
         return Providers(IdentityProviders())
