@@ -103,6 +103,7 @@ async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, ne
     """Replace a value unless it has changed. One row per transaction, so that it never waits while holding a lock."""
     own = _key(column)
     table = metadata.tables[column.table.name]
+    # The old value is compared, so that a value written meanwhile is not overwritten by an older one.
     change = update(table).where(own == key, column == old).values({column: new}).returning(own)
     async with begin() as transaction:
         return bool(await transaction.execute(change))

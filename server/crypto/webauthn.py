@@ -70,6 +70,8 @@ class WebAuthn:
             ),
             expected_challenge=challenge,
             expected_rp_id=expected.rp_id,  # defence: P1 registration
+            # The configured origins, never the Origin header of the request, which the page of an attacker also
+            # sends.
             expected_origin=list(expected.origins),  # defence: P2 registration
             require_user_verification=expected.requires_user_verification,  # defence: P4 registration
             supported_pub_key_algs=[COSEAlgorithmIdentifier(number) for number in self.algorithms],

@@ -36,6 +36,7 @@ def parse(url: str) -> Address:
     if parsed.drivername in ("sqlite", "sqlite+aiosqlite"):
         return _sqlite_address(parsed)
     if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        # The rest is passed to asyncpg as it is, which reads parameters that SQLAlchemy does not know.
         dsn = "postgresql:" + url.split(":", 1)[1]
         return Address("postgresql", dsn, parsed.set(drivername="postgresql", query={}).render_as_string())
     raise ValueError(

@@ -131,10 +131,12 @@ def _drops_connection(error: BaseException) -> bool:
     Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
     which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.
     """
+    # asyncpg also raises InterfaceError for wrong use of its API, which is a defect and must stay a 500.
     is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)
     return is_closed or isinstance(error, asyncpg.InternalClientError)
 
 
 def _sqlite_code(error: sqlite3.Error) -> int:
     """Return the primary result code; errors of the Python module itself have none (0)."""
+    # The upper bits are the extended result code, such as SQLITE_BUSY_SNAPSHOT.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -88,6 +88,7 @@ def _proxies(chosen: Settings) -> Iterator[Finding]:
             "trusted_proxies contains every address: clients can choose the address that limits count",
             "list only your own proxies",
         )
+    # The service does not terminate TLS itself, so an https base_url means that there is a proxy.
     if not chosen.trusted_proxies and chosen.profile == "production" and not is_http(chosen.base_url):
         yield warning(
             "addresses",

@@ -144,6 +144,7 @@ class ServiceConfig(Config):
         if not self._is_announced:
             self._is_announced = True
             _log.info("service.started", address=self.address, pid=os.getpid())
+        # If the supervisor was killed, no process would pass on signals, and this one would keep the port.
         if self._supervisor is not None and os.getppid() != self._supervisor:
             _terminate()
 
@@ -152,6 +153,7 @@ def _bind(host: str, port: int) -> socket.socket:
     """Return a socket bound to an IP address or a name. Raises ConfigurationError if the port is taken."""
     is_ipv6 = ":" in host
     listener = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+    # Without it, a restart fails while connections of the previous process are in TIME_WAIT.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

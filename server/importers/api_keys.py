@@ -20,6 +20,7 @@ KEY_NAMES = frozenset(
     }
 )  # fmt: skip
 KEYS_AT_MOST = 10_000
+# The largest integer that JavaScript clients can read exactly.
 LARGEST_NUMBER = 2**53 - 1
 WINDOW_MS, REQUESTS = 60_000, 600
 """The rate limit of API keys without one."""
@@ -68,6 +69,7 @@ def _api_key(table: Fields, kinds: Collection[str], now: datetime) -> ImportedKe
 def _digest(text: str | None) -> bytes:
     """Return a SHA-256 digest, written in base64url without padding."""
     try:
+        # The digest of 32 bytes has one `=` of padding, which Better Auth does not store.
         digest = base64.urlsafe_b64decode(f"{text or ''}=")
     except ValueError:
         digest = b""

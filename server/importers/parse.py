@@ -119,6 +119,7 @@ def _id(value: object, origin: str, fallback: str) -> str:
     text = str(value)
     if len(text) > LONGEST_SUBJECT or not is_storable(text):
         raise Problem("id", f"must be text of at most {LONGEST_SUBJECT} characters without U+0000")
+    # An id in the form of this service is kept, so that references in applications stay valid.
     if tokens.is_token(text):
         return text
     return _uuid_digits(text) or _derived(f"{origin} id {text}")
@@ -129,6 +130,7 @@ def _uuid_digits(text: str) -> str | None:
         parsed = uuid.UUID(text)
     except ValueError:
         return None
+    # `uuid.UUID` also accepts braces, `urn:uuid:` and missing hyphens; such ids may be other users in the source.
     return parsed.hex if str(parsed) == text.lower() else None
 
 

@@ -42,6 +42,7 @@ class OpenTelemetryTracing:
     def __init__(self, endpoint: str, ratio: float) -> None:
         """Take where to send to, and the share of requests to trace whose caller has not decided."""
         resource = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
+        # The service shuts the provider down itself, within a timeout.
         self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), resource, shutdown_on_exit=False)
         self._exporter = OTLPSpanExporter(endpoint, timeout=TIMEOUT)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
@@ -54,6 +55,7 @@ class OpenTelemetryTracing:
             if scope["type"] != "http":
                 await api(scope, receive, send)
                 return
+            # `_OTHER` is OpenTelemetry's name for unknown methods; a span must not contain what clients send.
             method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
             with self.span("request", SpanKind.SERVER, _caller(scope)) as span:
                 span.set_attribute("http.request.method", method)

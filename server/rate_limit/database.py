@@ -70,6 +70,7 @@ class DatabaseCounters:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
             async with self._database.transaction() as db:
+                # A transaction of its own: the request that is counted may fail or have none.
                 [(number, window_end)] = await _add(db, count, amount, now, end, _EXACT)
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):
@@ -119,9 +120,13 @@ def _statement(dialect: str, *, is_open: bool) -> Any:
         index_elements=[col(Counter.key)],
         # defence: V69 window-end
         set_={
+            # A count within an open window does not move its end, otherwise a stranger's guesses could lock the owner
+            # out for ever.
             "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
             "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
         },
+        # The condition is part of the upsert. If the count were read first, a burst of concurrent guesses would pass
+        # together (as in Keycloak, CVE-2024-4629).
         where=None if is_open else there_is_room,  # defence: V66 room-in-count
     ).returning(col(Counter.count), col(Counter.window_end))
 
@@ -152,4 +157,5 @@ def _end(count: Limit, row: CounterRow | None, now: datetime) -> datetime | None
         return None
     if not now < row.window_end <= now + count.window + SKEW:
         return None
+    # The clock of the instance that began the window may be ahead; no client waits longer than a window.
     return min(row.window_end, now + count.window)

@@ -209,6 +209,7 @@ class RedisCounters:
         try:
             return await backoff.wait(command())
         except (RedisError, OSError) as fault:
+            # A server that does not answer rules will not answer the request limiter either.
             if backoff is self._backoff and isinstance(fault, Silence):
                 self._short_backoff.pause()
             _log.warning("rate_limit.storage_unavailable", reason=type(fault).__name__)
@@ -249,6 +250,7 @@ def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Senti
         address, max_connections=_CONNECTIONS, timeout=timeout, **options
     )
     try:
+        # redis-py reads the options of the URL when it connects; this finds an unknown one at startup.
         pool.connection_class(**pool.connection_kwargs)
     except TypeError as unknown:
         raise ValueError(str(unknown)) from unknown

@@ -74,6 +74,8 @@ class RequestLimiter:
     ) -> None:
         """Take a quota whose number is not 0."""
         self._quota = quota
+        # A tenth per instance: small enough that several instances exceed the limit little, large enough that few
+        # requests write.
         self._tenth = math.ceil(quota.number / 10)
         self._shared = shared
         self._cipher = cipher
@@ -101,6 +103,7 @@ class RequestLimiter:
         window = self.windows.get((network, operation_id)) or self._begin(
             (network, operation_id), self._clock()
         )
+        # Concurrent requests of one window take one tenth from the shared counter, not one each.
         async with window.lock:
             if not window.left and not window.is_spent:
                 await self._hit(window, client, operation_id)
@@ -121,6 +124,8 @@ class RequestLimiter:
             counted = await self._shared.hit_many(count, amount, self._clock(), window.end)
         except Unavailable:
             _log.warning("limits.requests_uncounted", operation=operation_id)
+            # The request limit protects capacity, and an outage of its store must not stop all requests. Limits on
+            # failures do refuse then.
             window.left = math.inf
             return
         window.unreported = 0

@@ -63,6 +63,7 @@ class PostgresqlReads:
         self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._lists: dict[ReadStatement[Any], BatchLoader[Any]] = {}
+        # One connection for batches: with more, look-ups would spread over several small statements.
         self._batch_pool = Pool(open_, 1)
         self._pool = Pool(open_, connections - 1)
         self._closed = False

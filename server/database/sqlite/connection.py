@@ -220,7 +220,10 @@ def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE
     """Begin, waiting `within` seconds for the lock."""
     # The previous user of the connection may have been cancelled and left a transaction open.
     _undo(connection)
+    # SQLite's own timeout: another process may hold the lock, whose release no event of this process announces.
     connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
+    # IMMEDIATE takes the write lock now. A deferred transaction that writes later fails at once if another one has
+    # written since it began to read.
     connection.execute(f"BEGIN {kind}").close()
 
 

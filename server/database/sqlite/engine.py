@@ -56,6 +56,7 @@ def revision_in_file(path: Path, timeout: float) -> str | None:
         with contextlib.closing(
             sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
         ) as connection:
+            # The write lock shows whether file, folder and disk can be written; opening alone does not.
             connection.execute("BEGIN IMMEDIATE")
             tables = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
             is_there = connection.execute(tables).fetchone()

@@ -109,6 +109,7 @@ async def _execute(
 ) -> Exception | None:
     """Execute a transaction in a savepoint and undo it if it fails; return the error."""
     try:
+        # A savepoint costs two more statements and is not needed if the whole transaction can be rolled back.
         if is_alone:
             await transaction.execute(connection)
             return None
@@ -124,6 +125,7 @@ async def _execute(
 
 async def _undo(connection: Connection, fault: Exception) -> None:
     """Undo the changes of one transaction. Raises an error that has ended the transaction of the whole group."""
+    # SQLite itself rolls back the whole transaction after some errors, such as SQLITE_FULL and SQLITE_IOERR.
     if not connection.in_transaction:
         raise fault
     await connection.fetch("ROLLBACK TO member", ())

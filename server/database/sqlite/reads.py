@@ -166,6 +166,7 @@ class SqliteReads:
             return []
         arguments = compiled.arguments({"value": value})
         try:
+            # One row more than the bound shows that the list is longer.
             rows = self._here.fetch(compiled.sql, arguments, limit or _LONG + 1)
         except sqlite3.Error as error:
             if not is_busy(error):

@@ -41,6 +41,7 @@ def temporary_map() -> Iterator[TemporaryMap]:
     with tempfile.TemporaryDirectory(prefix="gatewright-") as folder:
         connection = sqlite3.connect(Path(folder) / "map.db", isolation_level=None)
         try:
+            # The file is deleted at the end, so it needs neither rollback nor durability.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             yield TemporaryMap(connection)

@@ -43,6 +43,7 @@ class MetricsRegistry:
             disable_created_metrics,
         )
 
+        # The `_created` series would double the number of series of counters.
         disable_created_metrics()
         self.registry = CollectorRegistry() if registry is None else registry
         counter = partial(Counter, registry=self.registry)
@@ -149,6 +150,7 @@ class MetricsRegistry:
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
         """Count a response, by operationId; None where no operation was found. Every request calls it."""
+        # `labels` builds its key from the texts at each call; every request calls this, so the result is kept.
         bound = self._bound.get((operation, status))
         if bound is None:
             name = operation or NO_OPERATION
@@ -194,5 +196,6 @@ class MetricsRegistry:
 
     def advance(self, counter: "Counter", total: float) -> None:
         """Set a counter to the total of this process, which something else has counted and which never falls."""
+        # A counter of prometheus_client can only be incremented.
         counter.inc(total - self._totals.get(counter, 0))
         self._totals[counter] = total
