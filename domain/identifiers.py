@@ -176,6 +176,7 @@ def _username(text: str, too_short: type[Refusal], too_long: type[Refusal], inva
         raise too_short
     if len(text) >= USERNAME_LENGTHS.stop:
         raise too_long
+    # ASCII only: letters that look alike, or are equal after normalization, would make two usernames look the same.
     if not _USERNAME_CHARACTERS.issuperset(text):  # defence: V75 ascii
         raise invalid
     return text.lower()  # defence: V77 username-case

@@ -85,6 +85,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
         raise NoDataToUpdate
     names = permissions.role_names(ctx, data["role"], field="data.role") if "role" in data else None
     ban = {name: data[name] for name in _BAN if name in data}
+    # The field `data` would otherwise set roles without the permission that the operation for roles requires.
     if names is not None:  # defence: ADM2 set-role
         permissions.require(ctx, "user", "set-role", YouAreNotAllowedToChangeUsersRole)
     if ban:

@@ -84,6 +84,7 @@ async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timede
     error = YouAreNotAllowedToBanUsers
     permissions.require(ctx, "user", "ban", error)
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
+    # A stolen session must not be able to shut its owner out.
     if targets.is_own(ctx, user_id):  # defence: ADM14 own-ban
         raise YouCannotBanYourself
     await admins.refuse_last(ctx, user)

@@ -134,6 +134,7 @@ async def add(
     )
     await ctx.db.execute(insert(ApiKey), **row._asdict(), digest=tokens.digest(text))  # defence: KEY13 stored
     events.created(ctx, row)
+    # A stolen session could create a key for later; the owner learns of it.
     await mails.key_created(ctx, owner, row)  # defence: KEY12 notice
     return row, text
 
@@ -288,5 +289,6 @@ async def _check_limit(ctx: Context, user_id: str) -> None:
     is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
     live = select(func.count()).select_from(_TABLE).where(col(ApiKey.user_id) == user_id, is_live)
     most = ctx.policy[ApiKeyPolicy].limit_per_owner
+    # Counted in the transaction that locks the user; otherwise parallel requests would exceed the limit.
     if (await ctx.db.execute(live)).scalar() >= most:  # defence: KEY20 limit
         raise ApiKeyLimitReached

@@ -58,6 +58,7 @@ async def verify(
     if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
+        # Before the use is counted: refused verifications must not use up what the owner has paid for.
         check(found, asked, ctx.now)  # defence: KEY9 checked-first
         verified = found._replace(key=await _use(ctx, found, asked))
     except REFUSALS as refusal:
@@ -87,6 +88,7 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
     imported = policy.accept_imported and key_text.could_be_imported(text)
     if not key_text.has_form(text) and not imported:
         return None
+    # Looked up by digest: a key is not stored, and comparing texts would take time that depends on the key.
     found = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
     # Keys of a kind that is no longer configured are unknown.
     return None if found is None or found[0].kind not in policy.kinds else VerifiedKey(*found)

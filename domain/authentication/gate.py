@@ -62,6 +62,7 @@ async def complete_sign_in(
 
     Raises BannedUser, and EmailNotVerified (a new link may have been queued).
     """
+    # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
         raise BannedUser

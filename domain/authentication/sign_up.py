@@ -45,6 +45,7 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
+    # Hashed before the look-up, so that a taken address costs the same time as a free one.
     user, hashed = await _new_user(ctx, wanted)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
         return await _answer_taken_address(ctx, user), None
@@ -114,6 +115,7 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     if owner is None:
         raise StaleRead  # The user with this email was deleted after the look-up.
     user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
+    # A sign-up that opens a session cannot hide that the address is taken, so the error says it.
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
     if ctx.policy[SignUpPolicy].notify_existing:

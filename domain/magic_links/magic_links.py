@@ -48,6 +48,8 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
         return
     rules = ctx.policy[MagicLinkPolicy]
+    # An unknown address gets a row and a token of the same kind, so that the work does not show whether it has an
+    # account.
     token = await one_time_tokens.issue(  # defence: M13 link-decoy
         ctx,
         Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
@@ -105,6 +107,7 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     found = await _find(ctx, token)
     # Every transaction locks the user first, so that two of them cannot deadlock.
     user = await locking.lock_by_email(ctx, found.email)
+    # Deleted by its own condition: of fifty requests that found the token live, one deletes it.
     # defence: M2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):
         raise errors.InvalidToken

@@ -28,6 +28,7 @@ Payload = dict[str, str | None]
 an unresolved request: email, target, and who made it: address, user_agent, request_id, languages."""
 
 LEASE = timedelta(seconds=60)
+# Doubled at each attempt: a hot loop would keep a mail server down that is just recovering.
 FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
 LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
@@ -222,6 +223,7 @@ def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     )
     until: BindParameter[datetime] = bindparam("until")
     claim = (
+        # One statement claims rows by a lease; two instances that first read them could both send an email.
         # defence: R21 claim
         update(Outbox)
         .where(col(Outbox.id).in_(select(due.c.id)))

@@ -66,6 +66,7 @@ async def remove(ctx: Context, passkey_id: str) -> None:
     sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user = await locking.lock_caller(ctx)
     row = await _find(ctx, user.id, passkey_id)
+    # Checked under the user's lock; two requests that delete the last two passkeys must not both succeed.
     if await _is_last_way(ctx, user):  # defence: P21 last-way
         raise FailedToDeleteLastPasskey
     await _remove(ctx, user, [row])

@@ -112,7 +112,9 @@ async def _store(
 ) -> PasskeyRow:
     user = await locking.lock_caller(ctx)
     if await ctx.db.execute(FIND_CREDENTIAL, credential_id=response.credential_id):
+        # Another key under a known id would replace the user's key (Web Authentication Level 3, 7.1).
         raise PreviouslyRegistered  # defence: P9 known-credential
+    # Counted again under the lock, because concurrent registrations may have passed the first check.
     # defence: P22 stored-limit
     if await passkeys.count(ctx, user.id) >= ctx.policy[PasskeyPolicy].max_per_user:
         raise TooManyPasskeys

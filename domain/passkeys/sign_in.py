@@ -114,6 +114,8 @@ def _verify(ctx: Context, row: PasskeyRow, response: Assertion, challenge: bytes
         )
     except ResponseRefused:
         raise AuthenticationFailed from None
+    # Backup eligibility is fixed at registration (Web Authentication Level 3, 6.1.3); a change means another
+    # credential.
     if verified.backup_eligible != (row.device_type == MULTI_DEVICE):  # defence: P11 eligibility
         raise AuthenticationFailed
     return verified

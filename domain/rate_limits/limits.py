@@ -63,6 +63,8 @@ async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | N
     counts = _failures(ctx, subject)
     found = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
     ends = dict(zip(counts, found, strict=True))
+    # A stranger can exhaust the budget of an account. Networks from which its owner has signed in are not locked out
+    # by that.
     if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
         del ends[ACCOUNT]
     return max((end for end in ends.values() if end is not None), default=None)
@@ -79,6 +81,8 @@ async def count_failure(ctx: Context, subject: FailureSubject) -> None:
         counts[ACCOUNT] = counts[ACCOUNT]._replace(unbounded=True)
     typed = subject.typed if subject.user_id is None else None
     until = await _hit(ctx, counts, user_id=subject.user_id, identifier=typed) if counts else None
+    # The failure is counted before the response: the number decides, so of any burst only as many guesses get a
+    # verdict as the limit allows.
     if until is not None:  # defence: V66 last-failure
         raise _limited(ctx, until)
 
@@ -109,6 +113,7 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
 
     Raises Unavailable.
     """
+    # An address that was never verified may belong to a person who has nothing to do with the account.
     return is_verified or await may_mail(ctx, "notices", recipient)  # defence: V74 notice-mails
 
 
@@ -158,6 +163,7 @@ def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
 def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
     """Return the counters of a failure. Clients of unknown network have none by network: all would share it."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
+    # Account and network together, so that a stranger elsewhere does not lock the owner out.
     # defence: V67 network-key
     found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
     if network is not None:  # defence: V66 V67 known-network

@@ -139,6 +139,7 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
 
 
 async def _finish(ctx: Context, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
+    # Mix-up: a malicious provider could pass on a code of another provider (RFC 9700, 4.4).
     if request.provider_id != flow.provider_id:  # defence: V56 flow-provider
         raise CallbackRefused(CallbackError.STATE_MISMATCH)
     provider = identity.provider_of(ctx, flow.provider_id)
@@ -203,6 +204,7 @@ async def _sign_in(
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:
     """Return a provider's error and description, sanitized because an attacker may have written them."""
+    # Anyone can call this URL, and the text is put into a redirect and shown on a page.
     # defence: V60 provider-error
     code = error if _PROVIDERS_CODE.fullmatch(error) else CallbackError.PROVIDER_ERROR
     words = "".join(letter for letter in description or "" if letter.isprintable())  # defence: V60 printable

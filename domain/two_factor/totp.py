@@ -39,5 +39,6 @@ def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
     # pyotp's own `verify` returns only a boolean, but the replay guard needs the step.
     codes = pyotp.TOTP(secret, interval=PERIOD)
     present = int(now.timestamp()) // PERIOD
+    # `window` steps either way, because the clocks of phones differ (RFC 6238, 5.2 and 6).
     steps = range(present - window, present + window + 1)  # defence: V47 R20 time-steps
     return max((step for step in steps if hmac.compare_digest(codes.generate_otp(step), code)), default=None)

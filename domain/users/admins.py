@@ -45,6 +45,8 @@ async def lock(ctx: Context, user_id: str) -> bool:
     if user is None or not may_set_roles(ctx.policy, user.role):
         return False
     statement = upsert(ctx.db.dialect, Lease).values(name=_ADMINS, holder=_ADMINS, until=ctx.now)
+    # Locking a common row first serializes such changes: two administrators who demote each other must not both
+    # succeed.
     await ctx.db.execute(  # defence: ADM13 lock
         statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
     )
