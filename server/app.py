@@ -130,6 +130,7 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
     pages_path = settings[PagesSettings].path
     if pages_path != PAGES_PATH:
         document["paths"] = {_moved(path, pages_path): item for path, item in document["paths"].items()}
+    # The contract is validated before the handler runs, so the requirement has to be removed in it.
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document

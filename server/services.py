@@ -184,6 +184,7 @@ class Services:
     async def close(self) -> None:
         """Stop the background tasks and close every connection; queued mail stays in the outbox."""
         self.refuse_new_work()
+        # The worker first: it uses the components, the counters and the database.
         await self.worker.stop()
         for task in self._tasks:
             task.cancel()
