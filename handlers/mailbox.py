@@ -21,6 +21,7 @@ _OF_PAGES: Header = (
 )
 _OF_HTML: Header = (
     b"content-security-policy",
+    # Emails have inline styles and remote images, as in a mail program.
     b"default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
     b"sandbox allow-popups allow-popups-to-escape-sandbox",
 )

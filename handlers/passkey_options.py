@@ -20,6 +20,7 @@ def registration(
     """Return the argument of `navigator.credentials.create`."""
     policy, user = ctx.policy[PasskeyPolicy], options.user
     selection: shapes.PasskeyAuthenticatorSelection = {
+        # Sign-in lists no credentials, so the authenticator itself must know for which user it has one.
         "residentKey": "required",
         "requireResidentKey": True,
         "userVerification": cast(Any, policy.user_verification),
@@ -38,6 +39,7 @@ def registration(
             {"type": "public-key", "alg": number} for number in ctx.port[Authenticators].algorithms
         ],
         "timeout": _milliseconds(policy),
+        # Which model of authenticator it is decides nothing here, and attestation would let sites track users by it.
         "attestation": "none",
         "excludeCredentials": [_descriptor(row) for row in options.excluded],
         "authenticatorSelection": selection,

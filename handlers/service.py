@@ -30,6 +30,7 @@ async def check_readiness(ctx: Context) -> shapes.Readiness:
 # service.show_error
 async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
     """Show an error of a flow without an error page of its own, escaped, without a link."""
+    # Anyone can link to this page with any text; only what looks like an error code is shown as one.
     code = error if error is not None and _SHOWN.fullmatch(error) else "UNKNOWN"  # defence: V81 error-word
     description = (error_description or "")[:_DESCRIPTION_LENGTH]
     shown = view.standalone_view(ctx.policy, ctx.facts.page or PageRequest())

@@ -134,6 +134,8 @@ async def receive_callback(
 # social.relay_callback
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Redirect a form_post response to the same URL with GET."""
+    # The redirect makes the browser send the state cookie, which is SameSite=Lax and so is missing in a POST from
+    # another site.
     # defence: V62 form-fields
     sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
     # defence: V60 quoted-provider

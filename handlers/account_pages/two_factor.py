@@ -80,6 +80,7 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
 async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.view(ctx)
+    # Authenticators show codes in groups, and users type or paste the space as well.
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
     return view.lead("/second-factor", reason="enabled")
 
@@ -103,6 +104,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
     """Forget one trusted device; does nothing if it is already forgotten."""
     view = views.view(ctx)
+    # Read before the device is forgotten; afterwards its row could not be compared with the cookie.
     presented = {
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
     }

@@ -40,6 +40,7 @@ def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[
     # One style sheet and one script, because each file costs a request.
     styles = [_brand(pages).encode(), (_FOLDER / "pages.css").read_bytes()]
     if pages.stylesheet is not None:
+        # A byte order mark in the middle of a style sheet would spoil the rule that follows it.
         styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
     found = {
         "style": _asset(folder, "pages.css", b"\n".join(styles)),

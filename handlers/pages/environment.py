@@ -20,7 +20,9 @@ def environment(templates_dir: Path | None = None, language: str = "en") -> Envi
     """Return the templates for one of LANGUAGES, those of the operator first."""
     return template_environment(
         _folders(templates_dir),
+        # Names, user agents and parts of URLs are chosen by strangers.
         autoescape=True,  # defence: V81 autoescape
+        # The sandbox bounds what a template of the operator can call; it may have been copied from anywhere.
         is_trusted=templates_dir is None,
         only=localization(language),
     )

@@ -38,6 +38,7 @@ def page(
     shown = view.standalone_view(
         policy,
         asked,
+        # The fields are unchecked: the request may have been refused before its parameters were validated.
         target if policy.origins.accepts(target) else None,
         languages if _LANGUAGES.fullmatch(languages) else None,
         locale,
@@ -58,6 +59,7 @@ def page(
         sentence=texts.sentence(shown.localization, refusal),
         request_id=request_id,
         action=action,
+        # A password must not be in a page, which the browser may keep.
         fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
         came_from=back,
     )

@@ -35,6 +35,7 @@ async def show_sign_in(
 ) -> Page:
     """Show the ways to sign in, or ask a signed-in user whether to continue."""
     view = views.view(ctx, "/sign-in", callback_url, ui_locales, prompt=prompt)
+    # A refused form must be shown with its error, also to a user who is signed in.
     if ctx.caller is not None and prompt != "login" and not view.form.is_refused:
         return view.render("continue.html", target=view.finish().location)
     notice = _REASONS.get(reason or "")

@@ -127,6 +127,7 @@ def _for_states(cookies: Cookies) -> Cookies:
 
 
 def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header:
+    # Path=/ always: a `__Host-` cookie requires it (RFC 6265bis), and one path means one cookie.
     parts = [f"{name}={value}", "Path=/", f"SameSite={cookies.same_site}"]
     if cookies.domain is not None:
         parts.append(f"Domain={cookies.domain}")

@@ -67,6 +67,7 @@ def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
     max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
     headers = (
         cookies.set_pending(settings, pending.token, max_age=max_age),
+        # Otherwise an earlier session of the browser would pass for the sign-in that is not complete yet.
         cookies.clear_session(settings),  # defence: V43 clear-session
     )
     # defence: V43 pending-headers
@@ -96,6 +97,7 @@ def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> R
     headers: tuple[Header, ...] = ((b"set-auth-token", opened.token.encode()),)
     if caller.by_cookie:
         headers += (
+            # A session cookie of the browser: acting for a user must not survive a restart of the browser.
             cookies.set_session(policy, opened.token, max_age=None),
             cookies.set_admin(policy, caller.token),
         )
@@ -134,6 +136,7 @@ def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply
 def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
     """Respond with `body`, and clear an administrator's own cookie, and the session cookie if it is the caller's."""
     policy, sent = ctx.policy.cookies, ctx.cookies.values
+    # A caller with a bearer token may send another session's cookie along, which must stay.
     if ctx.signed_in.token in sent(policy.session_name.encode()):  # defence: ADM11 own-cookie
         return sign_out_response(ctx, body)
     return Reply(body, cookies.clear_sent_admin(policy, sent))
