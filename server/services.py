@@ -37,7 +37,7 @@ from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.database import address, migrations
 from server.database.database import Database, create_database
 from server.database.errors import reason
-from server.database.schema import Mode, current_is_head, is_usable
+from server.database.schema import Mode, is_usable
 from server.mail import backends
 from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
@@ -159,8 +159,7 @@ class Services:
         """
         await self.database.reach()
         try:
-            if not await current_is_head(self.database):
-                await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
+            await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
         except BaseException:
             await self.database.close()
             raise
