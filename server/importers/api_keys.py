@@ -29,14 +29,8 @@ LONGEST_TEXT = 255
 
 def read(fields: Fields, kinds: Collection[str], now: datetime) -> tuple[ImportedKey, ...]:
     """Return the API keys of a user; `kinds` are those that are configured. Raises Problem."""
-    value = values.present(fields, "apiKeys")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > KEYS_AT_MOST:
-        raise Problem("apiKeys", f"must be a list of at most {KEYS_AT_MOST} objects", Field.API_KEYS)
-    return tuple(
-        _api_key(values.table(each, "apiKeys", KEY_NAMES, Field.API_KEYS), kinds, now) for each in value
-    )
+    tables = values.tables(fields, "apiKeys", KEYS_AT_MOST, KEY_NAMES, Field.API_KEYS)
+    return tuple(_api_key(table, kinds, now) for table in tables)
 
 
 def _api_key(table: Fields, kinds: Collection[str], now: datetime) -> ImportedKey:

@@ -208,12 +208,7 @@ def _totp_secret(text: str | None) -> str | None:
 
 
 def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
-    value = values.present(fields, "accounts")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > ACCOUNTS_AT_MOST:
-        raise Problem("accounts", f"must be a list of at most {ACCOUNTS_AT_MOST} objects", Field.ACCOUNTS)
-    tables = [values.table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
+    tables = values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS)
     wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
     linked = tuple(_linked(table, rules) for table in wanted)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):

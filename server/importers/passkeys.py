@@ -28,14 +28,8 @@ USER_HANDLE_BYTES = 64
 
 def read(fields: Fields, rp_id: str, now: datetime) -> tuple[ImportedPasskey, ...]:
     """Return the passkeys of a user; `rp_id` is the domain of those that name none. Raises Problem."""
-    value = values.present(fields, "passkeys")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > PASSKEYS_AT_MOST:
-        raise _problem(f"must be a list of at most {PASSKEYS_AT_MOST} objects")
-    found = tuple(
-        _passkey(values.table(each, "passkeys", PASSKEY_NAMES, Field.PASSKEYS), rp_id, now) for each in value
-    )
+    tables = values.tables(fields, "passkeys", PASSKEYS_AT_MOST, PASSKEY_NAMES, Field.PASSKEYS)
+    found = tuple(_passkey(table, rp_id, now) for table in tables)
     if len({each.credential_id for each in found}) < len(found):
         raise _problem("contains a credential twice")
     return found

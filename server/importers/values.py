@@ -100,3 +100,13 @@ def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -
         raise Problem(name, "must be an object", may_be_left)
     refuse_unknown(value, known, f"{name}.")
     return value
+
+
+def tables(fields: Fields, name: str, most: int, known: frozenset[str], may_be_left: Field) -> list[Fields]:
+    """Return the fields of each object in a list of at most `most`; an absent list is empty."""
+    value = present(fields, name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > most:
+        raise Problem(name, f"must be a list of at most {most} objects", may_be_left)
+    return [table(each, name, known, may_be_left) for each in value]
