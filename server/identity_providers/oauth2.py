@@ -63,7 +63,7 @@ class OAuth2:
         """Do nothing: no fetch runs in the background."""
 
     async def _identity(self, access_token: str | None) -> Identity:
-        profile = await userinfo.profile(self.calls, self.endpoints.userinfo, access_token)
+        profile = await userinfo.fetch_profile(self.calls, self.endpoints.userinfo, access_token)
         identity = claims.identity_of(self.configuration, _ISSUER, profile)
         path = self.configuration.preset.emails_path
         if not path:

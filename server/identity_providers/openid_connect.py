@@ -22,15 +22,20 @@ from domain.identity_provider import (
     VerifiedIdentity,
 )
 from server.clock import Clock
-from server.identity_providers import claims as identity_providers_claims
 from server.identity_providers import discovery
-from server.identity_providers import id_token as identity_providers_id_token
-from server.identity_providers import userinfo as identity_providers_userinfo
 from server.identity_providers.cache import CachedDocument
+from server.identity_providers.claims import completed, identity_of
 from server.identity_providers.configuration import Configuration
 from server.identity_providers.discovery import Metadata
 from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.id_token import (
+    ExpectedClaims,
+    SignatureRefused,
+    unverified_claims,
+    verified,
+)
 from server.identity_providers.jwks import Keys, fetch_keys
+from server.identity_providers.userinfo import fetch_profile
 
 _CHECKING = 2.0
 """Timeout in seconds for the verification of a refreshed ID token, which may need new keys."""
@@ -69,11 +74,7 @@ class OpenIdConnect:
         expected = await self._expected(now, nonce=nonce, access_token=tokens.access_token)
         claims = await self._claims(tokens.id_token, expected)
         userinfo = await self._userinfo(tokens.access_token)
-        profile = (
-            claims
-            if userinfo is None
-            else identity_providers_claims.completed(self.configuration, claims, userinfo)
-        )
+        profile = claims if userinfo is None else completed(self.configuration, claims, userinfo)
         identity = await self._identity(profile, claims["iss"], self._name_in_form(params.form_user))
         return VerifiedIdentity(identity, tokens)
 
@@ -93,7 +94,7 @@ class OpenIdConnect:
             return await self._identity(userinfo, (await self.metadata.get()).issuer)
         if id_token is None:
             raise IdentityRefused
-        claims = identity_providers_id_token.unverified_claims(id_token)
+        claims = unverified_claims(id_token)
         return await self._identity(claims, str(claims.get("iss")))
 
     async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
@@ -116,9 +117,9 @@ class OpenIdConnect:
 
     async def _expected(
         self, now: datetime, *, nonce: str | None, access_token: str | None
-    ) -> identity_providers_id_token.ExpectedClaims:
+    ) -> ExpectedClaims:
         metadata = await self.metadata.get()
-        return identity_providers_id_token.ExpectedClaims(
+        return ExpectedClaims(
             client_id=self.configuration.client_id,
             algorithms=self.configuration.algorithms,
             issuers=lambda claims: discovery.issuers(self.configuration, metadata, claims.get("tid")),
@@ -127,17 +128,15 @@ class OpenIdConnect:
             access_token=access_token,
         )
 
-    async def _claims(
-        self, token: str, expected: identity_providers_id_token.ExpectedClaims
-    ) -> Mapping[str, Any]:
+    async def _claims(self, token: str, expected: ExpectedClaims) -> Mapping[str, Any]:
         """Return the claims of a valid ID token. Raises IdentityRefused."""
         try:
-            return await identity_providers_id_token.verified(token, expected, self._key)
-        except identity_providers_id_token.SignatureRefused:
+            return await verified(token, expected, self._key)
+        except SignatureRefused:
             # A provider may have replaced a key and kept its `kid`, so the keys are fetched again and tried once.
             with contextlib.suppress(ProviderError):
                 await self.keys.renewed()
-            return await identity_providers_id_token.verified(token, expected, self._key)
+            return await verified(token, expected, self._key)
 
     async def _key(self, kid: str | None, algorithm: str) -> Key | None:
         keys = await self.keys.get()
@@ -150,14 +149,14 @@ class OpenIdConnect:
         endpoint = (await self.metadata.get()).userinfo_endpoint
         if endpoint is None or not self.configuration.preset.asks_userinfo:
             return None
-        return await identity_providers_userinfo.profile(self.calls, endpoint, access_token)
+        return await fetch_profile(self.calls, endpoint, access_token)
 
     async def _identity(self, profile: Mapping[str, Any], issuer: str, name: str = "") -> Identity:
         """Return the identity of a profile; `name` is used if the profile has no name."""
         # Google uses two spellings of its issuer; both must lead to the same stored identity.
         if issuer in self.configuration.preset.aliases:
             issuer = (await self.metadata.get()).issuer
-        identity = identity_providers_claims.identity_of(self.configuration, issuer, profile)
+        identity = identity_of(self.configuration, issuer, profile)
         return identity if identity.name else replace(identity, name=clean_name(name))
 
     def _name_in_form(self, form_user: str | None) -> str:

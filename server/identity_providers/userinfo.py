@@ -7,7 +7,7 @@ from server.identity_providers import messages
 from server.identity_providers.http_client import Calls, ProviderError, Reply
 
 
-async def profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
+async def fetch_profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
     """Return the profile of a token's owner. Raises IdentityRefused if the token is refused, and ProviderError."""
     return (await _asked(calls, endpoint, access_token)).members
 
