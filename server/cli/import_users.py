@@ -51,7 +51,7 @@ SOME_REFUSED = 3
 """The exit status of a run that finished and refused rows."""
 REASONS_SHOWN = 20
 
-Open = Callable[["Settings"], AbstractAsyncContextManager["Source"]]
+Open = Callable[[Settings], AbstractAsyncContextManager[Source]]
 
 From = Annotated[
     str,

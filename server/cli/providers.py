@@ -67,7 +67,7 @@ def redirect_uri(settings: Settings, provider_id: str) -> str:
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 
-def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> "list[Configuration]":
+def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> list[Configuration]:
     if provider_id is None:
         return list(configured.values())
     if provider_id not in configured:
@@ -75,7 +75,7 @@ def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> 
     return [configured[provider_id]]
 
 
-async def _inspect(settings: Settings, chosen: "list[Configuration]") -> dict[str, list[str]]:
+async def _inspect(settings: Settings, chosen: list[Configuration]) -> dict[str, list[str]]:
     """Return the problems of each provider by its id, querying all of them at once."""
     async with calls_of(settings) as calls:
         found = await asyncio.gather(*(inspection.problems(calls, one) for one in chosen))
