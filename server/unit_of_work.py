@@ -43,10 +43,6 @@ transaction that lost a deadlock and retried at once would get the lock before t
 _log = structlog.get_logger(__name__)
 
 
-def _nothing() -> None:
-    """Do nothing: there is no outbox worker."""
-
-
 @dataclass(slots=True)
 class UnitOfWork:
     """Runs handlers and background jobs. `run` implements `domain.context.Runner`."""
@@ -58,7 +54,7 @@ class UnitOfWork:
     audit_writer: writer.AuditWriter
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
-    on_mail_queued: Callable[[], None] = _nothing
+    on_mail_queued: Callable[[], None] = lambda: None
     """Called after a commit that queued mail."""
     _resources: Resources = field(init=False)
 

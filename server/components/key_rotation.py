@@ -41,12 +41,8 @@ class RotationResult(NamedTuple):
 Report = Callable[[Mapping[str, RotationResult]], None]
 
 
-def _ignore(_: Mapping[str, RotationResult]) -> None:
-    return
-
-
 async def reencrypt(
-    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = _ignore
+    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = lambda _: None
 ) -> dict[str, int]:
     """Re-encrypt values of older secrets under the newest secret, reading `batch` rows at a time.
 

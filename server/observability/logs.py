@@ -233,7 +233,7 @@ def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
 
     The trace of an error follows in lines of its own, which are indented.
     """
-    paint = terminal.paint if colours else _unpainted
+    paint = terminal.paint if colours else lambda text, _: text
     level = event["level"]
     hidden = _HEAD if level in ("error", "critical") else _HEAD | _LEFT_OUT
     fields = {key: value for key, value in event.items() if key not in hidden and value is not None}
@@ -251,10 +251,6 @@ def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
     # `_word` quotes whatever is not a plain word, so that no value can begin a new line or look like another field.
     lines = (" ".join(parts), *(f"    {_word(frame)}" for frame in trace))
     return b"".join(line.encode("ascii", "backslashreplace") + b"\n" for line in lines)
-
-
-def _unpainted(text: str, _: str) -> str:
-    return text
 
 
 def _word(value: Any) -> str:
