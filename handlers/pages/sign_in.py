@@ -1,7 +1,5 @@
 """The pages to sign in with a password or through a provider."""
 
-import re
-
 from domain.authentication import sign_in as authentication
 from domain.authentication.gate import SignInOptions
 from domain.context import Context
@@ -21,8 +19,6 @@ _REASONS = {
     "verified": N_("Your email address is verified. You can sign in now."),
     "deleted": N_("Your account has been deleted."),
 }
-_SHOWN_ERROR = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
-_DESCRIPTION_LENGTH = 200
 
 
 # pages.show_sign_in
@@ -90,11 +86,5 @@ async def show_error(
 ) -> Page:
     """Show why a sign-in through a provider failed."""
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
-    code = error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN"
-    return view.render(
-        "provider_error.html",
-        code=code,
-        sentence=texts.provider_sentence(view.localization, code),
-        description=(error_description or "")[:_DESCRIPTION_LENGTH],
-        with_links=True,
-    )
+    values = texts.provider_error(view.localization, error, error_description)
+    return view.render("provider_error.html", with_links=True, **values)

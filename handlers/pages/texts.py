@@ -1,6 +1,8 @@
 """Texts of error pages by error code; a code without a text is shown with its message."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from domain import errors
 from domain.errors import Refusal
@@ -104,6 +106,9 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
     "state_not_found": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
 }
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
+_SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
+_DESCRIPTION_LENGTH = 200
+"""Characters of a provider's description that are shown."""
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "INVALID_EMAIL": ("email", "identifier", "newEmail"),
@@ -181,9 +186,17 @@ def _minutes(refusal: Refusal) -> int:
     return max(1, -(-(refusal.retry_after or 60) // 60))
 
 
-def provider_sentence(localization: Localization, code: str) -> str:
-    """Return the text about the error of a sign-in through a provider."""
-    return localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR))
+def provider_error(localization: Localization, error: str | None, description: str | None) -> dict[str, Any]:
+    """Return the values of `provider_error.html` for the error of a sign-in through a provider: its code, a text about
+    it, and the beginning of the provider's description."""
+    # Anyone can link to these pages with any text; only what looks like an error code is shown as one.
+    # defence: V81 error-word
+    code = error if error is not None and _SHOWN_CODE.fullmatch(error) else "UNKNOWN"
+    return {
+        "code": code,
+        "sentence": localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR)),
+        "description": (description or "")[:_DESCRIPTION_LENGTH],
+    }
 
 
 def field_errors(
