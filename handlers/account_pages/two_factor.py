@@ -15,8 +15,8 @@ from handlers.account_pages import frame
 from handlers.pages import view as views
 from handlers.pages import ways_in
 from handlers.pages.view import View
-from handlers.responses import cookies
-from handlers.responses.reply import Header, Page, Redirect
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.sessions import trusted_device_cleared
 
 _NOTICES = {
     "enabled": N_("Your authenticator app is set up. From now on, signing in requires a code."),
@@ -97,7 +97,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     """Disable the second factor; no device is trusted any more."""
     view = views.view(ctx)
     await setup.disable(ctx, body["password"])
-    return view.lead("/second-factor", _without_device(ctx), reason="disabled")
+    return view.lead("/second-factor", trusted_device_cleared(ctx), reason="disabled")
 
 
 # account_pages.forget_trusted_device
@@ -109,7 +109,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
     }
     await trusted_devices.forget(ctx, body["device"])
-    headers = _without_device(ctx) if body["device"] in presented else ()
+    headers = trusted_device_cleared(ctx) if body["device"] in presented else ()
     return view.lead("/second-factor", headers, reason="forgotten")
 
 
@@ -118,7 +118,7 @@ async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redi
     """Forget all trusted devices."""
     view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
-    return view.lead("/second-factor", _without_device(ctx), reason="all-forgotten")
+    return view.lead("/second-factor", trusted_device_cleared(ctx), reason="all-forgotten")
 
 
 def qr_code(text: str) -> Markup:
@@ -139,8 +139,3 @@ def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new
 def _grouped(key: str) -> str:
     """Return a key in groups, for reading and typing."""
     return " ".join(key[start : start + _GROUP] for start in range(0, len(key), _GROUP))
-
-
-def _without_device(ctx: Context) -> tuple[Header, ...]:
-    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
-    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

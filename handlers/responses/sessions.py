@@ -144,6 +144,9 @@ def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
     """Also clear the cookie of a trusted device, if the browser sent one, because no device is trusted any longer."""
-    if not ctx.cookies.devices:
-        return reply
-    return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))
+    return Reply(reply.body, (*reply.headers, *trusted_device_cleared(ctx)))
+
+
+def trusted_device_cleared(ctx: Context) -> tuple[Header, ...]:
+    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
+    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()
