@@ -110,7 +110,7 @@ class RequestCookies:
     """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
 
     values: Callable[[bytes], Sequence[str]] = _no_cookies
-    """Returns the raw values of the cookies of an encoded name; a browser may have several, of different scopes."""
+    """Returns the raw values of all cookies with a name (as bytes); a browser may send several of different scopes."""
     pending_name: bytes = b""
     device_name: bytes = b""
 

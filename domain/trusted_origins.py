@@ -26,7 +26,7 @@ _AUTHORITY = r"[!\"$-.0->@-\[\]-~]"
 # Browsers resolve `.` and `..`, so the path that they open would not be the one that was checked.
 _SEGMENT = r"(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9_.+@-]+"  # defence: V2 segment
 _ESCAPE = r"%(?![Cc]2%[89])(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
-"""A percent escape that is no control character: neither of ASCII nor, in UTF-8, one of U+0080 to U+009F."""
+"""A percent escape, except those of control characters: of ASCII, and of U+0080 to U+009F in UTF-8."""
 
 # The second character cannot be a slash or backslash: `//host` and `/\host` are absolute URLs for browsers.
 # defence: V2 relative

@@ -97,14 +97,14 @@ class Access:
     """
 
     name: str
-    """What the audit event calls their number."""
+    """The name of their number in the audit event."""
     label: str | None = None
     """What users call them, in English; it is translated, and found as the second argument. None for rows that users
     never see."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Which rows are meant, if not all of them, by the columns of the table."""
     expiry: str | None = None
-    """The column with the time from which a row lets nobody in; such rows are removed and not counted."""
+    """The column with the time when a row stops to give access; expired rows are removed, but not counted."""
 
 
 def tables() -> list[type[SQLModel]]:

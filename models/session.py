@@ -15,7 +15,7 @@ from models.user import SELECT_USER, USER_COLUMNS, User, UserRow
 
 
 def _where_set(column: str) -> Index:
-    """Return the index of a column that few sessions have."""
+    """Return a partial index of a column that is set in few rows."""
     where = text(f"{column} IS NOT NULL")
     return Index(None, column, postgresql_where=where, sqlite_where=where)
 

@@ -67,7 +67,7 @@ def create_app(
 
 
 def assemble(services: Services) -> Application:
-    """Return the application for these services, which its lifespan opens, or a caller without a server."""
+    """Return the application for these services, which its lifespan opens and closes."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:

@@ -198,7 +198,7 @@ class Services:
             await self.tracing.close()
 
     async def is_ready(self) -> bool:
-        """Return whether requests can be served: database and schema are ready, and no shutdown is under way."""
+        """Return whether the service is ready: database and schema are usable, and it is not shutting down."""
         if self._stopping.is_set():
             return False
         try:

@@ -100,7 +100,7 @@ class UnitOfWork:
         *,
         is_logged: bool = False,
     ) -> None:
-        """Record events outside any transaction, in the background; `is_logged` says that the log has them already."""
+        """Record events in the background, outside any transaction; `is_logged` means that they are logged already."""
         ctx = Context(self._resources, facts or RequestFacts(self.clock()))
         describe(ctx)
         if not is_logged:

@@ -77,7 +77,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 _PATTERNS = ("contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
 _LAST = "\U0010ffff"
-"""The character after which no text is sorted."""
+"""The last character in sort order."""
 
 
 async def list_users(ctx: Context, wanted: UserQuery) -> Page:

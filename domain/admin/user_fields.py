@@ -151,7 +151,7 @@ def _ban_columns(ctx: Context, ban: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _change_ban(ctx: Context, user: UserRow, ban: Mapping[str, Any]) -> UserRow:
-    """Ban or unban a user, or change the reason and end of a ban; for a user who is not banned these are ignored."""
+    """Ban or unban a user, or change the reason and end of a ban, which are ignored unless the user is banned."""
     if ban.get("banned") is False:
         return await changes.unban(ctx, user)
     if not ban.get("banned"):

@@ -28,7 +28,7 @@ class MetadataDisabled(BadRequest):
 
 
 class InvalidMetadataType(BadRequest):
-    """`metadata` is no object."""
+    """`metadata` is not an object."""
 
     message = "metadata must be an object or undefined"
 

@@ -35,7 +35,7 @@ SECRET = frozenset({"password"})
 """Text columns that hold credentials or parts of them."""
 
 _OF_ACTOR = ("actorId", "sessionId", "address", "userAgent", "requestId")
-"""What an audit record says about who acted, by JSON names."""
+"""The JSON names of the members of an audit record that describe the actor."""
 
 Held = dict[str, Any]
 

@@ -32,7 +32,7 @@ class SignInOffer:
 
     challenge: bytes
     allowed: list[PasskeyRow]
-    """The passkeys of a caller with a session; empty for everybody else, so that nothing depends on any address."""
+    """The passkeys of a caller with a session; empty without a session, so that the list reveals no account."""
 
 
 async def begin(ctx: Context) -> SignInOffer:

@@ -27,8 +27,8 @@ NETWORK = "limits.network"
 ACCOUNT = "account_failures"
 
 Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "nobody"]
-"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in;
-decoys are sent to nobody, and are counted because the work must be the same."""
+"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in.
+Decoys are never sent; they are counted so that known and unknown addresses cost the same work."""
 
 
 class FailureSubject(NamedTuple):
@@ -152,7 +152,7 @@ async def _hit(
 
 
 def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
-    """Return the limits of a failure by setting name: account and network, network, account."""
+    """Return the limits that a failure counts towards, by the names of their settings."""
     counts = ctx.failures.get(subject.name)
     if counts is None:
         # Cached, because a sign-in needs them three times, and a keyed digest costs as much as building a statement.

@@ -107,7 +107,7 @@ class CallbackResult:
     """The result of a callback: the redirect, and the data for its cookies."""
 
     target: str | None = None
-    """The redirect URL that the flow named for this outcome, None if it named none."""
+    """The redirect URL of the flow for this outcome, or None."""
     opened: OpenedSession | PendingSignIn | None = None
     """None after linking, and after a failure."""
     error: str | None = None

@@ -98,14 +98,14 @@ LEFT_OUT = frozenset(
         "user.disowned",
     }
 )
-"""The events that it does not show: they say nothing to a person, or are about nobody."""
+"""The events that the history does not show: they are internal, or do not concern a user."""
 
 _REFUSED: Mapping[str, str] = {
     "account.unlinked": N_("A connected account could not be removed"),
     "email.change_requested": N_("A change to an email address that is taken was requested"),
     "user.created": N_("Someone tried to sign up with your email address"),
 }
-"""The sentences for events that did not succeed, where they are not about failures anyway."""
+"""The sentences for failed events whose sentence in `SHOWN` describes a success."""
 
 _METHODS: Mapping[str, str] = {
     "api_key": N_("API key"),
@@ -127,10 +127,10 @@ class Entry:
     time: datetime
     sentence: str
     method: str | None
-    """What was proved, or the provider it is about."""
+    """The method of authentication, or the provider that the event is about."""
     is_failure: bool
     by_other: bool
-    """Whether an administrator or the operator did it; where they are is not told."""
+    """Whether an administrator or the operator did it; their network and device are not shown."""
     address: str | None
     device: str | None
     """The browser and its system, in words."""

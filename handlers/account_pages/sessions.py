@@ -25,13 +25,13 @@ class ShownSession:
     """A session as the page shows it."""
 
     handle: str
-    """Ends the session, and can do nothing else."""
+    """The handle with which the session can be ended, and nothing else."""
     device: str
     address: str | None
     since: datetime
     is_current: bool
     by_administrator: bool
-    """Whether an administrator acts in the name of the user; where they are is not shown."""
+    """Whether an administrator acts in the name of the user; their network and device are not shown."""
 
 
 # account_pages.show_sessions

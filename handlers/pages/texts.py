@@ -135,7 +135,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "KEY_DISABLED_EXPIRATION": ("expiresIn",),
     "SERVER_ONLY_PROPERTY": ("permissions",),
 }
-"""The fields that a refusal is about; it is shown beside the first one that the form has."""
+"""The form fields of an error, by its code; it is shown next to the first field that the form has."""
 
 _EMPTY: Mapping[str, str] = {
     "identifier": N_("Enter your email address or username."),

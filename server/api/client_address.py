@@ -63,7 +63,7 @@ class ClientAddressResolver:
     """The resolver of client addresses. It trusts X-Forwarded-For only as far as trusted proxies wrote it."""
 
     def __init__(self, trusted_proxies: Sequence[Network]) -> None:
-        """Take the networks of the operator's own proxies."""
+        """Create the resolver; `trusted_proxies` are the networks of the operator's own proxies."""
         self._trusted = tuple(trusted_proxies)
 
     def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:

@@ -52,9 +52,9 @@ def check_script(origins: TrustedOrigins, head: RequestHeaders) -> None:
 
 
 def check_same_origin(base_url: str, head: RequestHeaders) -> None:
-    """Refuse a form that was not sent by a page of ours. Raises CrossSiteForm.
+    """Raise CrossSiteForm unless a form was sent by a page of this service.
 
-    Browsers without Fetch Metadata send an Origin; so do all browsers at an http URL, where they omit the metadata.
+    Browsers without Fetch Metadata, and all browsers at an http URL, are identified by the Origin header instead.
     """
     site = head.every(b"sec-fetch-site")
     # defence: H1 same-origin

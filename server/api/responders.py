@@ -81,7 +81,7 @@ class PageResponder:
         self._cipher = cipher
 
     def holds(self, path: str) -> bool:
-        """Return whether a decoded request path is one of the hosted pages, so that a user sees the response."""
+        """Return whether a decoded request path belongs to the hosted pages, whose errors are shown as pages."""
         pages = self._policy[PagesPolicy]
         return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
 

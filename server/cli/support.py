@@ -31,7 +31,7 @@ _WIDTH = 10_000
 _PROSE = frozenset({"", "Found", "Fix", "Details", "User agent", "Value"})
 """Columns whose text may be wrapped."""
 _LEAST = 20
-"""Least width of such a column."""
+"""Minimum width of such a column."""
 _NO_COLOURS: Mapping[str, str] = {}
 
 

@@ -128,8 +128,8 @@ def _says_unavailable(error: BaseException) -> bool:
 def _drops_connection(error: BaseException) -> bool:
     """Return whether the PostgreSQL driver has lost a connection.
 
-    Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
-    which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.
+    A statement that is sent after the server has announced its shutdown (57P01), but before the stream has ended, fails
+    with `InternalClientError` or one of its subclasses (`ProtocolError`, `TargetServerAttributeNotMatched`).
     """
     # asyncpg also raises InterfaceError for wrong use of its API, which is a defect and must stay a 500.
     is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)

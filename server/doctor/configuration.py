@@ -149,7 +149,7 @@ def _keys(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unreadable(path: Path, forbidden: int, holds: str) -> Iterator[Finding]:
-    """Yield a finding for a file that others may open."""
+    """Yield a finding if the mode of a file allows one of the `forbidden` permissions."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -35,7 +35,7 @@ PING_TIMEOUT = 60
 """Seconds within which a process must respond to a ping, or be replaced. It cannot respond while it loads modules."""
 
 Handler = Callable[[int, FrameType | None], object] | int | None
-"""A signal handler in Python's terms: a function, one of the system's, or none of Python's."""
+"""The result of `signal.getsignal`: a function, SIG_DFL or SIG_IGN, or None for a handler not installed by Python."""
 
 _log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ class ServiceConfig(Config):
     """uvicorn's configuration from the settings. It is sent to other processes, so `load` creates all other objects."""
 
     def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
-        """Take the settings, the number of processes, and the registry for the metrics of a single process."""
+        """Create the configuration; `registry` is the one for the metrics of a single process."""
         self.settings = settings
         self.address = ""
         """The host and port that the service listens on, once they are known."""

@@ -33,7 +33,7 @@ DEEPEST = 100
 
 
 class ProviderError(Exception):
-    """A provider is down, slow, or sends garbage. The message says which, and quotes nothing of the response."""
+    """A provider is unavailable or its response is invalid. The message contains no part of the response."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ def _api_key(record: Record) -> dict[str, object]:
 
 
 def _passkey(record: Record) -> dict[str, object]:
-    """Return a passkey. What its authenticator knows the user by is random in Better Auth, and not stored."""
+    """Return a passkey; Better Auth does not store the user handle, which is random."""
     return {
         "name": record.get("name"),
         "credentialID": record["credentialid"],

@@ -45,7 +45,7 @@ TOTP_BYTES = range(10, 129)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for rows."""
+    """The rules of an import, which apply to every row."""
 
     now: datetime
     issuers: Mapping[str, str | None]
@@ -57,7 +57,7 @@ class Rules:
     kinds: frozenset[str] = frozenset({DEFAULT})
     """The configured kinds of API keys."""
     rp_id: str = ""
-    """The domain of passkeys that name none."""
+    """The relying party id of passkeys that have none of their own."""
     without: frozenset[Field] = frozenset()
     without_providers: frozenset[str] = frozenset()
 

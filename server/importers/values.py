@@ -1,7 +1,7 @@
 """Validation of single values of the import format.
 
-Each function takes the fields of a user and the name of one, returns None if it is absent, and raises `Problem` if it
-is invalid, or the `Problem` that the source has put in its place.
+The functions get the fields of a user and the name of a field. They return None if the field is absent, and raise
+`Problem` if it is invalid, or the `Problem` that the source has stored as its value.
 """
 
 from collections.abc import Iterable, Mapping

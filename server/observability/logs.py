@@ -115,7 +115,7 @@ class _Forward(logging.Handler):
     """Forwards records of the logging module to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the first line of the message: the others are traces, or quote values."""
+        """Log the first line of the message; further lines are traces, or contain values."""
         first = record.getMessage().partition("\n")[0][:_FOREIGN_LINE]
         structlog.get_logger().log(record.levelno, first, logger=record.name, exc_info=record.exc_info)
 

@@ -30,7 +30,7 @@ from models.queries import ReadStatement
 Result = TypeVar("Result")
 
 TIMEOUT = 3.0
-"""Seconds to send one batch, and again for what is unsent when the service stops."""
+"""Timeout in seconds for sending one batch, and for the rest when the service stops."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _propagator = TraceContextTextMapPropagator()
@@ -40,7 +40,10 @@ class OpenTelemetryTracing:
     """The spans of one process."""
 
     def __init__(self, endpoint: str, ratio: float) -> None:
-        """Take where to send to, and the share of requests to trace whose caller has not decided."""
+        """Create the tracer: `endpoint` is the URL of the receiver, `ratio` the share of traced requests.
+
+        A caller that sends `traceparent` decides for its own requests.
+        """
         resource = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
         # The service shuts the provider down itself, within a timeout.
         self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), resource, shutdown_on_exit=False)
@@ -98,7 +101,7 @@ class OpenTelemetryTracing:
         return _TracedReads(self, reads)
 
     async def close(self) -> None:
-        """Send what is still unsent, and end, whatever the receiver does."""
+        """Send the remaining spans, and stop after the timeout even if the receiver does not respond."""
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
         await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():
@@ -127,7 +130,7 @@ class _TracedReads:
 
 
 async def _send(span: Span, send: Send, message: Message) -> None:
-    """Record status and request id, which are in the start of a response, or in the whole where it is one message."""
+    """Record status and request id from the message that begins the response, and send it."""
     if "status" in message:
         status = message["status"]
         span.set_attribute("http.response.status_code", status)
@@ -139,6 +142,6 @@ async def _send(span: Span, send: Send, message: Message) -> None:
 
 
 def _caller(scope: Scope) -> Context:
-    """Return the context in `traceparent`; an empty one where it is missing, malformed or repeated."""
+    """Return the context in `traceparent`; an empty context if it is missing, malformed or repeated."""
     sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _propagator.extract({"traceparent": sent[0]} if len(sent) == 1 else {}, context=Context())

@@ -50,10 +50,10 @@ class GroupCommit(Batcher[WholeTransaction, None]):
         self._timeout = timeout
 
     async def commit(self, statements: Sequence[Statement], error: type[Exception] | None) -> None:
-        """Execute a whole transaction; return when it is committed.
+        """Execute a whole transaction, and return after it is committed.
 
-        Raises `error` if that is given and the first statement returns no row, SQLAlchemy's IntegrityError, and what
-        the pool and sqlite3 raise; nothing was kept then.
+        Raises `error`, if it is given, when the first statement returns no row; SQLAlchemy's IntegrityError; and the
+        errors of the pool and of sqlite3. After an error nothing is stored.
         """
         committed = self.submit(WholeTransaction(statements, error))
         self._count_waiting()

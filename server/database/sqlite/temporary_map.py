@@ -14,7 +14,7 @@ class TemporaryMap:
     """Values by their keys. No other process uses the file, so its two statements are plain SQL."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Take a connection to an empty database."""
+        """Create the table of the map; `connection` is to an empty database."""
         self._connection = connection
         connection.execute("CREATE TABLE entry (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 

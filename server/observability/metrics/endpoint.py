@@ -1,4 +1,4 @@
-"""The port that Prometheus scrapes. With several processes it sums up the files that they write."""
+"""The HTTP endpoint for Prometheus. With several processes it sums up the files that they write."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """The metrics of the service, in prometheus_client. Each process makes one `MetricsRegistry`.
 
-No label ever holds what a client has sent: operations, codes, events and templates are words of this program,
-providers and verifiers are the operator's.
+No label contains text from a client: operations, codes, events and templates are names of this program, providers and
+verifiers are names of the operator.
 """
 
 from collections.abc import Callable, Sequence
@@ -149,7 +149,7 @@ class MetricsRegistry:
         self._totals: dict[Counter, float] = {}
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Count a response, by operationId; None where no operation was found. Every request calls it."""
+        """Count a response by operationId (None if no operation was found); called for every request."""
         # `labels` builds its key from the texts at each call; every request calls this, so the result is kept.
         bound = self._bound.get((operation, status))
         if bound is None:
@@ -195,7 +195,7 @@ class MetricsRegistry:
         self._tokens_issued.labels(algorithm).inc()
 
     def advance(self, counter: "Counter", total: float) -> None:
-        """Set a counter to the total of this process, which something else has counted and which never falls."""
+        """Set a counter to a total that was counted elsewhere in this process; the total must never decrease."""
         # A counter of prometheus_client can only be incremented.
         counter.inc(total - self._totals.get(counter, 0))
         self._totals[counter] = total
