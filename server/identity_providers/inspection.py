@@ -30,7 +30,7 @@ async def problems(calls: Calls, configuration: Configuration) -> list[str]:
         ]
     if not reply.is_success:
         return [
-            f"{configuration.discovery_url}: answers {reply.status}; check {key}.discovery_url or its issuer"
+            f"{configuration.discovery_url}: responds with {reply.status}; check {key}.discovery_url or its issuer"
         ]
     return [
         *(f"{key}{problem}" for problem in _disagreements(announced, configuration)),
@@ -64,26 +64,26 @@ def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
 def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -> Iterator[str]:
     algorithms = _listed(announced, "id_token_signing_alg_values_supported")
     if algorithms and not set(configuration.algorithms) & algorithms:
-        yield f".allowed_algorithms: it signs with {_joined(algorithms)} only"
+        yield f".allowed_algorithms: the provider signs only with {_joined(algorithms)}"
     methods = _listed(announced, "token_endpoint_auth_methods_supported")
     if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
         fitting = [name for name, method in _METHODS.items() if method in methods]
         remedy = (
             f"set it to {fitting[0]}"
             if fitting
-            else f"only {_joined(methods)}, which the service does not speak"
+            else f"it supports only {_joined(methods)}, which this service does not"
         )
-        yield f".token_auth: {configuration.token_auth} is not taken; {remedy}"
+        yield f".token_auth: the provider does not support {configuration.token_auth}; {remedy}"
     types = _listed(announced, "response_types_supported")
     if types and _TYPE not in types:
-        yield f": it answers with {_joined(types)} only, and the service asks for a code"
+        yield f": the provider supports only the response types {_joined(types)}; this service requires {_TYPE}"
     challenges = _listed(announced, "code_challenge_methods_supported")
     if configuration.pkce and challenges and "S256" not in challenges:
-        yield ".pkce: it does not know S256; set it to false"
+        yield ".pkce: the provider does not support S256; set it to false"
     scopes = _listed(announced, "scopes_supported")
     unknown = sorted(set(configuration.traits.scopes) - scopes) if scopes else []
     if unknown:
-        yield f".scopes: it does not know {_joined(unknown)}"
+        yield f".scopes: the provider does not support {_joined(unknown)}"
 
 
 def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
