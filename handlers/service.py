@@ -11,6 +11,7 @@ from handlers.responses.reply import Page
 # service.check_health
 async def check_health(ctx: Context) -> shapes.Health:
     """Report that the process runs; uses no database."""
+    # While the database is down, a restart of the process would not help; orchestrators would do it again and again.
     return {"ok": True}
 
 

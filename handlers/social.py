@@ -153,6 +153,7 @@ def _direct_proof(value: shapes.IdToken) -> IdTokenCredential:
         nonce=value.get("nonce"),
         access_token=value.get("accessToken") or None,
         refresh_token=value.get("refreshToken") or None,
+        # Apple sends the name next to the ID token, which does not contain it.
         name=" ".join(part for part in parts if part) or None,
     )
 

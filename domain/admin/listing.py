@@ -97,6 +97,7 @@ async def _page(ctx: Context, wanted: UserQuery) -> Page:
     order = _order_of(ctx, wanted.sort_by)
     by = [column.desc() if wanted.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(wanted.limit).offset(wanted.offset)
+    # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
     statements = (page.execution_options(row=UserRow), number)

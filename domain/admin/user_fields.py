@@ -99,6 +99,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     is_own, is_ban = targets.is_own(ctx, user_id), ban.get("banned") is True
     if is_own and is_ban:  # defence: ADM14 own-update
         raise YouCannotBanYourself
+    # An administrator's own address has to be proven like that of every user.
     if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
         permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
     if is_ban:

@@ -168,6 +168,8 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
         whose.append(col(ApiKey.kind) == query.kind)
     column = col(getattr(ApiKey, query.sort_by))
     order = (column.desc(), col(ApiKey.id).desc()) if query.descending else (column.asc(), col(ApiKey.id))
+    # PostgreSQL and SQLite sort NULL at opposite ends. The id fixes the order of equal values, so that pages do not
+    # overlap.
     page = _KEYS.where(*whose).order_by(order[0].nulls_last(), order[1])
     rows = await ctx.db.execute(page.limit(query.limit).offset(query.offset))
     return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()

@@ -82,6 +82,7 @@ def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
 
 
 def _sorted(rows: Sequence[Any]) -> list[Any]:
+    # Known networks have no time of creation.
     return sorted(rows, key=lambda row: getattr(row, "created_at", None) or row.last_success)
 
 

@@ -100,6 +100,7 @@ async def _remove(ctx: Context, user: UserRow, rows: list[PasskeyRow], *, by_ope
 
 async def count_foreign(ctx: Context) -> int:
     """Return how many passkeys were created for a domain other than the configured one."""
+    # Such passkeys cannot be used: authenticators bind a credential to the domain (RP ID).
     others = select(func.count()).where(col(Passkey.rp_id) != ctx.policy[PasskeyPolicy].rp_id)
     number: int = (await ctx.db.execute(others)).scalar()
     return number

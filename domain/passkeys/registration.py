@@ -25,6 +25,7 @@ from models.user import UserRow
 
 TRANSPORTS = ("usb", "nfc", "ble", "internal", "hybrid", "smart-card", "cable")
 """How browsers reach an authenticator; other words are dropped."""
+# Web Authentication Level 3, 7.1: at most 1023 bytes.
 CREDENTIAL_ID_BYTES = range(1, 1024)
 
 

@@ -128,6 +128,7 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
     flow = None
     if request.bindings:
+        # In its own transaction, so that the state stays used up if the flow fails.
         job = partial(authorization_request.consume, state=request.state, bindings=request.bindings)
         flow = await ctx.in_new_transaction(job)
     if flow is None:

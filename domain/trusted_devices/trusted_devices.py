@@ -36,6 +36,8 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
     """Return a new token that replaces the cookie's if the user trusts this device; the old token becomes invalid."""
     presented = tokens.presented(ctx.cookies.devices)
     if len(presented) > 1:
+        # Browsers also send cookies of the same name that a parent domain has set; a dead one must not disable the
+        # live one.
         presented = await _live(ctx, presented)
     if len(presented) != 1:  # defence: V41 one-device
         return None

@@ -13,6 +13,7 @@ from domain import tokens
 PERIOD = 30
 """The seconds that one code is valid."""
 
+# The recommended 160 bits (RFC 4226, 4, R6).
 _SECRET_BYTES = 20
 _SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
 
@@ -24,6 +25,8 @@ def new_secret() -> str:
 
 def uri(issuer: str, email: str, secret: str) -> str:
     """Return the URI `otpauth://…` that an app reads."""
+    # The issuer twice: older apps read the prefix, newer ones the parameter. No `algorithm`: every app supports
+    # SHA-1, the default.
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{shown_by}:{account}?secret={secret}&issuer={shown_by}&digits=6&period={PERIOD}"
 

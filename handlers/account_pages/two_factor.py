@@ -133,6 +133,7 @@ def qr_code(text: str) -> Markup:
 
 
 def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new: bool = False) -> Page:
+    # The response to the POST itself: a redirect would have to carry the codes in its URL or store them.
     return frame.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
 
 

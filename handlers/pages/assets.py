@@ -14,6 +14,7 @@ from domain.passkeys.policy import PasskeyPolicy
 from domain.policy import Policy
 
 _FOLDER = Path(__file__).parent / "static"
+# Fixed, because `mimetypes` also reads tables of the system, which may differ.
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 

@@ -15,6 +15,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 _REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
 
 
+# Twice, because an error page falls back to the built-in templates when those of the operator fail.
 @lru_cache(maxsize=2 * len(LANGUAGES))
 def environment(templates_dir: Path | None = None, language: str = "en") -> Environment:
     """Return the templates for one of LANGUAGES, those of the operator first."""

@@ -53,6 +53,7 @@ async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redire
     # Shown after the sign-in, because the reset itself opens no session.
     if done.removed_access:
         view = replace(view, callback_url=view.url("/removed-access"))
+    # `prompt`, because a browser with a session would otherwise be asked whether to continue with it.
     return view.lead("/sign-in", reason="reset", prompt="login")
 
 

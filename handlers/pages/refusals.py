@@ -46,6 +46,7 @@ def page(
     if with_built_in:
         shown = replace(shown, templates_dir=None)
     back = came_from if policy.origins.accepts(came_from) else None
+    # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
         return shown.lead("/sign-in", callbackURL=back)
     if isinstance(refusal, InvalidTwoFactorCookie):

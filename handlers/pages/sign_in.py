@@ -46,6 +46,7 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     view = views.view(ctx)
     identifier = body["identifier"].strip()
     remembered = body.get("rememberMe") == "true"
+    # A username contains no `@`, so one field is enough for both.
     if "@" in identifier or not ctx.policy[UsernamePolicy].enabled:
         options = SignInOptions(remembered, _verification_target(view), "password")
         opened = await authentication.sign_in_by_email(ctx, identifier, body["password"], options)

@@ -183,6 +183,7 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
 
 def _minutes(refusal: Refusal) -> int:
     """Return the number of minutes after which the user may try again."""
+    # Rounded up, because an attempt a few seconds too early would be refused again.
     return max(1, -(-(refusal.retry_after or 60) // 60))
 
 
@@ -208,6 +209,7 @@ def field_errors(
             name: _wrong_field(localization, name, submitted.get(name, ""), message)
             for _, name, message in refusal.fields
         }
+    # A form without an identifier is for a signed-in user, so only the password can be wrong.
     if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
         return {"password": _said(localization, "INVALID_PASSWORD")}
     field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)

@@ -109,6 +109,7 @@ class View:
 
     def finish(self, headers: tuple[Header, ...] = ()) -> Redirect:
         """Return the redirect after the last step: to `callback_url`, else `pages.home_url`, else the account page."""
+        # Not `self.url`, which would carry `callback_url` to the account page.
         home = self.policy[PagesPolicy].home_url or View(self.policy, self.localization, self.form).url("")
         redirect = redirects.on(self.policy, self.callback_url, home)
         return Redirect(redirect.location, headers)

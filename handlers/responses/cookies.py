@@ -135,6 +135,8 @@ def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header
         parts.append(f"Max-Age={max_age}")
     if cookies.http_only:
         parts.append("HttpOnly")
+    # Also to clear a cookie: browsers ignore a Set-Cookie with a `__Host-` or `__Secure-` name without it (RFC
+    # 6265bis, 4.1.3).
     if cookies.secure:
         parts.append("Secure")
     return b"set-cookie", "; ".join(parts).encode("ascii")

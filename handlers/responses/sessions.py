@@ -122,6 +122,7 @@ def signed_in_response(
 def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Respond with `body`, the session cookie and `set-auth-token` of an administrator's own session."""
     policy, session = ctx.policy.cookies, opened.session
+    # The session is not new, so its cookie lasts only for the rest of its lifetime.
     max_age = int((session.expires_at - ctx.now).total_seconds()) if session.remembered else None
     return Reply(
         body,

@@ -69,10 +69,12 @@ class Preset:
         return self.endpoints is None
 
 
+# Twitch sends these only if the parameter `claims` requests them.
 _TWITCH_CLAIMS = dict.fromkeys(("email", "email_verified", "preferred_username", "picture"))
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
+        # Google documents that its ID tokens may have the issuer without `https://`.
         "google": Preset(issuer="https://accounts.google.com", aliases=("accounts.google.com",)),
         "github": Preset(
             scopes=("read:user", "user:email"),
@@ -89,6 +91,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "microsoft": Preset(
             scopes=("openid", "email", "profile", "offline_access"),
             issuer="https://login.microsoftonline.com/{tenant}/v2.0",
+            # Any tenant can set any `email`. Entra ID reports in `xms_edov` whether the tenant owns its domain.
             names={"email_verified": ("email_verified", "xms_edov")},
             asks_userinfo=False,
             tenanted=True,

@@ -19,6 +19,7 @@ PASSKEY_NAMES = frozenset(
     }
 )  # fmt: skip
 PASSKEYS_AT_MOST = 100
+# The counter has 32 bits, and the handle at most 64 bytes (Web Authentication Level 3, 6.1 and 5.4.3).
 LARGEST_COUNTER = 2**32 - 1
 LONGEST_NAME = 64
 LONGEST_KEY = 16_384
