@@ -158,7 +158,7 @@ class RequestFacts(NamedTuple):
     verifier: str | None = None
     """The name of the service that verifies an API key."""
     page: PageRequest | None = None
-    """Set for the operations that answer with hosted pages."""
+    """Set for the operations that respond with hosted pages."""
     is_navigation: Callable[[], bool] = _is_no_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 

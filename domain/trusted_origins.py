@@ -191,7 +191,8 @@ class TrustedOrigins:
         return origin is not None and (origin in self.exact or self.pattern.fullmatch(origin) is not None)
 
     def _lies_under_custom(self, url: str) -> bool:
-        """Return whether a URL equals an entry or continues it at a boundary. Dot segments could leave it."""
+        """Return whether a URL equals a custom entry or lies below it."""
+        # Dot segments could lead out of the entry.
         # defence: V7 custom-dots
         if not self.custom or _CUSTOM.fullmatch(url) is None or _DOT_SEGMENT.search(url):
             return False

@@ -43,7 +43,7 @@ _LISTED = {
     "createdAt": "created_at",
     "updatedAt": "updated_at",
 }
-"""The fields that lists may be filtered and sorted by, as far as the contract has them, and their columns."""
+"""The fields that lists may be filtered or sorted by, and their columns; the contract allows fewer for sorting."""
 
 _BAN = ("banned", "banReason", "banExpires")
 _OWNED = ("twoFactorEnabled", "createdAt", "updatedAt")

@@ -45,7 +45,7 @@ LOOKED_UP_AT_ONCE = 1000
 """The maximum number of identities in one statement; a database accepts some ten thousand values."""
 
 Earlier = Callable[[Sequence[str]], Known]
-"""The keys taken by earlier batches of a dry run, which wrote nothing."""
+"""Returns which keys earlier batches of a dry run have taken; those batches wrote nothing."""
 
 
 async def add(

@@ -34,7 +34,7 @@ _ERRORS = {
         "The account could not be connected: you were signed out meanwhile, or this service does not accept it."
     ),
 }
-"""What to say about the errors that a callback ends with."""
+"""The texts about the errors that a callback can end with."""
 _OTHER_ERROR = N_("The account could not be connected. Try again.")
 
 

@@ -27,7 +27,7 @@ _NOTICES = {
 _QUIET_ZONE = 4
 """The width of the margin of a QR code, in modules (ISO/IEC 18004)."""
 _GROUP = 4
-"""How many characters of a key stand together."""
+"""The number of characters in a group of a key."""
 
 
 # account_pages.show_two_factor

@@ -13,7 +13,7 @@ from handlers.responses.reply import Page, Redirect
 from models.user import UserRow
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
-"""What `ui_locales` may be to be carried on."""
+"""Matches the values of `ui_locales` that are passed on to the next page."""
 
 
 def page(

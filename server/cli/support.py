@@ -1,4 +1,4 @@
-"""What commands share: run rules, print their results, and write files with personal data."""
+"""Helpers of the commands: run rules, print their results, and write files with personal data."""
 
 import asyncio
 import os
@@ -101,7 +101,7 @@ def _visible(text: str) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask a question unless the answer was given; anything but yes ends the command."""
+    """Ask for confirmation, unless `--yes` was given; any answer but yes ends the command."""
     if not yes:
         typer.confirm(question, abort=True)
 

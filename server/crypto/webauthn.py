@@ -48,7 +48,7 @@ RSA_EXPONENT_BITS = 32
 
 
 def _refusing(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return the check, which then raises ResponseRefused for every error."""
+    """Return the check, wrapped so that it raises ResponseRefused instead of any other error."""
 
     @wraps(check)
     def refusing(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:

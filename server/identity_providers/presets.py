@@ -35,7 +35,7 @@ class Endpoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The preset of one provider. Without endpoints, OpenID Connect discovery at its issuer finds them."""
+    """The preset of one provider. Without endpoints, they are read from the discovery document of its issuer."""
 
     scopes: tuple[str, ...] = ("openid", "email", "profile")
     issuer: str = ""

@@ -100,7 +100,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Backoff:
-    """A timeout for commands, with a pause without commands after one that was not answered."""
+    """A timeout for commands. After a command without a response, none are sent for a pause."""
 
     def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
         self._seconds = seconds

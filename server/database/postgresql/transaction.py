@@ -69,7 +69,7 @@ class PostgresqlTransaction(Transaction):
     async def commit(self) -> None:
         """Commit: deferred statements alone are sent as one, which needs no transaction around it.
 
-        Raises TimeoutError if the server does not answer in time: whether it commits is not known then.
+        Raises TimeoutError if the server does not respond in time; whether it has committed is then unknown.
         """
         is_one = self._connection is None and self.hook is None and not self._needs_begin
         if is_one and 0 < len(self._deferred) <= MAX_COMBINED:

@@ -179,15 +179,15 @@ class MetricsRegistry:
             self._audit_events.labels(record.event, record.outcome).inc()
 
     def provider_call(self, provider_id: str, result: str) -> None:
-        """Count a call to a provider: answered, refused, unavailable."""
+        """Count a call to a provider by its result: `answered`, `refused` or `unavailable`."""
         self._provider_calls.labels(provider_id, result).inc()
 
     def mail(self, template: str, result: str) -> None:
-        """Count the result of a delivery: sent, postponed, failed."""
+        """Count a delivery by its result: `sent`, `postponed` or `failed`."""
         self._mails.labels(template, result).inc()
 
     def key_verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification of an API key by a service, or None: valid, or the code of the refusal."""
+        """Count a verification of an API key by its result: `valid`, or the code of the refusal."""
         self._key_verifications.labels(verifier or NO_VERIFIER, result).inc()
 
     def token_issued(self, algorithm: str) -> None:
