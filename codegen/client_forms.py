@@ -16,7 +16,7 @@ Document = dict[str, Any]
 _REFERENCE = re.compile(r'"\$ref":"#/components/(\w+)/([^"]+)"')
 
 EXTENSION = "x-client-form"
-"""The type of a value for typed clients, where a request accepts several; `"true"` means the same as `true`."""
+"""The key of the schema for typed clients where requests accept more, such as the text `"true"` for `true`."""
 
 _KEPT = ("description", "example")
 _OF_TEXTS = ("pattern", "maxLength")
@@ -24,7 +24,7 @@ _OF_TEXTS = ("pattern", "maxLength")
 length."""
 
 FOR_PEOPLE = frozenset({"pages", "account_pages", "mailbox"})
-"""The tags whose operations answer with pages, for which no client has a use."""
+"""The tags of operations that respond with pages, which no client uses."""
 
 _SECTIONS = ("schemas", "parameters", "headers", "responses")
 

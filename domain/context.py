@@ -110,7 +110,7 @@ class RequestCookies:
     """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
 
     values: Callable[[bytes], Sequence[str]] = _no_cookies
-    """Returns the raw values of the cookies of an encoded name; a browser may have several, of different scopes."""
+    """Returns the raw values of all cookies with a name (as bytes); a browser may send several of different scopes."""
     pending_name: bytes = b""
     device_name: bytes = b""
 
@@ -158,7 +158,7 @@ class RequestFacts(NamedTuple):
     verifier: str | None = None
     """The name of the service that verifies an API key."""
     page: PageRequest | None = None
-    """Set for the operations that answer with hosted pages."""
+    """Set for the operations that respond with hosted pages."""
     is_navigation: Callable[[], bool] = _is_not_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 

@@ -52,6 +52,7 @@ class Refusal(Exception):
 
 def every_refusal() -> list[type[Refusal]]:
     """Return the refusals of all capabilities, with the families."""
+    # A refusal registers itself when its module is imported.
     import_modules(domain, except_for=domain.LOADED_LATER)
     return list(_DECLARED)
 

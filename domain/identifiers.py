@@ -69,6 +69,7 @@ EMAIL_PATTERN = (
 ENCODED_WORD = re.compile(r"=\?.*\?=")
 """Matches an encoded word (RFC 2047). No email address may contain one: mail programs and servers read
 `=?utf-8?q?eve=40x.test?=` as the text that it encodes."""
+# The limits of SMTP (RFC 5321, 4.5.3.1.1 and 4.5.3.1.3); a path of 256 octets includes two angle brackets.
 EMAIL_LENGTH = 254
 LOCAL_PART_LENGTH = 64
 
@@ -152,6 +153,7 @@ def is_issuer(text: str) -> bool:
 
 
 def _is_surrogate(character: str) -> bool:
+    # JSON may contain half a pair, which cannot be encoded as UTF-8.
     return "\ud800" <= character <= "\udfff"
 
 
@@ -160,6 +162,7 @@ def instant_or_none(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
         return None if moment.tzinfo is None else moment.astimezone(UTC)
+    # OverflowError: at the ends of the calendar, the time in UTC is no `datetime`.
     except (ValueError, OverflowError):
         return None
 
@@ -176,6 +179,7 @@ def _username(text: str, too_short: type[Refusal], too_long: type[Refusal], inva
         raise too_short
     if len(text) >= USERNAME_LENGTHS.stop:
         raise too_long
+    # ASCII only: letters that look alike, or are equal after normalization, would make two usernames look the same.
     if not _USERNAME_CHARACTERS.issuperset(text):  # defence: V75 ascii
         raise invalid
     return text.lower()  # defence: V77 username-case

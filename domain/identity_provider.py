@@ -109,7 +109,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a provider; None is a value it did not send."""
+    """The tokens of a provider; a value that it did not send is None."""
 
     access_token: str | None = field(default=None, repr=False)
     refresh_token: str | None = field(default=None, repr=False)
@@ -124,7 +124,7 @@ class TokenUse(Enum):
     """The permitted use of an ID token that a client posts."""
 
     OURS = auto()
-    """Not permitted: the provider sent it to this service."""
+    """It cannot be used: the provider sent it to this service."""
     ONCE = auto()
     """An application, once: it has a nonce."""
     UNTIL_IT_ENDS = auto()

@@ -144,6 +144,7 @@ def _translations(language: str) -> NullTranslations:
 
 def _by_weight(accept_language: str) -> list[str]:
     """Return the tags of an Accept-Language header, the most preferred first (RFC 9110, 12.5.4)."""
+    # The header comes from strangers; its length bounds the work.
     matches = [_WEIGHT.fullmatch(language_range) for language_range in accept_language[:256].split(",")]
     weighted = [(float(match[2] or 1), match[1]) for match in matches if match is not None]
     return [tag for weight, tag in sorted(weighted, key=lambda pair: -pair[0]) if weight > 0]

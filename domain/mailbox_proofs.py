@@ -101,6 +101,7 @@ async def _confirms_session(ctx: Context, user: UserRow) -> bool:
     caller = ctx.caller
     if caller is None or caller.session.impersonated_by is not None:  # defence: M5 own-session
         return False
+    # The session of the browser is only kept if it is still live; a stranger may have revoked or prepared it.
     # defence: M5 live-session
     return await locking.lock_with_session(ctx, user.id, caller.session.id) is not None
 

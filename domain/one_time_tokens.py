@@ -18,6 +18,7 @@ _MAILED = select(
     *map(col, (OneTimeToken.user_id, OneTimeToken.email, OneTimeToken.payload, OneTimeToken.remembered))
 ).where(
     col(OneTimeToken.digest) == bindparam("token"),
+    # Digest and purpose together: a token that was mailed for one purpose must not work for another.
     col(OneTimeToken.purpose) == bindparam("kind"),  # defence: M2 purpose
     col(OneTimeToken.expires_at) > bindparam("now"),  # defence: M2 expiry
 )
@@ -26,6 +27,7 @@ _CONSUME = (
     .where(
         col(OneTimeToken.digest) == bindparam("token"),  # defence: V29 consume-digest
         col(OneTimeToken.purpose) == bindparam("kind"),  # defence: V29 V85 consume-purpose
+        # The owner is part of the condition, so that another user's session cannot use a token up.
         col(OneTimeToken.user_id).is_not_distinct_from(bindparam("owner")),  # defence: V22 V85 consume-owner
         col(OneTimeToken.expires_at) > bindparam("now"),
     )
@@ -117,6 +119,7 @@ async def consume_challenge(
         col(OneTimeToken.expires_at) > ctx.now,  # defence: P5 expiry
     )
     if bound is not None:
+        # A ceremony that was begun in one session must not be finished in another one.
         # defence: P6 session
         used = used.where(col(OneTimeToken.user_id) == bound[0], col(OneTimeToken.binding) == bound[1])
     row = (await ctx.db.execute(used.returning(col(OneTimeToken.user_id)))).first()
@@ -189,5 +192,6 @@ def _delete_mailed(purposes: tuple[Purpose, ...]) -> Delete:
 
 async def revoke_all_users(ctx: Context) -> None:
     """Revoke every token and code. Marks of used ID tokens stay."""
+    # A spent row marks an ID token that was used; without it the ID token could be used again.
     # defence: V18 keep-spent
     await ctx.db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) != Purpose.SPENT))

@@ -123,7 +123,7 @@ class Database(Protocol):
         """Searches that may read many rows."""
 
     def begin(self) -> Transaction:
-        """Create a transaction, which takes a connection when it is first used."""
+        """Create a transaction, which acquires a connection at its first use."""
 
 
 class SentMail(NamedTuple):

@@ -16,18 +16,23 @@ LONGEST_TARGET = 2048
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])"
 _PORT = r"(?::(?P<port>[0-9]{1,5}))?"
+# Browsers treat a backslash like a slash, and remove tabs and line breaks from URLs (WHATWG URL).
 _PRINTABLE = r"[!-\[\]-~]"  # defence: V6 printable
 """ASCII without whitespace, control characters and the backslash."""
 
 _AUTHORITY = r"[!\"$-.0->@-\[\]-~]"
 """The same without the characters that end an authority."""
 
+# Browsers resolve `.` and `..`, so the path that they open would not be the one that was checked.
 _SEGMENT = r"(?!\.{1,2}(?:[/?]|\Z))[A-Za-z0-9_.+@-]+"  # defence: V2 segment
 _ESCAPE = r"%(?![Cc]2%[89])(?:[2-6A-Fa-f89][0-9A-Fa-f]|7[0-9A-Ea-e])"
-"""A percent escape that does not encode a control character: of ASCII, or U+0080 to U+009F in UTF-8."""
+"""A percent escape, except those of control characters: of ASCII, and of U+0080 to U+009F in UTF-8."""
 
+# The second character cannot be a slash or backslash: `//host` and `/\host` are absolute URLs for browsers.
 # defence: V2 relative
 _RELATIVE = re.compile(rf"/(?:{_SEGMENT}/)*(?:{_SEGMENT})?(?:\?(?:[A-Za-z0-9_.+/=&@-]|{_ESCAPE})*)?")
+# No user part: in `https://trusted@evil.test` the host is evil.test. The whole URL is matched, because
+# `https://trusted.evil.test` has the same prefix as a trusted origin.
 # defence: V2 V4 V6 absolute
 _ABSOLUTE = re.compile(rf"(?P<scheme>https?)://(?P<host>{_HOST}){_PORT}(?:[/?#]{_PRINTABLE}*)?")
 _CUSTOM = re.compile(
@@ -47,6 +52,7 @@ _SCRIPT_SCHEMES = frozenset(
     {"javascript", "data", "vbscript", "file", "blob", "about", "filesystem", "view-source"}
 )
 _NETWORK_SCHEMES = frozenset({"http", "https", "ftp", "ws", "wss"})
+# A star stands for whole labels in front of a dot, so `*.app.test` matches neither `evilapp.test` nor `app.test`.
 _STARS = {"*.": rf"{_LABEL}\.", "**.": rf"(?:{_LABEL}\.)+"}  # defence: V3 stars
 
 
@@ -123,6 +129,8 @@ def _parse_wildcard(match: re.Match[str], entry: str) -> str:
     if match["host"].startswith("[") or _NUMERIC_END.fullmatch(match["host"]):
         raise ValueError(f"{entry!r} has a wildcard before an address")
     scheme, _, rest = _parse_origin(match, entry).partition("://")
+    # An unescaped dot matches any character: `fooaexample.com` would pass for `foo.example.com` (as in authentik,
+    # CVE-2024-52289).
     return f"{scheme}://{_STARS[match['stars']]}{re.escape(rest)}"  # defence: V3 escaped-rest
 
 
@@ -167,6 +175,7 @@ class TrustedOrigins:
 
     def accepts(self, target: str) -> bool:
         """Return whether a redirect URL is relative, or at a trusted origin, or under a custom scheme."""
+        # Bounds the work of the patterns below.
         if len(target) > LONGEST_TARGET:  # defence: V2 target-length
             return False
         if target.startswith("/"):
@@ -182,7 +191,8 @@ class TrustedOrigins:
         return origin is not None and (origin in self.exact or self.pattern.fullmatch(origin) is not None)
 
     def _lies_under_custom(self, url: str) -> bool:
-        """Return whether a URL equals an entry or continues it at a boundary. Dot segments could leave it."""
+        """Return whether a URL equals a custom entry or lies below it."""
+        # Dot segments could lead out of the entry.
         # defence: V7 custom-dots
         if not self.custom or _CUSTOM.fullmatch(url) is None or _DOT_SEGMENT.search(url):
             return False

@@ -23,6 +23,7 @@ def with_parameters(url: str, **parameters: str | None) -> str:
     address, hash_sign, fragment = url.partition("#")
     path, _, query = address.partition("?")
     kept = [piece for piece in query.split("&") if piece and _name_of(piece) not in parameters]
+    # A value from a provider or client could otherwise add parameters, or split the header.
     # defence: V60 quoted-parameters
     added = [
         f"{quote(name, safe='')}={quote(value, safe='')}"

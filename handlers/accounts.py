@@ -21,6 +21,7 @@ async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Stat
 
 def _account(row: AccountRow) -> shapes.LinkedAccount:
     """Return one way in which a user signs in, without its tokens."""
+    # Field by field, so that a column with a password or token is never sent by mistake.
     # defence: V31 account-fields
     return {
         "id": row.id,

@@ -43,7 +43,7 @@ _LISTED = {
     "createdAt": "created_at",
     "updatedAt": "updated_at",
 }
-"""The fields that lists may be filtered and sorted by, as far as the contract has them, and their columns."""
+"""The fields that lists may be filtered or sorted by, and their columns; the contract allows fewer for sorting."""
 
 _BAN = ("banned", "banReason", "banExpires")
 _OWNED = ("twoFactorEnabled", "createdAt", "updatedAt")
@@ -71,6 +71,7 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
         filter_field=_LISTED[filter_field or "email"],
         filter_operator=filter_operator or "eq",
         filter_values=filter_value,
+        # From a fixed list: a name in the request never becomes part of a statement.
         sort_by=_LISTED[sort_by or "createdAt"],  # defence: ADM15 columns
         descending=(sort_direction or ("desc" if sort_by is None else "asc")) == "desc",
         limit=100 if limit is None else limit,

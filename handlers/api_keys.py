@@ -89,6 +89,7 @@ async def verify(
             ctx, body["key"], permissions=body.get("permissions"), kind=body.get("configId")
         )
     except verification.REFUSALS as refusal:
+        # Rolled back, so that a refused verification costs the owner neither a use nor a request.
         # defence: KEY9 rolled-back
         return Rollback({"valid": False, "error": _key_refusal(refusal), "key": None})
     return {"valid": True, "error": None, "key": api_key_shape(verified.key)}

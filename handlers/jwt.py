@@ -20,6 +20,7 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 # jwt.keys
 async def keys(ctx: Context) -> Document:
     """Return the keys that verify tokens."""
+    # From memory: other services must be able to verify tokens while the database is down.
     # defence: JWT12 memory
     document, policy = ctx.port[SigningKeys].document, ctx.policy[JwtPolicy]
     return _cacheable(document, policy.jwks_max_age)

@@ -55,6 +55,7 @@ async def verify(
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect | Rollback[Redirect]:
     """Use up a link and sign in; if the link must be confirmed, redirect the browser to the confirming page."""
     page = magic_links.confirm_page(ctx.policy)
+    # Mail scanners open every link. An opened link therefore only leads to a page with a button.
     if page is not None and ctx.facts.is_navigation():  # defence: M1 confirmed
         parameters = {
             "callbackURL": callback_url,

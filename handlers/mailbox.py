@@ -21,7 +21,10 @@ _OF_PAGES: Header = (
 )
 _OF_HTML: Header = (
     b"content-security-policy",
+    # Emails have inline styles and remote images, as in a mail program.
     b"default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
+    # No scripts, and without `allow-same-origin` no access to the service's cookies. A page that a link opens needs
+    # both.
     b"sandbox allow-popups allow-popups-to-escape-sandbox",
 )
 

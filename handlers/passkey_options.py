@@ -20,7 +20,10 @@ def registration(
     """Return the argument of `navigator.credentials.create`."""
     policy, user = ctx.policy[PasskeyPolicy], options.user
     selection: shapes.PasskeyAuthenticatorSelection = {
+        # Sign-in lists no credentials, so the authenticator itself must know for which user it has one.
         "residentKey": "required",
+        # For browsers of Level 1: true if, and only if, `residentKey` is required (Web Authentication Level 3,
+        # 5.4.4).
         "requireResidentKey": True,
         "userVerification": cast(Any, policy.user_verification),
     }
@@ -30,6 +33,7 @@ def registration(
         "challenge": client_data.encode(options.challenge),
         "rp": {"id": policy.rp_id, "name": policy.rp_name},
         "user": {
+            # Made of the user id: a handle must not contain personal data (Web Authentication Level 3, 14.6.1).
             "id": client_data.encode(options.user_handle),
             "name": user.email,
             "displayName": user.name or user.email,
@@ -38,6 +42,7 @@ def registration(
             {"type": "public-key", "alg": number} for number in ctx.port[Authenticators].algorithms
         ],
         "timeout": _milliseconds(policy),
+        # Which model of authenticator it is decides nothing here, and attestation would let sites track users by it.
         "attestation": "none",
         "excludeCredentials": [_descriptor(row) for row in options.excluded],
         "authenticatorSelection": selection,

@@ -12,6 +12,7 @@ from handlers.responses.sessions import clear_trusted_device_cookie, session_res
 # passwords.request_reset
 async def request_reset(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shapes.Status:
     """Queue the request for a reset link; the response never reveals whether the email address is known."""
+    # Only queued: a look-up here would show by its time whether the address has an account.
     passwords.request_reset(ctx, body["email"], body.get("redirectTo"))  # defence: V71 after-answer
     return {"status": True}  # defence: V70 reset-answer
 

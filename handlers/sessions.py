@@ -33,6 +33,7 @@ async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[sha
     """Add a signed token to the response, unless no key can sign."""
     try:
         return Reply(current, ((b"set-auth-jwt", (await session_tokens.issue(ctx)).encode()),))
+    # A client that got an error here would treat the user as signed out, though only the signing keys are at fault.
     except Unavailable:
         return Reply(current)
 

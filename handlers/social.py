@@ -134,6 +134,8 @@ async def receive_callback(
 # social.relay_callback
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Redirect a form_post response to the same URL with GET."""
+    # The redirect makes the browser send the state cookie, which is SameSite=Lax and so is missing in a POST from
+    # another site.
     # defence: V62 form-fields
     sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
     # defence: V60 quoted-provider
@@ -151,6 +153,7 @@ def _direct_proof(value: shapes.IdToken) -> IdTokenCredential:
         nonce=value.get("nonce"),
         access_token=value.get("accessToken") or None,
         refresh_token=value.get("refreshToken") or None,
+        # Apple sends the name next to the ID token, which does not contain it.
         name=" ".join(part for part in parts if part) or None,
     )
 

@@ -48,6 +48,7 @@ def template_environment(
         autoescape=autoescape,
         # A misspelled variable raises an error instead of rendering as an empty text.
         undefined=StrictUndefined,
+        # Otherwise each rendering would look at the files of the template and of everything that it includes.
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -52,6 +52,7 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
 async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
     """Email a code."""
     await verification.send_otp(ctx)
+    # Never the code itself: it proves the mailbox only if it can be read nowhere else.
     return {"status": True}  # defence: V25 otp-answer
 
 

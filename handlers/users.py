@@ -33,11 +33,13 @@ async def update(ctx: Context, body: shapes.UpdateUserRequest) -> shapes.Status:
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:
+    # Changed by an operation of its own, because the new address has to be proven.
     if "email" in body:  # defence: V30 email-field
         raise EmailCanNotBeUpdated
     for key in _OWNED:
         if key in body:  # defence: V30 owned-fields
             raise FieldNotAllowed(f"{key} is not allowed to be set")
+    # A fixed list of columns: a field of the body never becomes one by its name (mass assignment).
     # defence: V30 profile-fields
     changes = {column: body[key] for key, column in _PROFILE.items() if key in body}
     if changes.get("image") == "":

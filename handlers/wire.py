@@ -45,6 +45,7 @@ def optional_instant(moment: datetime | None) -> str | None:
 
 def exported(held: Mapping[str, Any], options: int = 0) -> bytes:
     """Return the export of a user as JSON with a newline at its end; `options` are those of orjson."""
+    # orjson would write times in a form other than that of all responses.
     always = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(held, default=_exported_value, option=always | options)
 

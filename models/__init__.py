@@ -1,4 +1,4 @@
-"""The tables. A new one is imported from its module: `from models.x import X`."""
+"""The tables. Those that are not listed here are imported from their module: `from models.x import X`."""
 
 from importlib import import_module
 

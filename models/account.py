@@ -64,7 +64,7 @@ PASSWORD_BY_EMAIL = _password_by(User.email)
 PASSWORD_BY_USERNAME = _password_by(User.username)
 
 PASSWORD_BY_USER = _password_by(User.id)
-"""The input of a password check, by lower-case email, by lower-case username, by user id."""
+"""Three queries for the user and the stored hash of a password check: by lower-case email, lower-case username, id."""
 
 
 class AccountRow(NamedTuple):

@@ -81,9 +81,9 @@ class Retention:
 
     moment: str
     keep: timedelta | str = timedelta(0)
-    """How long rows are kept after their moment; or the name of a setting, of which 0 means for ever."""
+    """How long rows are kept after their moment, or the name of a setting with that time (0: without limit)."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
-    """Which rows are meant, if not all of them, by the columns of the table."""
+    """Returns the condition for these rows from the columns of the table; None if all rows are meant."""
     key: str | None = None
     """The column that identifies a row, if the primary key has several."""
 
@@ -97,14 +97,14 @@ class Access:
     """
 
     name: str
-    """What the audit event calls their number."""
+    """The name of their number in the audit event."""
     label: str | None = None
-    """What users call them, in English; it is translated, and found as the second argument. None for rows that users
-    never see."""
+    """The English name for users, which is translated; `make translations` finds it as the second argument. None for
+    rows that users never see."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
-    """Which rows are meant, if not all of them, by the columns of the table."""
+    """Returns the condition for these rows from the columns of the table; None if all rows are meant."""
     expiry: str | None = None
-    """The column with the time at which a row stops giving access; such rows are removed and not counted."""
+    """The column with the time when a row stops to give access; expired rows are removed, but not counted."""
 
 
 def tables() -> list[type[SQLModel]]:

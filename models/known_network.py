@@ -17,7 +17,7 @@ KNOWN_FOR = timedelta(days=90)
 
 
 class KnownNetwork(SQLModel, table=True):
-    """One client network of a user, as a keyed digest of user and network, by which it is looked up."""
+    """A client network from which a user has signed in. It is stored as a keyed digest of user and network."""
 
     __tablename__ = "known_network"
     __export__ = "knownNetworks"

@@ -37,7 +37,7 @@ class Passkey(Record, table=True):
     """The model of the authenticator."""
     rp_id: str
     user_handle: bytes | None = None
-    """What the authenticator knows the user by; None for an imported passkey."""
+    """The identifier of the user on the authenticator; None for an imported passkey."""
     last_used_at: datetime | None = Field(default=None, sa_type=Instant)
 
 
@@ -73,7 +73,7 @@ PASSKEY_COLUMNS = tuple(col(getattr(Passkey, name)) for name in PasskeyRow._fiel
 PASSKEY_BY_CREDENTIAL = ReadStatement(
     select(*PASSKEY_COLUMNS).where(by(Passkey.credential_id)), PasskeyRow._make
 )
-"""The passkey with a credential id, whoever owns it."""
+"""The passkey with a credential id, of any user."""
 
 PASSKEYS_OF_USER = ReadStatement(
     select(*PASSKEY_COLUMNS).where(
@@ -103,7 +103,7 @@ FIND_PASSKEYS = select(*PASSKEY_COLUMNS).where(_OF_USER).execution_options(row=P
 """Every passkey of a `user_id`, as the transaction sees it, unsorted."""
 
 FIND_CREDENTIAL = select(col(Passkey.id)).where(col(Passkey.credential_id) == bindparam("credential_id"))
-"""The passkey with a `credential_id`, whoever owns it, as the transaction sees it."""
+"""The passkey with a `credential_id`, of any user, as the transaction sees it."""
 
 _new = bindparam("new", type_=BigInteger())
 USE_PASSKEY = (

@@ -15,7 +15,7 @@ from models.user import SELECT_USER, USER_COLUMNS, User, UserRow
 
 
 def _where_set(column: str) -> Index:
-    """Return the index of a column that few sessions have."""
+    """Return a partial index of a column that is set in few rows."""
     where = text(f"{column} IS NOT NULL")
     return Index(None, column, postgresql_where=where, sqlite_where=where)
 
@@ -34,7 +34,7 @@ class Session(Record, table=True):
     remembered: bool = True
     method: str
     amr: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
-    """What was proved when the session was created (RFC 8176), separated by spaces; empty if not known."""
+    """The authentication methods (`amr`, RFC 8176) of the sign-in, separated by spaces; empty if unknown."""
     expires_at: datetime = Field(index=True, sa_type=Instant)
     ip_address: str | None = None
     user_agent: str | None = None
@@ -63,7 +63,7 @@ class SessionRow(NamedTuple):
     method: str = ""
     """The last proof of the sign-in, such as `password` or `totp`."""
     amr: str = ""
-    """What was proved (RFC 8176), separated by spaces."""
+    """The authentication methods (`amr`, RFC 8176), separated by spaces."""
     token_copy: bytes | None = None
     """Read only for lists."""
 

@@ -67,7 +67,7 @@ def create_app(
 
 
 def assemble(services: Services) -> Application:
-    """Return the application for these services, which its lifespan opens, or a caller without a server."""
+    """Return the application for these services, which its lifespan opens and closes."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: ASGIApp) -> AsyncIterator[None]:
@@ -130,6 +130,7 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
     pages_path = settings[PagesSettings].path
     if pages_path != PAGES_PATH:
         document["paths"] = {_moved(path, pages_path): item for path, item in document["paths"].items()}
+    # The contract is validated before the handler runs, so the requirement has to be removed in it.
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document

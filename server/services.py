@@ -37,7 +37,7 @@ from server.crypto.password_hasher import HashingRules, PasswordHasher
 from server.database import address, migrations
 from server.database.database import Database, create_database
 from server.database.errors import reason
-from server.database.schema import Mode, current_is_head, is_usable
+from server.database.schema import Mode, is_usable
 from server.mail import backends
 from server.mail.mailbox import RecentMails
 from server.mail.worker import OutboxWorker
@@ -159,8 +159,7 @@ class Services:
         """
         await self.database.reach()
         try:
-            if not await current_is_head(self.database):
-                await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
+            await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
         except BaseException:
             await self.database.close()
             raise
@@ -184,6 +183,7 @@ class Services:
     async def close(self) -> None:
         """Stop the background tasks and close every connection; queued mail stays in the outbox."""
         self.refuse_new_work()
+        # The worker first: it uses the components, the counters and the database.
         await self.worker.stop()
         for task in self._tasks:
             task.cancel()
@@ -198,7 +198,7 @@ class Services:
             await self.tracing.close()
 
     async def is_ready(self) -> bool:
-        """Return whether requests can be served: database and schema are ready, and no shutdown is under way."""
+        """Return whether the service is ready: database and schema are usable, and it is not shutting down."""
         if self._stopping.is_set():
             return False
         try:

@@ -43,10 +43,6 @@ transaction that lost a deadlock and retried at once would get the lock before t
 _log = structlog.get_logger(__name__)
 
 
-def _nothing() -> None:
-    """Do nothing: there is no outbox worker."""
-
-
 @dataclass(slots=True)
 class UnitOfWork:
     """Runs handlers and background jobs. `run` implements `domain.context.Runner`."""
@@ -58,7 +54,7 @@ class UnitOfWork:
     audit_writer: writer.AuditWriter
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
-    on_mail_queued: Callable[[], None] = _nothing
+    on_mail_queued: Callable[[], None] = lambda: None
     """Called after a commit that queued mail."""
     _resources: Resources = field(init=False)
 
@@ -73,11 +69,14 @@ class UnitOfWork:
         """
         conflict: Exception | None = None
         facts = facts or RequestFacts(self.clock())
+        # Shared by all attempts, so that a retry does not hash the same password again.
         hashes: dict[str, str] = {}
         for pause in PAUSES:
             if pause and not isinstance(conflict, StaleRead):
                 await asyncio.sleep(pause)
             if conflict is not None:
+                # The conflict may have taken half a second, and rows of the other transaction may be newer than the
+                # first `now`.
                 facts = facts._replace(now=self.clock())
             ctx = Context(self._resources, facts, hashes)
             try:
@@ -101,7 +100,7 @@ class UnitOfWork:
         *,
         is_logged: bool = False,
     ) -> None:
-        """Record events outside any transaction, in the background; `is_logged` says that the log has them already."""
+        """Record events in the background, outside any transaction; `is_logged` means that they are logged already."""
         ctx = Context(self._resources, facts or RequestFacts(self.clock()))
         describe(ctx)
         if not is_logged:
@@ -113,6 +112,8 @@ class UnitOfWork:
         if not isinstance(fault, errors.Refusal):
             await _roll_back(ctx)
             return
+        # A failed attempt must be counted although its response is an error; otherwise a burst of guesses would cost
+        # nothing.
         await (self._commit(ctx, _successes(ctx)) if fault.keeps_writes else _roll_back(ctx))
         await self._note_refused(ctx)
 
@@ -122,6 +123,8 @@ class UnitOfWork:
             await _roll_back(ctx)
             await self._note_refused(ctx)
         else:
+            # A guard of the transaction found that a concurrent request has done the same; the result is the same,
+            # too.
             with contextlib.suppress(AlreadyDone):
                 await self._commit(ctx, ctx.records)
 
@@ -160,6 +163,7 @@ class UnitOfWork:
         if unbounded := [record for record in refused if EVENTS[record.event].unbounded]:
             self.audit_writer.enqueue(unbounded)
         if kept := [record for record in refused if not EVENTS[record.event].unbounded]:
+            # After the first transaction has ended: no request holds two connections, which could exhaust the pool.
             await writer.write_in_new_transaction(self.database, kept)
 
 

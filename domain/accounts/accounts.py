@@ -128,6 +128,7 @@ def _values(
     """Return the columns of an account for the tokens of a provider."""
     values: dict[str, Any] = {}
     if tokens.access_token is not None:
+        # Encrypted: a copy of the database must not open the users' accounts at providers.
         # defence: V87 access-token
         values["access_token"] = ctx.cipher.encrypt(ACCESS_TOKEN, tokens.access_token)
         values["access_token_expires_at"] = tokens.access_token_expires_at

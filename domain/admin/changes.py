@@ -56,6 +56,7 @@ async def set_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> UserRo
     if roles.is_privileged(ctx.policy, role) and not roles.is_privileged(ctx.policy, user.role):
         await mails.role_changed(ctx, changed)
     could, can = (impersonation.may_impersonate(ctx.policy, row) for row in (user, changed))
+    # Sessions in the name of users must not outlive the right to them.
     if could and not can:  # defence: ADM7 lost-permission
         await impersonation.end_all_of(ctx, user)
     return changed

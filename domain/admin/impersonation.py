@@ -38,6 +38,7 @@ async def start(ctx: Context, user_id: str) -> OpenedSession:
     user = await _lock(ctx, user_id)
     if roles.is_privileged(ctx.policy, user.role):
         error = YouCannotImpersonateAdmins
+        # Acting for another administrator would pass on rights that the caller may not have.
         if not may_impersonate(ctx.policy, ctx.signed_in.user, user):  # defence: ADM5 privileged
             permissions.refuse(ctx, error)
     permissions.check_rank(ctx, user, error)
@@ -87,6 +88,7 @@ async def refusal(
     if row is None:
         return "signed out"
     own, administrator = row
+    # Read again for each request, because the administrator may have been signed out, banned or demoted since.
     if not own.is_active(now):  # defence: ADM7 own-session
         return "signed out"
     if administrator.is_banned(now):  # defence: ADM7 banned
@@ -141,6 +143,8 @@ async def stop(ctx: Context, presented: Sequence[str]) -> OpenedSession | None:
         raise Unauthenticated
     events.impersonation_stopped(ctx)
     active = [candidate for candidate in callers if candidate.session.is_active(ctx.now)]
+    # The cookie must lead back to exactly the session that began the impersonation, not to that of another
+    # administrator.
     # defence: ADM11 own
     if own is None or len(active) != 1 or active[0].session.id != own[0].id:
         return None

@@ -77,7 +77,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 _PATTERNS = ("contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
 _LAST = "\U0010ffff"
-"""The character after which no text is sorted."""
+"""The last character in sort order."""
 
 
 async def list_users(ctx: Context, query: UserQuery) -> Page:
@@ -97,6 +97,7 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     order = _order_of(ctx, query.sort_by)
     by = [column.desc() if query.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(query.limit).offset(query.offset)
+    # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
     statements = (page.execution_options(row=UserRow), number)

@@ -64,6 +64,7 @@ async def list_users(
     """
     matches = _contains(search)
     if role is not None:
+        # Whole texts are compared, because an index cannot find one role within a text of several.
         texts = [text for text in await admins.role_texts(ctx) if role in roles.split(text)]
         matches &= col(User.role).in_(texts)
     if banned:
@@ -79,6 +80,8 @@ async def list_users(
 def _contains(search: str) -> ColumnElement[bool]:
     if not search:
         return true()
+    # LIKE ignores case in SQLite but not in PostgreSQL. `_` is frequent in usernames, and unescaped matches any
+    # character.
     columns = (col(User.email), col(User.name), col(User.username))
     return or_(*(func.lower(column).contains(search.lower(), autoescape=True) for column in columns))
 

@@ -28,11 +28,13 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
     """
     caller, policy = ctx.signed_in, ctx.policy[AdminPolicy]
     needs_factor = ctx.policy[RolePolicy].require_two_factor
+    # Checked at each use: the session may be older than the rule that administrators need a second factor.
     if needs_factor and not caller.user.two_factor_enabled:  # defence: ADM22 second-factor
         refuse(ctx, TwoFactorRequired)
     if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: ADM19 permission
         refuse(ctx, error)
     age = policy.fresh_age
+    # A session that was stolen long ago must not be enough for this.
     if fresh and age and ctx.now - caller.session.created_at > age:  # defence: ADM14 fresh
         refuse(ctx, SessionNotFresh)
 
@@ -45,6 +47,7 @@ def refuse(ctx: Context, error: type[Forbidden]) -> NoReturn:
 
 def check_rank(ctx: Context, target: UserRow, error: type[Forbidden]) -> None:
     """Check that the caller has every power of the target. Raises the error of the operation."""
+    # A support role with permission to ban must not be able to ban or take over an administrator.
     if not roles.outranks(ctx.policy, ctx.signed_in.user, target):  # defence: ADM4 rank
         refuse(ctx, error)
 
@@ -55,6 +58,7 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
     Raises YouAreNotAllowedToChangeUsersRole.
     """
     for name in names:
+        # Only powers that one has oneself can be given, otherwise a role with `set-role` would be every role.
         if not roles.powers(ctx.policy, name) <= _own_powers(ctx):  # defence: ADM3 role-powers
             refuse(ctx, YouAreNotAllowedToChangeUsersRole)
 

@@ -12,7 +12,7 @@ class AdminPolicy:
     """The age up to which a session may be used for consequential changes; zero for any age."""
     default_ban_reason: str
     default_ban_expires_in: timedelta
-    """Zero for bans without end."""
+    """Zero for permanent bans."""
     count_limit: int
     """The number up to which the users of a list are counted."""
     scan_timeout: timedelta

@@ -85,6 +85,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
         raise NoDataToUpdate
     names = permissions.role_names(ctx, data["role"], field="data.role") if "role" in data else None
     ban = {name: data[name] for name in _BAN if name in data}
+    # The field `data` would otherwise set roles without the permission that the operation for roles requires.
     if names is not None:  # defence: ADM2 set-role
         permissions.require(ctx, "user", "set-role", YouAreNotAllowedToChangeUsersRole)
     if ban:
@@ -98,6 +99,7 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     is_own, is_ban = targets.is_own(ctx, user_id), ban.get("banned") is True
     if is_own and is_ban:  # defence: ADM14 own-update
         raise YouCannotBanYourself
+    # An administrator's own address has to be proven like that of every user.
     if is_own and ("email" in data or "email_verified" in data):  # defence: ADM14 own-email
         permissions.refuse(ctx, YouAreNotAllowedToSetUsersEmail)
     if is_ban:
@@ -150,7 +152,7 @@ def _ban_columns(ctx: Context, ban: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _change_ban(ctx: Context, user: UserRow, ban: Mapping[str, Any]) -> UserRow:
-    """Ban or unban a user, or change the reason and end of a ban; for a user who is not banned these are ignored."""
+    """Ban or unban a user, or change the reason and end of a ban, which are ignored unless the user is banned."""
     if ban.get("banned") is False:
         return await changes.unban(ctx, user)
     if not ban.get("banned"):

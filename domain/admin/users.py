@@ -59,6 +59,7 @@ async def set_password(ctx: Context, user_id: str, new: str) -> None:
     targets.refuse_own(ctx, user_id, error)
     strength.check_length(ctx.policy[PasswordPolicy], new)
     target = await targets.existing(ctx, user_id)
+    # Before the costly hash, and again under the lock, because roles can change meanwhile.
     permissions.check_rank(ctx, target, error)
     hashed = await passwords.hash_for(ctx, target, new)
     await changes.set_password(ctx, await targets.locked(ctx, user_id, error), hashed)
@@ -84,6 +85,7 @@ async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timede
     error = YouAreNotAllowedToBanUsers
     permissions.require(ctx, "user", "ban", error)
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
+    # A stolen session must not be able to shut its owner out.
     if targets.is_own(ctx, user_id):  # defence: ADM14 own-ban
         raise YouCannotBanYourself
     await admins.refuse_last(ctx, user)

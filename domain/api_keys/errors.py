@@ -58,7 +58,7 @@ class ExpiresInIsTooSmall(BadRequest):
 
 
 class ExpiresInIsTooLarge(BadRequest):
-    """Longer than `api_keys.maximum_expires_in`, or for ever although every key has to expire."""
+    """The lifetime exceeds `api_keys.maximum_expires_in`, or is unlimited although every key has to expire."""
 
     message = "The expiresIn is larger than the predefined maximum value."
 

@@ -142,6 +142,7 @@ def _check_refill(fields: Fields) -> None:
 def _check_prefix(policy: ApiKeyPolicy, prefix: str) -> None:
     if not policy.minimum_prefix_length <= len(prefix) <= policy.maximum_prefix_length:
         raise InvalidPrefixLength
+    # A key that begins like a session token or verifier token could be taken for one.
     if prefix.startswith(RESERVED_PREFIXES):  # defence: KEY16 reserved-prefix
         raise _invalid("prefix", "must not begin like another credential: " + ", ".join(RESERVED_PREFIXES))
 

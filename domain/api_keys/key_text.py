@@ -36,6 +36,7 @@ def start(text: str, prefix: str, characters: int) -> str | None:
 
 def has_form(text: str) -> bool:
     """Return whether the text has the form of a key that this service created."""
+    # The checksum refuses guessed and mistyped keys without a look-up.
     # defence: KEY14 form
     return _FORM.fullmatch(text) is not None and text[-_CHECK:] == _check(text[:-_CHECK])
 

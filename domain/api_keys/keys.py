@@ -134,6 +134,7 @@ async def add(
     )
     await ctx.db.execute(insert(ApiKey), **row._asdict(), digest=tokens.digest(text))  # defence: KEY13 stored
     events.created(ctx, row)
+    # A stolen session could create a key for later; the owner learns of it.
     await mails.key_created(ctx, owner, row)  # defence: KEY12 notice
     return row, text
 
@@ -167,6 +168,8 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
         whose.append(col(ApiKey.kind) == query.kind)
     column = col(getattr(ApiKey, query.sort_by))
     order = (column.desc(), col(ApiKey.id).desc()) if query.descending else (column.asc(), col(ApiKey.id))
+    # PostgreSQL and SQLite sort NULL at opposite ends. The id fixes the order of equal values, so that pages do not
+    # overlap.
     page = _KEYS.where(*whose).order_by(order[0].nulls_last(), order[1])
     rows = await ctx.db.execute(page.limit(query.limit).offset(query.offset))
     return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()
@@ -288,5 +291,6 @@ async def _check_limit(ctx: Context, user_id: str) -> None:
     is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
     live = select(func.count()).select_from(_TABLE).where(col(ApiKey.user_id) == user_id, is_live)
     most = ctx.policy[ApiKeyPolicy].limit_per_owner
+    # Counted in the transaction that locks the user; otherwise parallel requests would exceed the limit.
     if (await ctx.db.execute(live)).scalar() >= most:  # defence: KEY20 limit
         raise ApiKeyLimitReached

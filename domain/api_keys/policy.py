@@ -17,7 +17,7 @@ class KeyKind(NamedTuple):
 
     default_prefix: str
     expires_in: timedelta
-    """Zero for keys without end."""
+    """Zero for keys that do not expire."""
     minimum_expires_in: timedelta
     maximum_expires_in: timedelta
     custom_expiry: bool
@@ -44,7 +44,7 @@ class ApiKeyPolicy:
     metadata: bool
     """Whether keys have data of their owners."""
     allow_never: bool
-    """Whether keys may live for ever."""
+    """Whether keys without an expiry may be created."""
     accept_imported: bool
     """Whether texts that were not created here may be keys."""
     limit_per_owner: int

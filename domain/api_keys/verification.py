@@ -62,6 +62,7 @@ async def verify(
     if seen is None or kind not in {None, seen.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
+        # Before the use is counted: refused verifications must not use up what the owner has paid for.
         check(seen, permissions, ctx.now)  # defence: KEY9 checked-first
         verified = seen._replace(key=await _use(ctx, seen, permissions))
     except REFUSALS as refusal:
@@ -91,6 +92,7 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
     imported = policy.accept_imported and key_text.could_be_imported(text)
     if not key_text.has_form(text) and not imported:
         return None
+    # Looked up by digest: a key is not stored, and comparing texts would take time that depends on the key.
     row = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
     # Keys of a kind that is no longer configured are unknown.
     return None if row is None or row[0].kind not in policy.kinds else VerifiedKey(*row)

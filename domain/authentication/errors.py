@@ -19,6 +19,7 @@ class InvalidEmailOrPassword(Unauthenticated):
     """Unknown email, wrong password, or no password: the same response for all three; counts as a failure."""
 
     message = "Invalid email or password"
+    # The counter of the failure is committed although the response is an error.
     keeps_writes = True  # defence: V66 email-refusal
 
 

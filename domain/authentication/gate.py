@@ -45,11 +45,11 @@ class SignInOptions:
     proves_mailbox: bool = False
     """Whether the proof is a link or code sent to the user's address."""
     amr: str | None = None
-    """What was proved (RFC 8176), separated by spaces; by default what the method says."""
+    """The authentication methods used (`amr`, RFC 8176), separated by spaces; by default those of `method`."""
     factors: int = 1
     """How many factors were proved."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the audit trail says of the proof, in addition to its method."""
+    """Details of the proof for the audit record, in addition to its method."""
 
 
 async def complete_sign_in(
@@ -62,6 +62,7 @@ async def complete_sign_in(
 
     Raises BannedUser, and EmailNotVerified (a new link may have been queued).
     """
+    # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, options.method, BannedUser)
         raise BannedUser

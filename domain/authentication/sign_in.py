@@ -73,8 +73,11 @@ async def _sign_in(
     async with ctx.hasher.admission():
         row = await ctx.reads.one(sign_in_row_by(column, ctx.policy[SessionLimitThreshold].few), identifier)
         stored = row.hash if row is not None else None  # defence: V70 stored-hash
+        # Unknown identifiers have a budget, too; without one, a limit would show which accounts exist.
         subject = limits.FailureSubject(row and row.user.id, identifier)  # defence: V66 unknown-user
+        # Before hashing: refused guesses must not fill the hash queue.
         await limits.check(ctx, subject)  # defence: R42 budget-first
+    # Unknown users cost a hash as well, otherwise the time would show who has an account.
     # defence: V70 V71 same-refusal
     if not await ctx.hasher.verify(password, stored) or row is None or stored is None:
         await limits.count_failure(ctx, subject)  # defence: V66 wrong-password

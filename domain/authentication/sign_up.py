@@ -46,6 +46,7 @@ async def sign_up(ctx: Context, new: SignUp) -> tuple[UserRow, OpenedSession | N
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
+    # Hashed before the look-up, so that a taken address costs the same time as a free one.
     user, hashed = await _new_user(ctx, new)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
         return await _answer_taken_address(ctx, user), None
@@ -121,6 +122,7 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     user_events.user_not_created(
         ctx, owner.id, password_events.PASSWORD.name, UserAlreadyExistsUseAnotherEmail
     )
+    # A sign-up that opens a session cannot hide that the address is taken, so the error says it.
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
     if ctx.policy[SignUpPolicy].notify_existing:

@@ -35,7 +35,7 @@ SECRET = frozenset({"password"})
 """Text columns that hold credentials or parts of them."""
 
 _OF_ACTOR = ("actorId", "sessionId", "address", "userAgent", "requestId")
-"""What an audit record says about who acted, by JSON names."""
+"""The JSON names of the members of an audit record that describe the actor."""
 
 Held = dict[str, Any]
 
@@ -82,6 +82,7 @@ def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:
 
 
 def _sorted(rows: Sequence[Any]) -> list[Any]:
+    # Known networks have no time of creation.
     return sorted(rows, key=lambda row: getattr(row, "created_at", None) or row.last_success)
 
 

@@ -149,6 +149,7 @@ def check(
     for user in batch:
         settled, verdict = _verdict(user, without, claimed)
         if verdict.outcome is Outcome.IMPORTED:
+            # Users of the same batch can also conflict with one another.
             claimed |= claims_of(settled)
         checked.append((settled, verdict))
     return checked
@@ -156,11 +157,13 @@ def check(
 
 def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tuple[ImportedUser, Eligibility]:
     """Return the user without the conflicting parts that may be left out, and the outcome."""
+    # The same user again: an import that was interrupted is simply repeated.
     there = known.get(id_key(user.id))
     if there == user.email:
         return user, Eligibility(Outcome.PRESENT)
     if there is not None:
         return user, _refused(Problem("id", "belongs to a user with another email address"))
+    # Not a part that may be left out, because every user has an email address.
     if email_key(user.email) in known:
         return user, _refused(Problem("email", "belongs to another user"))
     left: list[Problem] = []

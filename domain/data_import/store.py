@@ -45,7 +45,7 @@ LOOKED_UP_AT_ONCE = 1000
 """The maximum number of identities in one statement; a database accepts some ten thousand values."""
 
 Earlier = Callable[[Sequence[str]], Known]
-"""The keys taken by earlier batches of a dry run, which wrote nothing."""
+"""Returns which keys earlier batches of a dry run have taken; those batches wrote nothing."""
 
 
 async def add(
@@ -57,6 +57,7 @@ async def add(
     """
     checked = check(batch, without, await _known(ctx, batch))
     accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
+    # Users first, because the rows of the other tables refer to them.
     await _insert(ctx, [_user(ctx, user) for user in accepted])
     await _insert(ctx, [row for user in accepted for row in _belongings(ctx, user)])
     for user in accepted:
@@ -203,5 +204,6 @@ def _two_factor(ctx: Context, user_id: str, second_factor: SecondFactor) -> TwoF
     if second_factor.secret is not None:
         row.secret = ctx.cipher.encrypt(enrolment.SECRET, second_factor.secret)
         row.issuer = second_factor.issuer or ctx.policy[TwoFactorPolicy].issuer
+        # The other program has already required codes of it.
         row.confirmed = True
     return row

@@ -35,6 +35,7 @@ class CodeType:
     family: limits.Family
 
 
+# A limit of its own: a stranger who requests other mails must not use up those that a user needs to sign in.
 # defence: M15 own-limit
 SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, mails.SIGN_IN_CODE, "sign-in-mail")
 VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, mails.VERIFY_EMAIL_CODE, "links")
@@ -48,6 +49,7 @@ REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
 _SAME = (col(OneTimeToken.digest) == bindparam("key"), col(OneTimeToken.purpose) == bindparam("kind"))
 _LIVE = col(OneTimeToken.expires_at) > bindparam("now")
 _COMPARED = col(OneTimeToken.code) == bindparam("compared")
+# Part of the update, so that concurrent guesses cannot take more attempts than there are.
 _LEFT = col(OneTimeToken.attempts) < bindparam("most")  # defence: M10 attempts
 _EXPIRY = select(col(OneTimeToken.expires_at)).where(*_SAME)
 _TAKE_ATTEMPT = (
@@ -120,6 +122,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
         "purpose": code_type.purpose,
         "user_id": user_id,
         "email": binding.email,
+        # A digest under a service key: six digits could be found from a plain digest in milliseconds.
         "code": kept,  # defence: M9 code-digest
         "attempts": 0,
         "expires_at": ctx.now + expires_in,
@@ -190,5 +193,6 @@ async def peek(
     """Compare a code, and restore the attempt if it is correct; the code is not used up."""
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)
+    # Comparing takes an attempt. A right code is compared again when it is used, and must not cost two.
     await ctx.db.execute(_GIVE_BACK, **binding.row, compared=right.stored)  # defence: M18 given-back
     return right, user

@@ -171,6 +171,7 @@ async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     await limits.check(ctx, subject)
     user = await locking.lock_caller(ctx)
     await (await codes.compare(ctx, codes.Binding(codes.CHANGE, new_email, user.id), otp, subject)).use(ctx)
+    # The address may have been taken between the request and the code. An error of its own would show that.
     if await lookup.by_email(ctx, new_email) is not None:  # defence: M19 taken-meanwhile
         raise InvalidOtp
     await emails.set_address(ctx, user, new_email, verified=True)

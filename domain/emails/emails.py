@@ -19,6 +19,7 @@ from models import Purpose
 from models.one_time_token import MAILBOX_PROOFS, OneTimeTokenRow
 from models.user import UserRow
 
+# A link that was mailed to the former address must not work for its owner afterwards.
 # defence: V82 dies-with-email
 DIES_WITH_ADDRESS = (
     Purpose.RESET,
@@ -49,6 +50,8 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
     if not ctx.policy[EmailVerificationPolicy].enabled:
         raise VerificationEmailNotEnabled
     if ctx.caller is None:  # defence: V70 send-verification
+        # Looked up by the background worker, so that the time of the response does not show whether the address has
+        # an account.
         mails.queue_verification_request(ctx, email.lower(), callback_url)  # defence: V71 file-verification
         return
     if email.lower() != ctx.caller.user.email:
@@ -84,6 +87,8 @@ async def verify(ctx: Context, token: str) -> UserRow:
         raise errors.TokenExpired
     changes = row.purpose == Purpose.CHANGE_EMAIL
     if changes and ctx.caller is not None and ctx.caller.user.id != owner.id:
+        # An attacker may have entered the victim's address, and the victim opens the link while signed in to another
+        # account.
         raise InvalidUser  # defence: V21 link-owner
     user = await locking.lock(ctx, owner.id)
     if user is None:
@@ -116,6 +121,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
     Returns whether the change takes effect at once. A registered address gets the same response and has no effect.
     Raises ChangeEmailDisabled, ValidationError (the same address), VerificationEmailNotEnabled (no mail sender).
     """
+    # Domain and, at nearly all providers, local part are the same in any case; two spellings would be two accounts.
     policy, address = ctx.policy, new_email.lower()  # defence: V77 new-email
     if not policy[ChangeEmailPolicy].enabled:
         raise ChangeEmailDisabled
@@ -127,6 +133,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
     at_once = not user.email_verified and policy[ChangeEmailPolicy].immediate_if_unverified
     if not at_once and policy[MailPolicy].sender == "none":
         raise VerificationEmailNotEnabled
+    # The response is the same as for a free address; otherwise any user could find out who has an account.
     is_taken = await _is_taken(ctx, address)  # defence: V70 taken-email
     if at_once and not is_taken:
         user = await set_address(ctx, user, address, verified=False)  # defence: V32 unverified
@@ -145,6 +152,7 @@ async def _mail_change(
     Neither the response time nor an older link may reveal whether the address is registered.
     """
     if await limits.may_mail(ctx, "decoys" if is_taken else "links", address):  # defence: V74 change-mails
+        # Only the newest link works, so that an older one cannot replace the latest request.
         await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link
         expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
         token = await one_time_tokens.issue(

@@ -20,7 +20,7 @@ class JwtPolicy:
     header: bool
     """Whether /get-session also returns a token."""
     rotation_interval: timedelta
-    """How long a key signs; 0 is for ever."""
+    """How long a key signs; 0 means without limit."""
     publish_ahead: timedelta
     """How long a key is published before it signs."""
     keep: timedelta

@@ -96,6 +96,7 @@ def _next_start(
         until = current.signs_from + policy.rotation_interval
     if until is None or _announced(rows, algorithm, now) or now < until - policy.publish_ahead:
         return None
+    # Verifiers cache the keys for `jwt.jwks_max_age` and must know a key before it signs.
     return max(until, now + policy.publish_ahead)  # defence: JWT8 announced
 
 
@@ -107,6 +108,7 @@ def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -
 
 def to_retire(rows: Iterable[SigningKeyRow], now: datetime) -> list[SigningKeyRow]:
     """Return the keys that no longer sign and still have a private part."""
+    # Another instance whose clock is behind may still sign with this key.
     # defence: JWT13 grace
     return [row for row in rows if row.private_jwk and row.signs_until and row.signs_until + GRACE <= now]
 
@@ -122,6 +124,7 @@ async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -
     """Store the key pairs that are due, and retire keys. Raises Unavailable if another instance holds the lease."""
     await _lock(ctx, holder)
     rows = await _all(ctx)
+    # Read again under the lock: another instance may have created the keys meanwhile.
     # defence: JWT11 still-due
     for algorithm, start in due(_usable(ctx, rows), ctx.policy[JwtPolicy], ctx.now).items():
         if algorithm in pairs:
@@ -156,6 +159,7 @@ async def revoke(ctx: Context, kid: str, pairs: Mapping[str, KeyPair], *, holder
     """Revoke a key, and store the pair that replaces it if it signs. Raises Unavailable, NotFound and BadRequest."""
     await _lock(ctx, holder)
     row = await find(ctx, kid)
+    # The private part is deleted as well, so that no instance can sign with it again.
     await ctx.db.execute(_CHANGE, whose=kid, revoked_at=ctx.now, private_jwk=None)  # defence: JWT9 revoked
     events.signing_key_revoked(ctx, kid, row.algorithm)
     await maintain(ctx, pairs, holder=holder)

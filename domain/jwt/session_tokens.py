@@ -35,6 +35,7 @@ async def issue(ctx: Context, audience: str | None = None) -> str:
 def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
     """Return the claims of a session token. There is no `nbf`, because clocks of services differ."""
     policy, session = ctx.policy[JwtPolicy], caller.session
+    # Other services do not see the session, so the token must end with it.
     expires_at = min(ctx.now + policy.expires_in, session.expires_at)  # defence: JWT7 session-end
     claims: dict[str, Any] = {  # defence: JWT13 no-nbf
         "iss": policy.issuer,
@@ -50,6 +51,7 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
     if proved := session.amr or amr_of(session.method):
         claims["amr"] = proved.split()
     if session.impersonated_by is not None:
+        # The claim of RFC 8693, 4.1: services can see that an administrator acts for the user.
         claims["act"] = {"sub": session.impersonated_by}  # defence: JWT16 actor
     return {**claims, **_fields(caller.user, policy)}  # defence: JWT15 fields
 

@@ -47,6 +47,8 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
         return
     rules = ctx.policy[MagicLinkPolicy]
+    # An unknown address gets a row and a token of the same kind, so that the work does not show whether it has an
+    # account.
     token = await one_time_tokens.issue(  # defence: M13 link-decoy
         ctx,
         Purpose.MAGIC_LINK if reason is None else Purpose.SPENT,
@@ -106,6 +108,7 @@ async def _consume(ctx: Context, token: str) -> MailboxSignIn:
     link = await _find(ctx, token)
     # Every transaction locks the user first, so that two of them cannot deadlock.
     user = await locking.lock_by_email(ctx, link.email)
+    # Deleted by its own condition: of fifty requests that found the token live, one deletes it.
     # defence: M2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, link.user_id, token):
         raise errors.InvalidToken

@@ -119,7 +119,7 @@ def queue_mail(
 
 
 def _not_me_link(ctx: Context, template: MailTemplate, user: Recipient, recipient: str) -> str | None:
-    """Return the link that deletes the user if this, their address, is unverified; None without such a link."""
+    """Return the link that deletes the user, for an email to their unverified address; None for emails without it."""
     is_unproven = recipient == user.email and not user.email_verified  # defence: N4 verified
     return disown_links.link(ctx, template, user.id if is_unproven else None, recipient)
 

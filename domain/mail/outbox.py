@@ -28,6 +28,7 @@ Payload = dict[str, str | None]
 an unresolved request: email, target, and who made it: address, user_agent, request_id, languages."""
 
 LEASE = timedelta(seconds=60)
+# Doubled at each attempt: a hot loop would keep a mail server down that is just recovering.
 FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
 LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
@@ -45,6 +46,7 @@ _COLUMNS = tuple(
 _CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
 _MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
 _DELETE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
+# The payload is erased with the result, because it contains links and codes.
 _SENT = _MARK.values(state=MailState.SENT, payload=None, last_error=None)
 _FAILED = _MARK.values(state=MailState.FAILED, payload=None, last_error=bindparam("reason")).returning(
     col(Outbox.user_id)
@@ -217,11 +219,13 @@ def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
         .where(col(Outbox.state) == state, *conditions, col(Outbox.next_attempt) <= bindparam("now"))
         .order_by(col(Outbox.next_attempt))
         .limit(bindparam("most", type_=Integer()))
+        # Instances that claim at the same time skip each other's rows instead of waiting for them.
         .with_for_update(skip_locked=True)
         .cte("due")
     )
     until: BindParameter[datetime] = bindparam("until")
     claim = (
+        # One statement claims rows by a lease; two instances that first read them could both send an email.
         # defence: R21 claim
         update(Outbox)
         .where(col(Outbox.id).in_(select(due.c.id)))

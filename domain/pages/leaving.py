@@ -41,6 +41,7 @@ def leaving_url(
 
 def target_of(ctx: Context, sealed: str) -> str:
     """Return the URL that was sealed. Raises InvalidTarget if it was changed, made for another purpose, or expired."""
+    # Encrypted, so that nobody can make a page of this origin that leads to a URL of their choice.
     text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())  # defence: H15 sealed-target
     if text is None:
         raise InvalidTarget

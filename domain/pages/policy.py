@@ -10,7 +10,7 @@ class PagesPolicy:
 
     enabled: bool
     path: str
-    """The path of the account page, below `base_path`; all others are below it."""
+    """The path of the account page, below `base_path`; the other pages are below it."""
     locale: str
     """The language of users whose own is unknown."""
     accent: str

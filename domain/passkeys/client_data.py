@@ -30,6 +30,7 @@ def challenge_of(members: ClientData) -> bytes | None:
 
 def is_own_page(members: ClientData) -> bool:
     """Return whether the page was not in a frame of another origin."""
+    # In a frame of another site the user does not see for whom they sign (clickjacking).
     # defence: P3 frames
     return members.get("crossOrigin", False) is False and "topOrigin" not in members
 

@@ -66,6 +66,7 @@ async def remove(ctx: Context, passkey_id: str) -> None:
     sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user = await locking.lock_caller(ctx)
     row = await _find(ctx, user.id, passkey_id)
+    # Checked under the user's lock; two requests that delete the last two passkeys must not both succeed.
     if await _is_last_way(ctx, user):  # defence: P21 last-way
         raise FailedToDeleteLastPasskey
     await _remove(ctx, user, [row])
@@ -99,6 +100,7 @@ async def _remove(ctx: Context, user: UserRow, rows: list[PasskeyRow], *, by_ope
 
 async def count_foreign(ctx: Context) -> int:
     """Return how many passkeys were created for a domain other than the configured one."""
+    # Such passkeys cannot be used: authenticators bind a credential to the domain (RP ID).
     others = select(func.count()).where(col(Passkey.rp_id) != ctx.policy[PasskeyPolicy].rp_id)
     number: int = (await ctx.db.execute(others)).scalar()
     return number

@@ -17,7 +17,7 @@ class PasskeyPolicy:
     """The only origins that a response may come from, as browsers write them."""
     requires_user_verification: bool
     counts_as_two_factors: bool
-    """Whether a passkey with user verification stands for both factors."""
+    """Whether a passkey with user verification counts as two factors."""
     challenge_expires_in: timedelta
     max_per_user: int
     mail_signs_in: bool

@@ -25,6 +25,7 @@ from models.user import UserRow
 
 TRANSPORTS = ("usb", "nfc", "ble", "internal", "hybrid", "smart-card", "cable")
 """How browsers reach an authenticator; other words are dropped."""
+# Web Authentication Level 3, 7.1: at most 1023 bytes.
 CREDENTIAL_ID_BYTES = range(1, 1024)
 
 
@@ -112,7 +113,9 @@ async def _store(
 ) -> PasskeyRow:
     user = await locking.lock_caller(ctx)
     if await ctx.db.execute(FIND_CREDENTIAL, credential_id=response.credential_id):
+        # Another key under a known id would replace the user's key (Web Authentication Level 3, 7.1).
         raise PreviouslyRegistered  # defence: P9 known-credential
+    # Counted again under the lock, because concurrent registrations may have passed the first check.
     # defence: P22 stored-limit
     if await passkeys.count(ctx, user.id) >= ctx.policy[PasskeyPolicy].max_per_user:
         raise TooManyPasskeys

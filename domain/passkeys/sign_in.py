@@ -30,7 +30,7 @@ class SignInOffer:
 
     challenge: bytes
     allowed: list[PasskeyRow]
-    """The passkeys of a caller with a session; empty for everybody else, so that nothing depends on any address."""
+    """The passkeys of a caller with a session; empty without a session, so that the list reveals no account."""
 
 
 async def begin(ctx: Context) -> SignInOffer:
@@ -112,6 +112,8 @@ def _verify(ctx: Context, row: PasskeyRow, response: Assertion, challenge: bytes
         )
     except ResponseRefused:
         raise AuthenticationFailed from None
+    # Backup eligibility is fixed at registration (Web Authentication Level 3, 6.1.3); a change means another
+    # credential.
     if verified.backup_eligible != (row.device_type == MULTI_DEVICE):  # defence: P11 eligibility
         raise AuthenticationFailed
     return verified

@@ -25,6 +25,7 @@ class InvalidPassword(BadRequest):
     """Wrong current password, or the user has none; counts as a failure."""
 
     message = "Invalid password"
+    # The counter of the failure is committed although the response is an error.
     keeps_writes = True  # defence: V68 password-refusal
 
 

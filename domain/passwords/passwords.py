@@ -60,6 +60,7 @@ async def _stored(ctx: Context) -> str | None:
 
 async def _verify(ctx: Context, password: str, stored: str | None) -> str:
     subject = limits.FailureSubject(ctx.signed_in.user.id)  # defence: V68 caller-budget-key
+    # The same budget as for sign-in: a second way to test passwords must not bypass the limit.
     await limits.check(ctx, subject)  # defence: V68 check-budget
     if not await ctx.hasher.verify(password, stored) or stored is None:  # defence: V51 verify-password
         await limits.count_failure(ctx, subject)  # defence: V68 count-failure
@@ -87,6 +88,7 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
     """
     if ctx.policy[PasswordResetPolicy].sender == "none":
         raise ResetPasswordDisabled
+    # The email goes to the address in the database, never to the one that was typed (as in Django, CVE-2019-19844).
     mails.queue_reset_request(ctx, email.lower(), redirect_to)  # defence: V75 reset-email
 
 
@@ -119,6 +121,7 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     """
     if not token:
         _refuse_token(ctx, None)  # defence: V23 missing-token
+    # Before the token is used up, so that a refused password does not cost the link.
     strength.check_length(ctx.policy[PasswordPolicy], new)  # defence: V84 check-length
     row = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
     if row is None:
@@ -126,10 +129,12 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     _check_common(ctx, new, row[1])
     hashed = await ctx.hasher.hash(new)
     user = await locking.lock(ctx, row[1].id)
+    # One statement finds and deletes the token; two resets at the same moment must not both succeed.
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, row[1].id)
     removed_access = await complete_reset(ctx, user, hashed)
+    # No session: a mailbox alone must not bypass the second factor.
     return CompletedReset(user, removed_access)  # defence: V50 reset-end
 
 
@@ -139,6 +144,7 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
     Returns whether other ways into the account were removed, because a stranger may have prepared them.
     """
     # Sessions are revoked first, so that `remove_access` counts only access that a reset does not revoke anyway.
+    # Whoever has stolen the password, or prepared the account, may have a session.
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
     removed: Mapping[str, int] = {}
@@ -218,6 +224,7 @@ async def _check_current(ctx: Context, current: str | None) -> str:
     if stored is None:
         # defence: V68 no-password-budget
         await limits.check(ctx, limits.FailureSubject(ctx.signed_in.user.id))
+        # The response for a user without a password takes as long as for a wrong one.
         await ctx.hasher.verify(current or "", None)  # defence: V71 no-password-hash
         raise CredentialAccountNotFound
     if current is None and not ctx.policy[PasswordPolicy].require_current_password:
@@ -228,6 +235,7 @@ async def _check_current(ctx: Context, current: str | None) -> str:
 async def _set(ctx: Context, user: UserRow, hashed: str, *, is_reset: bool) -> None:
     await accounts.set_password(ctx, user.id, hashed)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_PASSWORD)
+    # An intruder who knew the password may have marked a device as trusted.
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 password-devices
     enabled_keys = await keys.enabled_after_reset(ctx, user.id) if is_reset else 0
     passkeys = (await ctx.db.execute(COUNT_PASSKEYS, user_id=user.id)).scalar()

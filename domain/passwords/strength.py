@@ -17,6 +17,7 @@ def canonical(text: str) -> str:
 
 def check_length(rules: PasswordPolicy, password: str) -> None:
     """Check the length. Raises PasswordTooLong, PasswordTooShort."""
+    # Before normalizing: NFKC of long combining sequences is slow.
     if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 new-password-length
         raise PasswordTooLong(maximumLength=rules.max_length)
     length = len(unicodedata.normalize("NFKC", password))

@@ -27,7 +27,7 @@ NETWORK = "limits.network"
 ACCOUNT = "account_failures"
 
 Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys"]
-"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in;
+"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in.
 decoys are not sent, and are counted because the work must be the same."""
 
 
@@ -63,6 +63,8 @@ async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | N
     counts = _failures(ctx, subject)
     times = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
     ends = dict(zip(counts, times, strict=True))
+    # A stranger can exhaust the budget of an account. Networks from which its owner has signed in are not locked out
+    # by that.
     if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
         del ends[ACCOUNT]
     return max((end for end in ends.values() if end is not None), default=None)
@@ -79,6 +81,8 @@ async def count_failure(ctx: Context, subject: FailureSubject) -> None:
         counts[ACCOUNT] = counts[ACCOUNT]._replace(unbounded=True)
     typed = subject.typed if subject.user_id is None else None
     until = await _hit(ctx, counts, user_id=subject.user_id, identifier=typed) if counts else None
+    # The failure is counted before the response: the number decides, so of any burst only as many guesses get a
+    # verdict as the limit allows.
     if until is not None:  # defence: V66 last-failure
         raise _limited(ctx, until)
 
@@ -109,6 +113,7 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
 
     Raises Unavailable.
     """
+    # An address that was never verified may belong to a person who has nothing to do with the account.
     return is_verified or await may_mail(ctx, "notices", recipient)  # defence: V74 notice-mails
 
 
@@ -147,7 +152,7 @@ async def _hit(
 
 
 def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
-    """Return the limits of a failure by setting name: account and network, network, account."""
+    """Return the limits that a failure counts towards, by the names of their settings."""
     counts = ctx.failures.get(subject.name)
     if counts is None:
         # Cached, because a sign-in needs them three times, and a keyed digest costs as much as building a statement.
@@ -158,6 +163,7 @@ def _failures(ctx: Context, subject: FailureSubject) -> Mapping[str, Limit]:
 def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
     """Return the counters of a failure. Clients of unknown network have none by network: all would share it."""
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
+    # Account and network together, so that a stranger elsewhere does not lock the owner out.
     # defence: V67 network-key
     quotas: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
     if network is not None:  # defence: V66 V67 known-network

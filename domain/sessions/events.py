@@ -54,7 +54,7 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
 
 
 def provider_sign_in_failed(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
-    """A sign-in through a provider failed: invalid proof, no such user, or the provider `said` an error."""
+    """A sign-in through a provider failed: invalid proof, no such user, or an error of the provider (`said`)."""
     outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
     record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))
 

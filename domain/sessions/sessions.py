@@ -77,6 +77,7 @@ async def create(
         method=method,
         amr=amr_of(method) if amr is None else amr,
         expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
+        # The operator can do without copies; then nothing in the database, even decrypted, is a session.
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )
@@ -97,6 +98,7 @@ async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> Open
     It does not count towards a limit, and its token is never listed.
     """
     token, caller = tokens.token(), ctx.signed_in
+    # A session in the name of a user is short and never extended.
     # defence: ADM6 never-remembered
     session = _new(ctx, user, remembered=False, method=IMPERSONATION, expires_at=expires_at)
     session = session._replace(impersonated_by=caller.user.id)
@@ -200,6 +202,7 @@ async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
 def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
     if row.id == caller.session.id:
         return caller.token
+    # Tokens of the user's other sessions would outlive the impersonation.
     if caller.session.impersonated_by is not None:  # defence: ADM9 handles
         return HANDLE_PREFIX + row.id
     copy = row.token_copy if ctx.policy[SessionPolicy].list_tokens else None  # defence: V40 list-tokens
@@ -228,6 +231,7 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
         session_id = token.removeprefix(HANDLE_PREFIX)
         return session_id if tokens.is_token(session_id) else None
     row = await find(ctx.reads, token)
+    # A token of another user's session has no effect, and looks like an unknown one.
     # defence: V22 token-owner
     return row[0].id if row is not None and row[0].user_id == caller.user.id else None
 
@@ -297,6 +301,7 @@ def is_fresh(ctx: Context) -> bool:
 
 
 def _is_fresh(rules: SessionPolicy, session: SessionRow, now: datetime) -> bool:
+    # Counted from the sign-in, not from the last use: an old session stays old, however often it is used.
     # defence: V51 fresh-age
     return not rules.fresh_age or now - session.created_at <= rules.fresh_age
 

@@ -93,7 +93,9 @@ async def _begin(
     flow = OAuthState(
         provider_id=request.provider_id,
         scopes=scopes,
+        # A new verifier for each flow; 64 characters, of the 43 to 128 that RFC 7636, 4.1 allows.
         verifier=tokens.token(_VERIFIER_LENGTH),  # defence: V57 verifier
+        # The nonce binds the ID token to this flow (OpenID Connect Core, 3.1.2.1).
         nonce=tokens.token(),  # defence: V18 nonce
         callback_url=request.callback_url,
         new_user_callback_url=request.new_user_callback_url,
@@ -104,6 +106,7 @@ async def _begin(
     )
     state, binding = tokens.token(), tokens.token()
     url = await _authorization_url(ctx, flow, state, request.login_hint)  # defence: R14 ask-provider
+    # Only now: the provider's metadata may have to be fetched first, and no lock is held during a call.
     if links_account:  # defence: R14 lock-caller
         await locking.lock_caller(ctx)
     ctx.db.add(_row(ctx, flow, state, binding))
@@ -142,10 +145,13 @@ async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthSta
     `bindings` are the values of the browser's cookie for it. A state with another binding is not used up. A flow that
     can no longer be decrypted, or was stored in the format of another version, counts as missing.
     """
+    # One statement finds and deletes the state, so that of concurrent callbacks one continues.
     # defence: V54 V58 use-state
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(state),
         col(OneTimeToken.purpose) == Purpose.OAUTH_STATE,
+        # Only the browser that began the flow has the cookie. Otherwise an attacker could sign a victim in to the
+        # attacker's account (as in fastapi-users, CVE-2025-68481).
         # defence: V54 state-binding
         col(OneTimeToken.binding).in_([tokens.digest(binding) for binding in tokens.presented(bindings)]),
         col(OneTimeToken.expires_at) > ctx.now,  # defence: V54 state-expiry

@@ -107,7 +107,7 @@ class CallbackResult:
     """The result of a callback: the redirect, and the data for its cookies."""
 
     target: str | None = None
-    """The redirect URL that the flow named for this outcome, None if it named none."""
+    """The redirect URL of the flow for this outcome, or None."""
     opened: OpenedSession | PendingSignIn | None = None
     """None after linking, and after a failure."""
     error: str | None = None
@@ -128,6 +128,7 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
     flow = None
     if request.bindings:
+        # In its own transaction, so that the state stays used up if the flow fails.
         job = partial(authorization_request.consume, state=request.state, bindings=request.bindings)
         flow = await ctx.in_new_transaction(job)
     if flow is None:
@@ -139,6 +140,7 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
 
 
 async def _finish(ctx: Context, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
+    # Mix-up: a malicious provider could pass on a code of another provider (RFC 9700, 4.4).
     if request.provider_id != flow.provider_id:  # defence: V56 flow-provider
         raise CallbackRefused(CallbackError.STATE_MISMATCH)
     provider = identity.provider_of(ctx, flow.provider_id)
@@ -205,6 +207,7 @@ async def _sign_in(
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:
     """Return a provider's error and description, sanitized because an attacker may have written them."""
+    # Anyone can call this URL, and the text is put into a redirect and shown on a page.
     # defence: V60 provider-error
     code = error if _PROVIDERS_CODE.fullmatch(error) else CallbackError.PROVIDER_ERROR
     words = "".join(letter for letter in description or "" if letter.isprintable())  # defence: V60 printable

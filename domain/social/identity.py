@@ -17,6 +17,7 @@ from domain.social.errors import FailedToGetUserInfo, IdTokenNotSupported, Provi
 
 def provider_of(ctx: Context, provider_id: str) -> Provider:
     """Return a configured provider. Raises ProviderNotFound."""
+    # No fallback: an unknown name must not lead to any other provider.
     provider = ctx.port[IdentityProviders].get(provider_id)  # defence: V27 known-provider
     if provider is None:
         raise ProviderNotFound

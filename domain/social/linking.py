@@ -60,6 +60,7 @@ async def check_start(ctx: Context, user_id: str, session_id: str) -> None:
 
 
 async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
+    # Minutes may have passed at the provider, and the session may have been revoked since.
     user = await locking.lock_with_session(ctx, user_id, session_id)  # defence: V54 live-session
     if user is None:
         raise errors.Unauthenticated
@@ -96,6 +97,7 @@ async def link(
 
 def _refusal(ctx: Context, user: UserRow, identity: Identity, address: str) -> type[errors.Refusal] | None:
     rules = ctx.policy[LinkingPolicy]
+    # An unverified address at a provider proves nothing about the person.
     # defence: V32 trusted-provider
     if not rules.enabled or not (identity.email_verified or identity.provider_id in rules.trusted_providers):
         return LinkingNotAllowed

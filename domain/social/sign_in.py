@@ -94,7 +94,10 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
 
 
 async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
-    """Return the user of an identity, locked, and its account; None if it was unlinked before the lock was acquired."""
+    """Return the user of an identity, locked, and its account; None if no account has it.
+
+    If it is unlinked before the lock is acquired, the job is run again.
+    """
     seen = await accounts.by_identity(ctx, identity)
     if seen is None:
         return None

@@ -93,6 +93,7 @@ async def profile(ctx: Context, choice: AccountSelector) -> Profile:
     ProviderUnavailable.
     """
     account, provider = await _chosen(ctx, choice)
+    # No lock is held while the provider is called; it may take ten seconds.
     opened = await _valid(ctx, account, provider)  # defence: R14 profile-lock
     try:
         identity = await provider.identify(opened.access_token, opened.id_token, account.account_id)
@@ -104,6 +105,7 @@ async def profile(ctx: Context, choice: AccountSelector) -> Profile:
 
 async def _chosen(ctx: Context, choice: AccountSelector) -> tuple[AccountRow, Provider]:
     """Return the account and its provider. A user id in the request is only compared with the caller's."""
+    # `userId` is only compared. In Better Auth (CVE-2025-61928) an id in the body was enough to act for that user.
     if choice.user_id is not None and choice.user_id != ctx.signed_in.user.id:  # defence: V14 caller-only
         raise errors.Forbidden
     account = await accounts.find(ctx, choice.provider_id, choice.account_id, choice.place)

@@ -36,6 +36,8 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
     """Return a new token that replaces the cookie's if the user trusts this device; the old token becomes invalid."""
     presented = tokens.presented(ctx.cookies.devices)
     if len(presented) > 1:
+        # Browsers also send cookies of the same name that a parent domain has set; a dead one must not disable the
+        # live one.
         presented = await _live(ctx, presented)
     if len(presented) != 1:  # defence: V41 one-device
         return None
@@ -45,9 +47,11 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
         .where(
             col(TrustedDevice.digest) == tokens.digest(presented[0]),
             col(TrustedDevice.user_id) == user_id,
+            # The cookie's Max-Age binds only the browser, not a person who has copied the cookie.
             col(TrustedDevice.expires_at) > ctx.now,  # defence: V52 device-expiry
         )
         .values(
+            # Replaced at each use, so that a value that was used once cannot be used again.
             digest=tokens.digest(token),  # defence: V52 R19 device-digest
             expires_at=ctx.now + ctx.policy[TrustedDevicePolicy].trust_expires_in,
             updated_at=ctx.now,

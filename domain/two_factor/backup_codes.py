@@ -34,6 +34,7 @@ async def prepare(ctx: Context) -> NewSet:
     shown: dict[str, None] = {}
     while len(shown) < ctx.policy[TwoFactorPolicy].backup_code_count:
         shown[tokens.backup_code()] = None
+    # One salt per set, so that a submitted code is hashed once, not once for each stored code.
     salt, params = tokens.random_bytes(_SALT_BYTES), ctx.hasher.hash_params
     hashes = [await ctx.hasher.hash_code(_plain(code), salt, params) for code in shown]
     return NewSet(list(shown), hashes, salt, params)
@@ -114,4 +115,5 @@ async def use(ctx: Context, user_id: str, stored: BackupSetRow, code_hash: bytes
 
 
 def _plain(code: str) -> str:
+    # `lower` turns some other characters into ASCII letters, for example the Kelvin sign into `k`.
     return _IGNORED.sub("", code).lower() if code.isascii() else ""

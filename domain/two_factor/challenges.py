@@ -49,6 +49,7 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
     """
     token = PREFIX + tokens.token()
     ctx.db.add(
+        # A token of another form, in another table: no operation can take a half-finished sign-in for a session.
         # defence: V43 pending-token
         OneTimeToken(
             digest=tokens.digest(token),
@@ -72,6 +73,7 @@ async def methods_of(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Meth
     """Return the methods with which a user can complete a sign-in, except backup codes; `mailbox` as in `create`."""
     row = await enrolment.find(ctx, user.id)
     methods: list[Method] = ["totp"] if row is not None and row.has_live_secret() else []
+    # A code by email is no second factor after a sign-in that has proven the same mailbox.
     # defence: M16 methods
     return [*methods, "otp"] if ctx.policy[TwoFactorPolicy].otp_available and not mailbox else methods
 
@@ -127,6 +129,7 @@ async def _lock_live(ctx: Context, challenge: Challenge) -> UserRow | None:
 
 async def take_attempt(ctx: Context, challenge: Challenge) -> None:
     """Use one attempt of an active challenge; all methods share the attempts. Raises ChallengeSpent if none is left."""
+    # Taken by one update before the code is checked, so that a burst gets no more attempts than allowed.
     # defence: V44 V45 attempts
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
     taken = update(OneTimeToken).where(*_live(ctx, challenge), left)

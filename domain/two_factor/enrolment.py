@@ -36,6 +36,7 @@ async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
 async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
     """Create a pending secret, replacing an older pending one; return it in base32."""
     secret = totp.new_secret()
+    # The live secret stays valid until the new one is confirmed, so an abandoned enrolment locks nobody out.
     if row.has_live_secret():  # defence: V48 live-secret
         changes = {"new_secret": ctx.cipher.encrypt(NEW_SECRET, secret), "new_issuer": issuer}
     else:
@@ -67,6 +68,7 @@ def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str:
         raise TotpNotEnabled
     secret = ctx.cipher.decrypt(purpose, ciphertext)
     if secret is None:
+        # A secret that cannot be decrypted is a fault of the operator, and must not look like a wrong code.
         raise UndecipherableSecret  # defence: R44 decryption
     return secret
 

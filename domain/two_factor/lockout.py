@@ -33,6 +33,8 @@ async def count_wrong(ctx: Context, user: UserRow) -> None:
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
     failures = (await ctx.db.execute(more)).scalar()
+    # Counted per account over all challenges; otherwise each new sign-in would bring five more guesses (as in
+    # Zitadel, CVE-2024-32868).
     if failures < ctx.policy[TwoFactorPolicy].lock_after:  # defence: V44 lock-after
         return
     until = ctx.now + ctx.policy[TwoFactorPolicy].lock_for

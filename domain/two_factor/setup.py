@@ -76,6 +76,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
     stored = await passwords.check(ctx, password)
     if not ctx.policy[TwoFactorPolicy].otp_available:
         raise OtpNotConfigured
+    # Codes would go to a mailbox that the user may not own.
     if not ctx.signed_in.user.email_verified:  # defence: V32 otp-verified
         raise EmailNotVerified
     # As in `regenerate_backup_codes`: no password or code is hashed while the user is locked.

@@ -13,6 +13,7 @@ from domain import tokens
 PERIOD = 30
 """The seconds that one code is valid."""
 
+# The recommended 160 bits (RFC 4226, 4, R6).
 _SECRET_BYTES = 20
 _SIX_DIGITS = re.compile(r"[0-9]{6}", re.ASCII)
 
@@ -24,6 +25,8 @@ def new_secret() -> str:
 
 def uri(issuer: str, email: str, secret: str) -> str:
     """Return the URI `otpauth://…` that an app reads."""
+    # The issuer twice: older apps read the prefix, newer ones the parameter. No `algorithm`: every app supports
+    # SHA-1, the default.
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")
     return f"otpauth://totp/{shown_by}:{account}?secret={secret}&issuer={shown_by}&digits=6&period={PERIOD}"
 
@@ -39,5 +42,6 @@ def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
     # pyotp's own `verify` returns only a boolean, but the replay guard needs the step.
     codes = pyotp.TOTP(secret, interval=PERIOD)
     present = int(now.timestamp()) // PERIOD
+    # `window` steps either way, because the clocks of phones differ (RFC 6238, 5.2 and 6).
     steps = range(present - window, present + window + 1)  # defence: V47 R20 time-steps
     return max((step for step in steps if hmac.compare_digest(codes.generate_otp(step), code)), default=None)

@@ -116,6 +116,7 @@ async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool
     step = _step_of(ctx, secret, code)
     if step is None:
         return False
+    # A code is accepted once (RFC 6238, 5.2): only steps after the last accepted one count.
     # defence: V47 later-step
     later = or_(col(TwoFactor.last_step).is_(None), col(TwoFactor.last_step) < step)
     # defence: V47 step-guard
@@ -252,6 +253,7 @@ async def _verified(ctx: Context, user: UserRow, method: str) -> Verified:
 async def _refuse_wrong(ctx: Context, user: UserRow, method: str, refusal: type[errors.Refusal]) -> NoReturn:
     """Count a wrong code and raise its refusal, or Limited; a code of a challenge also counts towards the lock."""
     await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
+    # A session alone must not be able to lock the owner's second factor.
     if ctx.challenge is not None:  # defence: V48 lock-challenge-only
         await lockout.count_wrong(ctx, user)
     events.two_factor_failed(ctx, user.id, method, refusal)

@@ -22,13 +22,13 @@ _ADMINS = "admins"
 _SET_ROLE = {"user": ["set-role"]}
 
 MOST_TEXTS = 1000
-"""How many distinct texts of roles are told apart; with more of them, searches by role read all users."""
+"""The maximum number of distinct texts of roles; if there are more, searches by role read all users."""
 
 _first = select(func.min(col(User.role)).label("role")).cte("roles", recursive=True)
 _next = select(func.min(col(User.role))).where(col(User.role) > _first.c.role).scalar_subquery()
 _texts = _first.union_all(select(_next).where(_first.c.role.is_not(None)))
 ROLE_TEXTS = select(_texts.c.role).where(_texts.c.role.is_not(None)).limit(MOST_TEXTS + 1)
-"""The distinct texts of roles: the index on the role is skipped through."""
+"""The distinct texts of roles. Each step jumps to the next text in the index, so that few rows are read."""
 
 
 def may_set_roles(policy: Policy, role: str) -> bool:
@@ -45,6 +45,8 @@ async def lock(ctx: Context, user_id: str) -> bool:
     if user is None or not may_set_roles(ctx.policy, user.role):
         return False
     statement = upsert(ctx.db.dialect, Lease).values(name=_ADMINS, holder=_ADMINS, until=ctx.now)
+    # Locking a common row first serializes such changes: two administrators who demote each other must not both
+    # succeed.
     await ctx.db.execute(  # defence: ADM13 lock
         statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
     )

@@ -35,7 +35,7 @@ class FieldNotAllowed(BadRequest):
 
 
 class LastAdmin(BadRequest):
-    """No other user who is not banned may set roles."""
+    """The user is the last one, apart from banned users, who may set roles."""
 
     message = "The last administrator cannot be removed"
 

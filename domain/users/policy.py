@@ -19,7 +19,7 @@ class RolePolicy:
     """The configured roles."""
 
     default_role: str
-    """The role of every user who is created without one."""
+    """The role of users who are created without one."""
     roles: Mapping[str, Set[Permission]]
     """The permissions that each role grants."""
     require_two_factor: bool

@@ -158,6 +158,7 @@ async def update_seen(ctx: Context, values: Mapping[str, Any], *, seen: datetime
     changes = {name: value for name, value in values.items() if value != getattr(caller, name)}
     if not changes:
         return
+    # The form shows an older state, and saving it would silently undo what another tab has changed.
     if caller.updated_at != seen:  # defence: H6 seen-version
         raise StaleProfile
     await update(ctx, changes)

@@ -65,6 +65,7 @@ async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redir
     view = views.view(ctx)
     try:
         await keys.delete_key(ctx, body["key"])
+    # A form that is sent twice, or from a stale page, has reached its goal already.
     except KeyNotFound:
         return view.redirect("/api-keys", reason="gone")
     return view.redirect("/api-keys", reason="deleted")

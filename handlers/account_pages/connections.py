@@ -34,7 +34,7 @@ _ERRORS = {
         "The account could not be connected: you were signed out meanwhile, or this service does not accept it."
     ),
 }
-"""What to say about the errors that a callback ends with."""
+"""The texts about the errors that a callback can end with."""
 _OTHER_ERROR = N_("The account could not be connected. Try again.")
 
 
@@ -69,6 +69,7 @@ async def show_connections(
 
 
 def _problem(localization: Localization, error: str | None) -> str | None:
+    # Fixed sentences, because anyone can link to this page with any `error`.
     return localization.gettext(_ERRORS.get(error, _OTHER_ERROR)) if error else None
 
 
@@ -90,6 +91,7 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
 async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redirect:
     """Disconnect an account, unless the user could not sign in without it."""
     view = views.view(ctx)
+    # `unlink` would also remove the password, which this page does not offer.
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:
         return view.redirect("/connections", reason="gone")

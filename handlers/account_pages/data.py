@@ -96,6 +96,7 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
     """Delete the account, or send a deletion link."""
     view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
+    # An empty password is wrong, whereas None means that none is asked for.
     password = body.get("password", "") if not by_mail and await sign_in_methods.has_password(ctx) else None
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)

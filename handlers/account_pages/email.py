@@ -49,7 +49,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
     at_once = await emails.change(
         ctx,
         identifiers.email(body["newEmail"].strip()),
-        view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
+        _link_target(view),
     )
     return view.redirect("/email", reason="changed" if at_once else "sent")
 
@@ -61,7 +61,7 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
     await emails.send_verification(
         ctx,
         ctx.signed_in.user.email,
-        view.url("/verify-email", callbackURL=view.url("/email", callbackURL=None)),
+        _link_target(view),
     )
     # Not the page of the email address, because that would require a fresh sign-in first.
     return view.redirect("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")

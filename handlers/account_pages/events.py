@@ -21,10 +21,10 @@ class Entry:
     time: datetime
     sentence: str
     method: str | None
-    """What was proved, or the provider it is about."""
+    """The method of authentication, or the provider that the event is about."""
     is_failure: bool
     by_other: bool
-    """Whether an administrator or the operator did it; where they are is not told."""
+    """Whether an administrator or the operator did it; their network and device are not shown."""
     address: str | None
     device: str | None
     """The browser and its system, in words."""

@@ -7,9 +7,8 @@ from handlers import shapes, wire
 from handlers.account_pages import layout
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.responses import cookies
-from handlers.responses.reply import Header, Page, Redirect
-from handlers.responses.sessions import session_cookies
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.sessions import session_cookies, trusted_device_cleared
 
 _NOTICES = {
     "changed": N_("Your password is changed."),
@@ -45,10 +44,8 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redi
         body["newPassword"],
         revoke_others=wire.flag(body.get("revokeOtherSessions")),
     )
-    headers: tuple[Header, ...] = () if opened is None else session_cookies(ctx, opened)
-    if ctx.cookies.devices:
-        headers += (cookies.clear_trusted(ctx.policy.cookies),)
-    return view.redirect("/password", headers, reason="changed")
+    headers = () if opened is None else session_cookies(ctx, opened)
+    return view.redirect("/password", (*headers, *trusted_device_cleared(ctx)), reason="changed")
 
 
 # account_pages.send_password_link

@@ -64,8 +64,10 @@ def _values(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
     if "locale" in body:
         values["locale"] = body["locale"] or None
     username, user = body.get("username", "").strip(), ctx.signed_in.user
+    # The empty field of a user without a username is not a change.
     if "username" in body and ctx.policy[UsernamePolicy].enabled and (username or user.username):
         values |= {"username": username.lower(), "display_username": username}
+        # Otherwise the unchanged form would set a displayed username.
         if username == user.username and user.display_username is None:
             del values["display_username"]
     return values

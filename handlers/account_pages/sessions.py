@@ -25,13 +25,13 @@ class ShownSession:
     """A session as the page shows it."""
 
     handle: str
-    """Ends the session, and can do nothing else."""
+    """The handle with which the session can be ended, and nothing else."""
     device: str
     address: str | None
     since: datetime
     is_current: bool
     by_administrator: bool
-    """Whether an administrator acts in the name of the user; where they are is not shown."""
+    """Whether an administrator acts in the name of the user; their network and device are not shown."""
 
 
 # account_pages.show_sessions
@@ -56,6 +56,7 @@ async def show_sessions(
 def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSession:
     by_administrator = row.impersonated_by is not None
     is_current = row.id == ctx.signed_in.session.id
+    # The network and device of an administrator are not the user's data.
     hidden = by_administrator and not is_current  # defence: H13 hidden-administrator
     return ShownSession(
         handle=sessions.HANDLE_PREFIX + row.id,
@@ -73,6 +74,7 @@ def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSe
 async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
     """End one session of the caller; sessions of other users are not affected."""
     view = views.view(ctx)
+    # Always as a handle: a token in the field must not end the session that it belongs to.
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
     if await sessions.revoke(ctx, handle):
         return view.redirect("/signed-out", sign_out_response(ctx, None).headers)

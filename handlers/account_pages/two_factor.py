@@ -15,8 +15,8 @@ from handlers.account_pages import layout
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.pages.view import View
-from handlers.responses import cookies
-from handlers.responses.reply import Header, Page, Redirect
+from handlers.responses.reply import Page, Redirect
+from handlers.responses.sessions import trusted_device_cleared
 
 _NOTICES = {
     "enabled": N_("Your authenticator app is set up. From now on, signing in requires a code."),
@@ -27,7 +27,7 @@ _NOTICES = {
 _QUIET_ZONE = 4
 """The width of the margin of a QR code, in modules (ISO/IEC 18004)."""
 _GROUP = 4
-"""How many characters of a key stand together."""
+"""The number of characters in a group of a key."""
 
 
 # account_pages.show_two_factor
@@ -80,6 +80,7 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
 async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redirect:
     """Check the first code of an authenticator; sign-ins require one from then on."""
     view = views.view(ctx)
+    # Authenticators show codes in groups, and users type or paste the space as well.
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
     return view.redirect("/second-factor", reason="enabled")
 
@@ -96,18 +97,19 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     """Disable the second factor; no device is trusted any more."""
     view = views.view(ctx)
     await setup.disable(ctx, body["password"])
-    return view.redirect("/second-factor", _without_device(ctx), reason="disabled")
+    return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="disabled")
 
 
 # account_pages.forget_trusted_device
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
     """Forget one trusted device; does nothing if it is already forgotten."""
     view = views.view(ctx)
+    # Read before the device is forgotten; afterwards its row could not be compared with the cookie.
     presented = {
         one.id for one in await trusted_devices.of_caller(ctx) if trusted_devices.is_presented(ctx, one)
     }
     await trusted_devices.forget(ctx, body["device"])
-    headers = _without_device(ctx) if body["device"] in presented else ()
+    headers = trusted_device_cleared(ctx) if body["device"] in presented else ()
     return view.redirect("/second-factor", headers, reason="forgotten")
 
 
@@ -116,7 +118,7 @@ async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redi
     """Forget all trusted devices."""
     view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
-    return view.redirect("/second-factor", _without_device(ctx), reason="all-forgotten")
+    return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="all-forgotten")
 
 
 def qr_code(text: str) -> Markup:
@@ -131,14 +133,10 @@ def qr_code(text: str) -> Markup:
 
 
 def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new: bool = False) -> Page:
+    # The response to the POST itself: a redirect would have to carry the codes in its URL or store them.
     return layout.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
 
 
 def _grouped(key: str) -> str:
     """Return a key in groups, for reading and typing."""
     return " ".join(key[start : start + _GROUP] for start in range(0, len(key), _GROUP))
-
-
-def _without_device(ctx: Context) -> tuple[Header, ...]:
-    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
-    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

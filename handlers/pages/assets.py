@@ -14,6 +14,7 @@ from domain.passkeys.policy import PasskeyPolicy
 from domain.policy import Policy
 
 _FOLDER = Path(__file__).parent / "static"
+# Fixed, because `mimetypes` also reads tables of the system, which may differ.
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -40,6 +41,7 @@ def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[
     # One style sheet and one script, because each file costs a request.
     styles = [_brand(pages).encode(), (_FOLDER / "pages.css").read_bytes()]
     if pages.stylesheet is not None:
+        # A byte order mark in the middle of a style sheet would spoil the rule that follows it.
         styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
     assets = {
         "style": _asset(folder, "pages.css", b"\n".join(styles)),

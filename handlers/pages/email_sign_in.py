@@ -71,6 +71,7 @@ async def show_email_code(
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
     """Sign in with a code that was sent; it confirms the session of the same user, if there is one."""
     view = views.view(ctx)
+    # A pasted code may bring spaces and line breaks along.
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
     return sign_in_methods.complete_sign_in(

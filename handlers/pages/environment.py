@@ -15,12 +15,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 _REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
 
 
+# Twice, because an error page falls back to the built-in templates when those of the operator fail.
 @lru_cache(maxsize=2 * len(LANGUAGES))
 def environment(templates_dir: Path | None = None, language: str = "en") -> Environment:
     """Return the templates for one of LANGUAGES, those of the operator first."""
     return template_environment(
         _folders(templates_dir),
+        # Names, user agents and parts of URLs are chosen by strangers.
         autoescape=True,  # defence: V81 autoescape
+        # The sandbox bounds what a template of the operator can call; it may have been copied from anywhere.
         is_trusted=templates_dir is None,
         only=localization(language),
     )

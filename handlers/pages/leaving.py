@@ -11,6 +11,7 @@ from handlers.responses.reply import Page
 # pages.show_leaving
 async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str | None = None) -> Page:
     """Navigate to the encrypted target: automatically, and with a link."""
+    # Encrypted by the service, so that no other page can use this one to lead users to a URL of its choice.
     url = leaving.target_of(ctx, target or "")
     view = views.view(ctx, None, ui_locales=ui_locales)
     return view.render("leaving.html", target=url, name=_name_of(url))

@@ -52,8 +52,10 @@ async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redire
     """Set the new password. The user then signs in with it; if access was removed, the next page shows it."""
     view = views.view(ctx)
     done = await passwords.reset(ctx, body["token"], body["newPassword"])
+    # Shown after the sign-in, because the reset itself opens no session.
     if done.removed_access:
         view = replace(view, callback_url=view.url("/removed-access"))
+    # `prompt`, because a browser with a session would otherwise be asked whether to continue with it.
     return view.redirect("/sign-in", reason="reset", prompt="login")
 
 

@@ -13,7 +13,7 @@ from handlers.responses.reply import Page, Redirect
 from models.user import UserRow
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
-"""What `ui_locales` may be to be carried on."""
+"""Matches the values of `ui_locales` that are passed on to the next page."""
 
 
 def page(
@@ -38,6 +38,7 @@ def page(
     shown = view.standalone_view(
         policy,
         asked,
+        # The fields are unchecked: the request may have been refused before its parameters were validated.
         target if policy.origins.accepts(target) else None,
         languages if _LANGUAGES.fullmatch(languages) else None,
         locale,
@@ -45,6 +46,7 @@ def page(
     if with_built_in:
         shown = replace(shown, templates_dir=None)
     back = came_from if policy.origins.accepts(came_from) else None
+    # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
         return shown.redirect("/sign-in", callbackURL=back)
     if isinstance(refusal, InvalidTwoFactorCookie):
@@ -58,6 +60,7 @@ def page(
         sentence=texts.sentence(shown.localization, refusal),
         request_id=request_id,
         action=action,
+        # A password must not be in a page, which the browser may keep.
         fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
         came_from=back,
     )

@@ -1,7 +1,5 @@
 """The pages to sign in with a password or through a provider."""
 
-import re
-
 from domain.authentication import sign_in as authentication
 from domain.authentication.gate import SignInOptions
 from domain.context import Context
@@ -21,8 +19,6 @@ _REASONS = {
     "verified": N_("Your email address is verified. You can sign in now."),
     "deleted": N_("Your account has been deleted."),
 }
-_SHOWN_ERROR = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
-_DESCRIPTION_LENGTH = 200
 
 
 # pages.show_sign_in
@@ -35,6 +31,7 @@ async def show_sign_in(
 ) -> Page:
     """Show the ways to sign in, or ask a signed-in user whether to continue."""
     view = views.view(ctx, "/sign-in", callback_url, ui_locales, prompt=prompt)
+    # A refused form must be shown with its error, also to a user who is signed in.
     if ctx.caller is not None and prompt != "login" and not view.form.is_refused:
         return view.render("continue.html", target=view.finish().location)
     notice = _REASONS.get(reason or "")
@@ -49,6 +46,7 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     view = views.view(ctx)
     identifier = body["identifier"].strip()
     remembered = body.get("rememberMe") == "true"
+    # A username contains no `@`, so one field is enough for both.
     if "@" in identifier or not ctx.policy[UsernamePolicy].enabled:
         options = SignInOptions(remembered, _verification_target(view), "password")
         opened = await authentication.sign_in_by_email(ctx, identifier, body["password"], options)
@@ -89,11 +87,5 @@ async def show_error(
 ) -> Page:
     """Show why a sign-in through a provider failed."""
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
-    code = error if error is not None and _SHOWN_ERROR.fullmatch(error) else "UNKNOWN"
-    return view.render(
-        "provider_error.html",
-        code=code,
-        sentence=texts.provider_sentence(view.localization, code),
-        description=(error_description or "")[:_DESCRIPTION_LENGTH],
-        with_links=True,
-    )
+    values = texts.provider_error(view.localization, error, error_description)
+    return view.render("provider_error.html", with_links=True, **values)

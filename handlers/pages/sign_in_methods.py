@@ -29,7 +29,7 @@ _NAMES = {
     "paypal": "PayPal",
     "tiktok": "TikTok",
 }
-"""The names of providers that are not their id with a capital."""
+"""The names of providers that are spelled in another way than their capitalized id."""
 
 
 @dataclass(frozen=True, slots=True)

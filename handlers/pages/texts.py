@@ -1,6 +1,8 @@
 """Texts of error pages by error code; a code without a text is shown with its message."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from domain import errors
 from domain.errors import Refusal
@@ -104,6 +106,9 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
     "state_not_found": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
 }
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
+_SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
+_DESCRIPTION_LENGTH = 200
+"""Characters of a provider's description that are shown."""
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "INVALID_EMAIL": ("email", "identifier", "newEmail"),
@@ -130,7 +135,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "KEY_DISABLED_EXPIRATION": ("expiresIn",),
     "SERVER_ONLY_PROPERTY": ("permissions",),
 }
-"""The fields that a refusal is about; it is shown beside the first one that the form has."""
+"""The form fields of an error, by its code; it is shown next to the first field that the form has."""
 
 _EMPTY: Mapping[str, str] = {
     "identifier": N_("Enter your email address or username."),
@@ -178,12 +183,21 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
 
 def _minutes(refusal: Refusal) -> int:
     """Return the number of minutes after which the user may try again."""
+    # Rounded up, because an attempt a few seconds too early would be refused again.
     return max(1, -(-(refusal.retry_after or 60) // 60))
 
 
-def provider_sentence(localization: Localization, code: str) -> str:
-    """Return the text about the error of a sign-in through a provider."""
-    return localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR))
+def provider_error(localization: Localization, error: str | None, description: str | None) -> dict[str, Any]:
+    """Return the values of `provider_error.html` for the error of a sign-in through a provider: its code, a text about
+    it, and the beginning of the provider's description."""
+    # Anyone can link to these pages with any text; only what looks like an error code is shown as one.
+    # defence: V81 error-word
+    code = error if error is not None and _SHOWN_CODE.fullmatch(error) else "UNKNOWN"
+    return {
+        "code": code,
+        "sentence": localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR)),
+        "description": (description or "")[:_DESCRIPTION_LENGTH],
+    }
 
 
 def field_errors(
@@ -195,6 +209,7 @@ def field_errors(
             name: _wrong_field(localization, name, submitted.get(name, ""), message)
             for _, name, message in refusal.fields
         }
+    # A form without an identifier is for a signed-in user, so only the password can be wrong.
     if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
         return {"password": _said(localization, "INVALID_PASSWORD")}
     field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)

@@ -60,6 +60,7 @@ async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redi
     view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
+    # Only with a challenge; otherwise the code would be checked for the signed-in user instead.
     verified = await _verify(ctx, body)
     return view.finish(session_cookies(ctx, verified.opened) if verified.opened is not None else ())
 

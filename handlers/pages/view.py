@@ -37,7 +37,7 @@ class Form:
     errors: Mapping[str, str] = field(default_factory=dict)
     """By field, in the language of the page."""
     message: str | None = None
-    """What is wrong with the form as a whole."""
+    """The error of the form as a whole."""
     code: str | None = None
     """The code of the refusal."""
 
@@ -62,9 +62,9 @@ class View:
     ui_locales: str | None = None
     user: UserRow | None = None
     page: str | None = None
-    """The path below `pages.path` of the page that is shown, without a query; None where it cannot be opened anew."""
+    """The path of this page below `pages.path`, without a query; None if it cannot be opened by its URL."""
     query: Mapping[str, str | None] = field(default_factory=dict, repr=False)
-    """The query of that page, apart from what goes through all steps."""
+    """The query of this page, without the parameters of all steps."""
     templates_dir: Path | None = None
     """The templates of the operator."""
 
@@ -109,6 +109,7 @@ class View:
 
     def finish(self, headers: tuple[Header, ...] = ()) -> Redirect:
         """Return the redirect after the last step: to `callback_url`, else `pages.home_url`, else the account page."""
+        # Not `self.url`, which would carry `callback_url` to the account page.
         home = self.policy[PagesPolicy].home_url or View(self.policy, self.localization, self.form).url("")
         redirect = redirects.on(self.policy, self.callback_url, home)
         return Redirect(redirect.location, headers)

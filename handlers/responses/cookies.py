@@ -127,6 +127,7 @@ def _for_states(cookies: Cookies) -> Cookies:
 
 
 def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header:
+    # Path=/ always: a `__Host-` cookie requires it (RFC 6265bis), and one path means one cookie.
     parts = [f"{name}={value}", "Path=/", f"SameSite={cookies.same_site}"]
     if cookies.domain is not None:
         parts.append(f"Domain={cookies.domain}")
@@ -134,6 +135,8 @@ def _set(cookies: Cookies, name: str, value: str, max_age: int | None) -> Header
         parts.append(f"Max-Age={max_age}")
     if cookies.http_only:
         parts.append("HttpOnly")
+    # Also to clear a cookie: browsers ignore a Set-Cookie with a `__Host-` or `__Secure-` name without it (RFC
+    # 6265bis, 4.1.3).
     if cookies.secure:
         parts.append("Secure")
     return b"set-cookie", "; ".join(parts).encode("ascii")

@@ -28,6 +28,7 @@ def callback_redirect(
         if result.opened is not None:
             redirect = replace(redirect, headers=session_cookies(ctx, result.opened))
     redirect = replace(redirect, headers=(*redirect.headers, *forgotten))
+    # A failed callback must leave nothing half done; the use of its state was committed before.
     return redirect if result.error is None else Rollback(redirect)
 
 

@@ -10,11 +10,13 @@ from handlers.responses.reply import Header, Redirect
 
 def absolute(policy: Policy, target: str) -> str:
     """Return a relative URL as origin of `base_url` + URL, any other unchanged."""
+    # From the settings, never from the Host header, which an attacker can choose (as in Zitadel, CVE-2023-49097).
     return policy.base_url + target if target.startswith("/") else target  # defence: V10 absolute-target
 
 
 def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **parameters: str) -> Redirect:
     """Redirect to a URL with parameters such as `token`. Raises InvalidCallbackUrl unless it is trusted."""
+    # Checked again, because the trusted origins may have changed since the URL was stored.
     if not policy.origins.accepts(target):
         raise InvalidCallbackUrl
     return Redirect(urls.with_parameters(absolute(policy, target), **parameters), headers)

@@ -12,6 +12,7 @@ Header = tuple[bytes, bytes]
 class Reply(Generic[Shape]):
     """A JSON body with status 200, and headers such as Set-Cookie."""
 
+    # Never in a `repr`, which may be logged: bodies and headers contain tokens.
     body: Shape = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
 

@@ -67,6 +67,7 @@ def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
     max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
     headers = (
         cookies.set_pending(settings, pending.token, max_age=max_age),
+        # Otherwise an earlier session of the browser would pass for the sign-in that is not complete yet.
         cookies.clear_session(settings),  # defence: V43 clear-session
     )
     # defence: V43 pending-headers
@@ -96,6 +97,7 @@ def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> R
     headers: tuple[Header, ...] = ((b"set-auth-token", opened.token.encode()),)
     if caller.by_cookie:
         headers += (
+            # A session cookie of the browser: acting for a user must not survive a restart of the browser.
             cookies.set_session(policy, opened.token, max_age=None),
             cookies.set_admin(policy, caller.token),
         )
@@ -120,6 +122,7 @@ def signed_in_response(
 def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Respond with `body`, the session cookie and `set-auth-token` of an administrator's own session."""
     policy, session = ctx.policy.cookies, opened.session
+    # The session is not new, so its cookie lasts only for the rest of its lifetime.
     max_age = int((session.expires_at - ctx.now).total_seconds()) if session.remembered else None
     return Reply(
         body,
@@ -134,6 +137,7 @@ def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply
 def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
     """Respond with `body`, and clear an administrator's own cookie, and the session cookie if it is the caller's."""
     policy, sent = ctx.policy.cookies, ctx.cookies.values
+    # A caller with a bearer token may send another session's cookie along, which must stay.
     if ctx.signed_in.token in sent(policy.session_name.encode()):  # defence: ADM11 own-cookie
         return sign_out_response(ctx, body)
     return Reply(body, cookies.clear_sent_admin(policy, sent))
@@ -141,6 +145,9 @@ def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
     """Also clear the cookie of a trusted device, if the browser sent one, because no device is trusted any longer."""
-    if not ctx.cookies.devices:
-        return reply
-    return Reply(reply.body, (*reply.headers, cookies.clear_trusted(ctx.policy.cookies)))
+    return Reply(reply.body, (*reply.headers, *trusted_device_cleared(ctx)))
+
+
+def trusted_device_cleared(ctx: Context) -> tuple[Header, ...]:
+    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
+    return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

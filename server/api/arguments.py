@@ -100,9 +100,12 @@ class OperationInputs:
         return arguments
 
     def _check_body(self, content: Any, raw: bytes, failures: Failures) -> None:
+        # Types are checked before the redirect targets: a target that is a list or an object would crash that check.
         schema = self.schema or _ANY_OBJECT  # defence: R36 types
         if not schema.is_valid(content):  # defence: V9 types-first
             failures.update(schema.failures(content))
+        # JSON escapes NUL, and a form percent-encodes it, so this search of the raw bytes finds the few bodies to
+        # look through.
         if (b"\\u0000" in raw or b"%00" in raw) and isinstance(content, dict):
             failures.update(schema.nul_failures(content))  # defence: R32 nul
 

@@ -36,9 +36,11 @@ class _Peer(NamedTuple):
 def _parse(text: str) -> _Peer | None:
     """Parse an IP address without its zone; an IPv4-mapped IPv6 address becomes IPv4."""
     try:
+        # A zone is a name of an interface of this machine, not a part of the client's address.
         address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
+    # A dual-stack socket reports IPv4 clients as `::ffff:…`; both spellings must share one rate limit.
     plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address  # defence: V63 mapped-ipv4
     return _Peer(plain, str(plain))
 
@@ -52,6 +54,7 @@ def clean_user_agent(raw: bytes | None) -> str | None:
     """Return a User-Agent header without control characters, cut at 512 characters; None if there is none."""
     if raw is None:
         return None
+    # The text is shown in emails and pages, and stored, which PostgreSQL refuses for NUL.
     # defence: V79 R33 user-agent-text
     return _CONTROL.sub("", raw.decode("utf-8", "replace"))[:LONGEST_USER_AGENT] or None
 
@@ -60,7 +63,7 @@ class ClientAddressResolver:
     """The resolver of client addresses. It trusts X-Forwarded-For only as far as trusted proxies wrote it."""
 
     def __init__(self, trusted_proxies: Sequence[Network]) -> None:
-        """Take the networks of the operator's own proxies."""
+        """Create the resolver; `trusted_proxies` are the networks of the operator's own proxies."""
         self._trusted = tuple(trusted_proxies)
 
     def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
@@ -77,8 +80,12 @@ class ClientAddressResolver:
         return hop.text
 
     def _walk(self, last: _Peer, forwarded_for: Sequence[bytes]) -> _Peer:
+        # From the right: each proxy appends the address that it saw, and whatever is further left may be the client's
+        # invention (as in authentik, CVE-2023-36456).
         for value in reversed(b",".join(forwarded_for).split(b",")):  # defence: V64 R21 hop-order
             hop = _parse_hop(value)
+            # The last valid hop counts. In authentik a malformed value raised an exception that skipped the password
+            # check (CVE-2024-47070).
             if hop is None:  # defence: V65 bad-hop
                 break
             last = hop

@@ -29,6 +29,7 @@ def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> N
     Raises CrossSiteNavigationLoginBlocked, MissingOrNullOrigin, InvalidOrigin.
     """
     site = head.fields.get(b"sec-fetch-site")
+    # A form on a foreign page could sign a visitor in to the attacker's account (login CSRF).
     if signs_in and site == b"cross-site" and head.fields.get(b"sec-fetch-mode") == b"navigate":
         raise errors.CrossSiteNavigationLoginBlocked  # defence: V11 cross-site-navigation
     sent = head.every(b"origin")
@@ -36,6 +37,7 @@ def check(origins: TrustedOrigins, head: RequestHeaders, *, signs_in: bool) -> N
         _check_origin(origins, sent)
     elif b"referer" in head.fields:
         _check_referers(origins, head.every(b"referer"))  # defence: V11 referer
+    # A browser that names another site, and neither Origin nor Referer, hides which page has sent the request.
     elif site is not None and site not in (b"same-origin", b"none"):  # defence: V11 fetch-site
         raise errors.MissingOrNullOrigin
 
@@ -50,9 +52,9 @@ def check_script(origins: TrustedOrigins, head: RequestHeaders) -> None:
 
 
 def check_same_origin(base_url: str, head: RequestHeaders) -> None:
-    """Refuse a form that was not sent by a page of ours. Raises CrossSiteForm.
+    """Raise CrossSiteForm unless a form was sent by a page of this service.
 
-    Browsers without Fetch Metadata send an Origin; so do all browsers at an http URL, where they omit the metadata.
+    Browsers without Fetch Metadata, and all browsers at an http URL, are identified by the Origin header instead.
     """
     site = head.every(b"sec-fetch-site")
     # defence: H1 same-origin
@@ -68,6 +70,7 @@ def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ..
         if not origins.trusts(origin.decode("latin-1")):  # defence: V12 cors
             return ()
         return (
+            # The origin itself, because browsers refuse `*` together with credentials.
             (b"access-control-allow-origin", origin),
             (b"access-control-allow-credentials", b"true"),
             (b"access-control-expose-headers", _EXPOSED),
@@ -75,6 +78,7 @@ def cors(origins: TrustedOrigins) -> Callable[[RequestHeaders], tuple[Header, ..
 
     def headers_of(head: RequestHeaders) -> tuple[Header, ...]:
         origin = head.fields.get(b"origin")
+        # Several origins are ambiguous; a proxy in between may have read another one.
         if origin is None or not head.occurs_once(b"origin"):
             return ()
         return headers_for(origin)
@@ -88,6 +92,7 @@ def is_preflight(head: RequestHeaders, cors: tuple[Header, ...]) -> bool:
 
 
 def _check_origin(origins: TrustedOrigins, sent: list[bytes]) -> None:
+    # Sandboxed frames and redirects send `null`, so it can come from any page.
     if b"null" in sent:
         raise errors.MissingOrNullOrigin  # defence: V11 null-origin
     if not all(origins.trusts(origin.decode("latin-1")) for origin in sent):

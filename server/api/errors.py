@@ -95,6 +95,7 @@ def render_refusal(refusal: Refusal) -> ErrorResponse:
 def _render_http(error: HTTPException) -> ErrorResponse:
     status = error.status_code
     own = tuple((name.lower().encode(), value.encode()) for name, value in (error.headers or {}).items())
+    # Starlette's own headers win, except the media type: its errors are plain text, ours are JSON.
     names = {name for name, _ in own} | {CONTENT_TYPE[0]}
     added = tuple(header for header in status_headers(status, None) if header[0] not in names)
     headers = (CONTENT_TYPE, *(header for header in own if header[0] != CONTENT_TYPE[0]), *added)
@@ -116,6 +117,7 @@ def status_headers(status: int, retry_after: int | None) -> tuple[Header, ...]:
         seconds = str(retry_after).encode()
         headers = (*headers, (b"retry-after", seconds))
         if status == HTTPStatus.TOO_MANY_REQUESTS:
+            # The official client reads X-Retry-After.
             headers = (*headers, (b"x-retry-after", seconds))
     return headers
 

@@ -24,6 +24,7 @@ class RequestHeaders:
     __slots__ = ("fields", "headers", "repeated")
 
     def __init__(self, headers: Headers) -> None:
+        # ASGI servers pass a list, which need not be copied on every request.
         self.headers = headers if isinstance(headers, list) else list(headers)
         self.fields = {name: value.strip(_WHITE_SPACE) for name, value in self.headers}
         self.repeated = len(self.fields) != len(self.headers)
@@ -64,6 +65,7 @@ class RequestHeaders:
         if sent.find(name) < 0:  # defence: V41 cookie-name-shortcut
             return ()
         values: dict[str, None] = {}  # defence: V27 broken-cookie
+        # Not by http.cookies, which stops at the first malformed cookie and so loses those behind it.
         for pair in sent.split(b";"):
             key, _, value = pair.partition(b"=")
             if key.strip(b" \t") == name:  # defence: V41 cookie-name
@@ -88,6 +90,7 @@ class RequestHeaders:
         value = self.fields.get(b"authorization")
         if value is None:
             return None
+        # A proxy may check another one of them than this service.
         if self.repeated and not self.occurs_once(b"authorization"):  # defence: V28 one-authorization
             return MALFORMED
         # The usual spelling. The pattern would match it as well, but takes five times as long.
@@ -98,6 +101,7 @@ class RequestHeaders:
         if match is not None:
             return match[1].decode("ascii")
         scheme = _SCHEME.fullmatch(value)  # defence: V28 authorization-bytes
+        # A malformed bearer token must not fall through to the cookie, whose session the caller did not mean.
         # defence: V28 malformed-authorization
         return MALFORMED if scheme is None or scheme[1].lower() == b"bearer" else None
 

@@ -18,8 +18,10 @@ class Sessions(Protocol):
     """The look-up of sessions."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the caller whose session, found by one of these tokens of 32 characters, is live at `now`; None if
-        no session or more than one is live. Raises Unavailable."""
+        """Return the caller of the only session of these tokens that is live at `now`; None if none or several are.
+
+        Each token has 32 characters. Raises Unavailable.
+        """
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
         """Return the new expiry of the caller's session if the request extends the session, else None."""
@@ -32,8 +34,10 @@ class Challenges(Protocol):
     """The look-up of pending two-factor sign-ins."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Any | None:
-        """Return the challenge, found by one of these tokens `2fa_…`, that is live at `now`; None if none or more than
-        one is live. Raises Unavailable."""
+        """Return the only challenge of these tokens (`2fa_…`) that is live at `now`; None if none or several are.
+
+        Raises Unavailable.
+        """
 
 
 class ApiKeys(Protocol):

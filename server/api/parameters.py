@@ -10,6 +10,7 @@ from connexion.decorators.parameter import pythonic
 
 from server.api.validation import NOT_UTF8, NUL, TWICE, Failures, Schema
 
+# At most 18 digits, which always fit a 64-bit column; Python refuses to convert more than 4300.
 _INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 
@@ -42,6 +43,8 @@ class Parameters:
             if field in self.lists:
                 values.setdefault(field, []).append(value)
                 continue
+            # Programs disagree on whether the first or the last value counts, and one of them may have checked the
+            # other.
             if field in values:  # defence: V9 single-target
                 failures[self.schema.name(field)] = TWICE
             values[field] = value

@@ -67,6 +67,7 @@ class Pipeline:
         request = Request(scope, receive, head, client, self._json)
         try:
             rendered = await self._answer(request)
+        # Nobody reads a response any more, and the request is not logged as an error.
         except ClientGoneError:
             return
         except Refusal as refusal:
@@ -86,6 +87,8 @@ class Pipeline:
                 rendered = request.responder.fail(request, InternalServerError())  # defence: V88 plain-error
         if request.cookies:
             rendered = responses.with_cookies(rendered, request.cookies)
+        # A cookie from before `session.cookie_domain` was set stays in the browser, and would be sent along with the
+        # new one for ever.
         if self._policy.cookies.domain is not None:
             rendered = responses.with_host_only_cookies_cleared(rendered)  # defence: V42 twin
         allowed, always = self._cors_of(head), request.responder.always
@@ -122,6 +125,7 @@ class Pipeline:
             self._clear_cookies_on_sign_out(request, operation)
             raise
         except Unauthenticated:
+            # Requests with a valid token are not limited, because services verify keys at any rate. Guesses are.
             if operation.limits_failures:  # defence: KEY14 limit
                 await self._limit(request, operation)
             raise
@@ -162,6 +166,7 @@ class Pipeline:
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out if its session cannot be looked up."""
         if operation.signs_out:
+            # Otherwise a foreign page could sign a visitor out while the database is down.
             operation.responder.check_origin(request, operation, by_cookie=False)
             self._clear_cookies(request)
 
@@ -187,6 +192,7 @@ class Pipeline:
         scope, operation, client = request.scope, request.operation, request.client
         access(
             scope["method"],
+            # The template, because the path of an emailed link contains its token.
             # defence: V86 JWT18 masked-path
             mask_path(scope["path"], self._routes.words) if operation is None else operation.template,
             None if operation is None else operation.operation_id,

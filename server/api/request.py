@@ -164,6 +164,7 @@ def check_size(scope: Scope, head: RequestHeaders, max_body: int) -> None:
 
     Raises BadRequest unless there is exactly one Host header (RFC 9112, 3.2).
     """
+    # Proxies and servers may choose different ones of several Host headers.
     if scope["http_version"] == "1.1" and not head.occurs_once(b"host"):  # defence: V10 R39 one-host
         raise errors.BadRequest("Invalid HTTP request")
     query = scope["query_string"]

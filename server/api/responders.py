@@ -42,6 +42,8 @@ class JsonResponder:
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         """Refuse a request that may come from a page of an untrusted origin."""
+        # With a bearer token no check is needed: a page of another origin needs a preflight to send that header.
+        # Without cookies it is needed as well, for requests that sign in or send email.
         # defence: V11 V84 ADM21 P18 origin-check
         if operation.checks_origin and (by_cookie or not request.head.has_bearer()):
             cors.check(self._policy.origins, request.head, signs_in=operation.signs_in)
@@ -79,7 +81,7 @@ class PageResponder:
         self._cipher = cipher
 
     def holds(self, path: str) -> bool:
-        """Return whether a decoded request path is one of the hosted pages, so that a user sees the response."""
+        """Return whether a decoded request path belongs to the hosted pages, whose errors are shown as pages."""
         pages = self._policy[PagesPolicy]
         return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
 
@@ -158,6 +160,7 @@ class PageResponder:
             page = self._page(request, operation, refusal)
         except Exception as error:  # A template of the operator may fail when it is rendered.
             log_defect(error, request.client.request_id)
+            # The template of the operator may be what failed.
             page = self._page(request, operation, errors.InternalServerError(), with_built_in=True)
         status, headers, body = self._answer(request, page)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body

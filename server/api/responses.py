@@ -14,9 +14,12 @@ from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders
 
 DEFAULT_HEADERS: tuple[Header, ...] = (
+    # Nearly every response contains a token, or data of one user.
     (b"cache-control", b"no-store"),  # defence: V42 no-store
     (b"x-content-type-options", b"nosniff"),
+    # The URL of an emailed link contains its token, which the Referer would hand to other sites.
     (b"referrer-policy", b"no-referrer"),  # defence: M9 referrer
+    # The CORS headers depend on the Origin, so a cache must not serve them to another one.
     (b"vary", b"Origin"),
 )
 """Headers of every response, errors included; the request id is added."""
@@ -105,6 +108,7 @@ def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
     added: dict[bytes, Header] = {}
     for header in more:
         added.setdefault(_cookie_name(header[1]), header)
+    # A response should not set the same cookie twice: clients differ in which header they use (RFC 6265, 4.1.1).
     # defence: V42 one-cookie
     return status, (*headers, *(header for name, header in added.items() if name not in taken)), body
 

@@ -52,10 +52,12 @@ class Routes:
         else:
             _, place = self._templated.setdefault(path, (_pattern(path), Route()))
         place.add(method, operation)
+        # The access log shows these words of an unknown path and masks all others, which may be tokens.
         self.words |= set(path.split("/"))
 
     def find(self, scope: Scope) -> tuple[Route, dict[str, str]]:
         """Return the route of a request's path and the values of its template. Raises NotFound."""
+        # Exactly: in Better Auth `//sign-in//email` reached the operation, but not the rate limit of its path.
         place = self._fixed.get(scope["path"])  # defence: V13 R40 ADM20 KEY23 exact-path
         captured: dict[str, str] = {}
         if place is None:
@@ -66,6 +68,8 @@ class Routes:
     def _match(self, path: str) -> tuple[Route, dict[str, str]]:
         for pattern, place in self._templated.values():
             match = pattern.fullmatch(path)
+            # Clients and proxies resolve dot segments before they send a path; one that still has them is an attempt
+            # to pass a proxy's rule.
             if match is not None and _DOT_SEGMENTS.isdisjoint(match.groups()):
                 return place, match.groupdict()
         raise errors.NotFound

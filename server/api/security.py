@@ -58,6 +58,7 @@ class RequireSession:
             request.caller = await self.sessions.find(sent, request.now, by_cookie=by_cookie)
             if request.caller is not None:
                 return
+        # A browser would otherwise send the dead cookie with every request from now on.
         if by_cookie and values:
             # defence: V27 clear-cookie
             request.cookies += cookies.clear_sessions(self.policy, request.head.cookies)
@@ -81,6 +82,7 @@ class RequireSessionOrKey:
         sent = request.head.every(self.header)
         if not sent:
             await self.session.authenticate(request)
+        # It is ambiguous which key counts, and a proxy may have checked the other one.
         elif len(sent) > 1:  # defence: KEY22 one-key
             raise errors.ValidationError(f"{self.header.decode()} must be sent once")
         else:
@@ -120,6 +122,8 @@ class RequireChallenge:
         token = head.bearer()
         bearer = () if token is None else (token,)
         pending, session = head.cookies(self.pending_cookie), head.cookies(self.session_cookie)
+        # The pending token first: the official client still sends an older session token while its user enters the
+        # code.
         for values, by_cookie in ((bearer, False), (pending, True)):
             request.challenge = await self._challenge(values, request.now, by_cookie=by_cookie)
             if request.challenge is not None:
@@ -186,6 +190,7 @@ class SecurityCompiler:
         Raises ValueError if the contract has a requirement that cannot be checked: the service must not start then.
         """
         if operation.security is None:
+            # An operation without a requirement would be public by mistake.
             raise ValueError(f"{operation.operation_id}: the contract states no security")
         if not operation.security:
             return AllowAnyone()
@@ -196,6 +201,7 @@ class SecurityCompiler:
             return self._for_challenges()
         if any(credential.verifier for credential in credentials):
             return RequireVerifier(self._api_keys)
+        # Otherwise an operation would silently be closed to browsers or to mobile applications.
         if not {None, self._policy.session_name.encode()} <= {
             credential.cookie for credential in credentials
         }:

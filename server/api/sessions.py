@@ -40,6 +40,8 @@ class SessionStore:
             return None if rows is None else await self._live(Caller(token, *rows, by_cookie), now)
         known = await sessions.presented(self.database.reads, sent)
         live = [caller for each in known if (caller := await self._live(each, now)) is not None]
+        # A sibling host may have planted one of several cookies; with two live sessions it is unknown which one the
+        # browser's user means.
         return live[0] if len(live) == 1 else None  # defence: V27 V41 one-session
 
     async def _live(self, caller: Caller, now: datetime) -> Caller | None:
@@ -51,6 +53,7 @@ class SessionStore:
             over = session.impersonated_by and await self._impersonation_over(session, user, now)
             if not over:
                 return caller
+        # The response is 401 either way; the clean-up removes the row later.
         with contextlib.suppress(errors.Unavailable):
             await self.run(
                 partial(impersonation.end, session=session, reason=over)
@@ -79,6 +82,7 @@ class SessionStore:
             job = partial(sessions.extend, session=caller.session, expires_at=expires_at)
             await self.run(job, RequestFacts(request.now))
         except errors.Unavailable:
+            # Reads must keep working on a full disk or a locked file.
             return  # defence: R5 failed-extension
         if caller.by_cookie:
             max_age = int((expires_at - request.now).total_seconds())
@@ -117,6 +121,7 @@ class KeyStore:
     def verifier(self, token: str) -> str | None:
         """Return the name of the service with a verifier token, or None. Always compares with all stored tokens."""
         digest = tokens.digest(token)
+        # Digests of equal length, compared in constant time, and all of them: the time shows nothing about any token.
         # defence: KEY10 KEY14 KEY24 compare
         matching = [name for name, expected in self.verifiers if hmac.compare_digest(digest, expected)]
         return matching[0] if matching else None

@@ -57,6 +57,7 @@ def create(  # noqa: PLR0913 - one parameter per option
     if prefix is not None:
         requested["prefix"] = prefix
     row, text = run(lambda ctx: operator.create(ctx, user, kind, requested))
+    # On standard error, so that standard output is only the key and can be piped.
     typer.echo(f"Created the key {row.id} of {user}; it is shown only here:", err=True)
     typer.echo(text)
 

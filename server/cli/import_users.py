@@ -51,7 +51,7 @@ SOME_REFUSED = 3
 """The exit status of a run that finished and refused rows."""
 REASONS_SHOWN = 20
 
-Open = Callable[["Settings"], AbstractAsyncContextManager["Source"]]
+Open = Callable[[Settings], AbstractAsyncContextManager[Source]]
 
 From = Annotated[
     str,
@@ -116,6 +116,7 @@ def _better_auth(
 
     Example: gatewright import better-auth --from sqlite:///old.db --secret-file secret.txt --dry-run
     """
+    # From a file, because every user of the machine can read the arguments of a process.
     secrets = [_secret(path) for path in secret_file or ()]
     _run(
         _in_tables(from_, partial(better_auth, secrets=secrets)),

@@ -22,8 +22,8 @@ def migrate(
 ) -> None:
     """Bring the database schema up to date.
 
-    With --search-index, searches of users for a part of an email address or name are as fast as others. It needs
-    PostgreSQL's extension pg_trgm, and room for the indexes; the service goes on meanwhile.
+    With --search-index, searches for a part of an email address or name use an index. This needs PostgreSQL's extension
+    pg_trgm, and disk space for the indexes. The service can keep running.
 
     Example: gatewright migrate --check
     """

@@ -70,7 +70,7 @@ def redirect_uri(settings: Settings, provider_id: str) -> str:
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 
-def _chosen(configured: "dict[str, Configuration]", provider_id: str | None) -> "list[Configuration]":
+def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> list[Configuration]:
     if provider_id is None:
         return list(configured.values())
     if provider_id not in configured:

@@ -13,7 +13,7 @@ from domain.errors import BadRequest, Unavailable
 from domain.jwt import rotation
 from domain.jwt.rotation import KeyPair
 from models.signing_key import SigningKeyRow
-from server.cli.support import cell, print_table, run, run_services
+from server.cli.support import Yes, cell, confirm, print_table, run, run_services
 from server.components.jwt import SigningKeyStore
 from server.config.groups.jwt import JwtSettings
 from server.services import Services
@@ -23,7 +23,7 @@ app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=
 ATTEMPTS, PAUSE = 350, 0.1
 """How often, and how many seconds apart, a command tries to get the lease; a crashed instance holds it for 30 s."""
 
-Rule = Callable[["Mapping[str, KeyPair]"], "Callable[[Context], Awaitable[None]]"]
+Rule = Callable[[Mapping[str, KeyPair]], Callable[[Context], Awaitable[None]]]
 
 
 @app.command("list")
@@ -60,7 +60,7 @@ def rotate(
 @app.command()
 def revoke(
     kid: Annotated[str, typer.Argument(metavar="KEY", help="The key, as listed.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Revoke a key; another one replaces it at once.
 
@@ -69,8 +69,7 @@ def revoke(
 
     Example: gatewright signing-keys revoke oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U
     """
-    if not yes:
-        typer.confirm(f"Revoke {kid}, and with it every token it has signed?", abort=True)
+    confirm(f"Revoke {kid}, and with it every token it has signed?", yes)
     run_services(partial(_revoke, kid=kid))
     typer.echo(f"Revoked {kid}.")
 
@@ -93,7 +92,7 @@ def _keys(services: Services) -> SigningKeyStore:
     return services.port[SigningKeyStore]
 
 
-def _times(row: SigningKeyRow) -> "tuple[datetime | None, ...]":
+def _times(row: SigningKeyRow) -> tuple[datetime | None, ...]:
     return row.signs_from, row.signs_until, row.published_until
 
 

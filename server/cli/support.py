@@ -1,4 +1,4 @@
-"""What commands share: run rules, print their results, and write files with personal data."""
+"""Helpers of the commands: run rules, print their results, and write files with personal data."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ _WIDTH = 10_000
 _PROSE = frozenset({"", "Found", "Fix", "Details", "User agent", "Value"})
 """Columns whose text may be wrapped."""
 _LEAST = 20
-"""Least width of such a column."""
+"""Minimum width of such a column."""
 _NO_COLOURS: Mapping[str, str] = {}
 
 
@@ -101,7 +101,7 @@ def _visible(text: str) -> str:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask a question unless the answer was given; anything but yes ends the command."""
+    """Ask for confirmation, unless `--yes` was given; any answer but yes ends the command."""
     if not yes:
         typer.confirm(question, abort=True)
 

@@ -126,6 +126,6 @@ def impersonations(
 
 
 def _confirm_last(user: str, yes: bool) -> None:
-    """Ask before nobody is left who may set roles."""
+    """Ask for confirmation if no other user may set roles."""
     if run(lambda ctx: operator.is_last_admin(ctx, user)):
         confirm(f"{user} is the last administrator. Change their roles?", yes)

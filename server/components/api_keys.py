@@ -68,6 +68,7 @@ class ApiKeyUsage(Component):
         last = self._seen.get(what)
         if last is not None and last <= now < last + _MINUTE:
             return False
+        # Dropping all is cheap, and costs at most one more audit record per key and minute.
         if len(self._seen) >= _MOST:
             self._seen.clear()
         self._seen[what] = now
@@ -86,6 +87,7 @@ class ApiKeyUsage(Component):
         used, self._used = self._used, {}
         if not used:
             return
+        # One time for the whole batch, so that one statement updates many keys; it is about five seconds off at most.
         latest = max(used.values())
         self._written = {
             key: moment for key, moment in self._written.items() if latest - moment < self._interval

@@ -45,12 +45,8 @@ Period = Callable[[str], timedelta]
 _log = structlog.get_logger(__name__)
 
 
-def _keep_everything(_: str) -> timedelta:
-    return FOR_EVER
-
-
 async def run(
-    database: Database, clock: Callable[[], datetime], holder: str, period: Period = _keep_everything
+    database: Database, clock: Callable[[], datetime], holder: str, period: Period = lambda _: FOR_EVER
 ) -> None:
     """Clean up once if `holder` has or gets the lease, so that only one of all instances does.
 
@@ -65,25 +61,21 @@ async def run(
         _log.info("cleanup.done", **await delete_expired(database, clock(), period, may_continue=is_ours))
 
 
-async def _always() -> bool:
-    return True
-
-
 async def delete_expired(
     database: Database,
     now: datetime,
-    period: Period = _keep_everything,
-    may_continue: Callable[[], Awaitable[bool]] = _always,
+    period: Period = lambda _: FOR_EVER,
+    may_continue: Callable[[], Awaitable[bool]] | None = None,
 ) -> dict[str, int]:
     """Remove all rows that have expired at `now`, in short transactions; return the number of rows by table.
 
-    After each full batch, `may_continue` returns whether to continue.
+    After each full batch `may_continue`, if given, returns whether to continue.
     """
     removed: Counts[str] = Counts()
     for expired in _expired_rows(now, period):
         async for number in _batches(database, expired):
             removed[expired.table.name] += number
-            if number == _BATCH and not await may_continue():
+            if number == _BATCH and may_continue is not None and not await may_continue():
                 return dict(removed)
     return dict(removed)
 
@@ -140,6 +132,8 @@ def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
     [key] = [table.c[retention.key]] if retention.key else table.primary_key
     condition = true() if retention.where is None else retention.where(table.c)
     due = select(key).where(moment >= since, moment <= until, condition).order_by(moment)
+    # Waiting for a locked row could deadlock with the request that holds it. SQLite ignores the clause, and has one
+    # writer.
     batch = due.limit(_BATCH).with_for_update(skip_locked=True).cte("batch")
     return (
         delete(table)

@@ -116,6 +116,7 @@ class SigningKeyStore(Component):
         async with self._loading:
             rows = await self._database.reads.all(PUBLISHED_KEYS, self._clock())
             sealed = {row.kid: row.private_jwk for row in rows if row.private_jwk}
+            # Keys are decrypted and imported once, not at every reload.
             known = {kid: key for kid, key in self._private.items() if kid in sealed}
             opened = {
                 kid: self._cipher.decrypt(rotation.PURPOSE, value)
@@ -126,6 +127,8 @@ class SigningKeyStore(Component):
                 kid: _signatures().import_private(jwk) for kid, jwk in opened.items() if jwk
             }
             self._rows = [row for row in rows if row.kid in self._private]
+            # All keys are published, also those that cannot be decrypted here: other instances may still sign with
+            # them.
             self._document = _document(rows)
             self._report(frozenset(kid for kid, jwk in opened.items() if jwk is None))
 
@@ -177,6 +180,7 @@ class SigningKeyStore(Component):
             pairs = {algorithm: await asyncio.to_thread(generate, algorithm) for algorithm in algorithms}
             await self._run(rule(pairs))
         finally:
+            # Released at once, so that a command or another instance need not wait for its end.
             await lease(now=self._clock(), seconds=0)
         await self.reload()
         return True

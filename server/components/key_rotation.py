@@ -41,12 +41,8 @@ class RotationResult(NamedTuple):
 Report = Callable[[Mapping[str, RotationResult]], None]
 
 
-def _ignore(_: Mapping[str, RotationResult]) -> None:
-    return
-
-
 async def reencrypt(
-    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = _ignore
+    begin: Begin, keyring: Keyring, batch: int = 200, report: Report = lambda _: None
 ) -> dict[str, int]:
     """Re-encrypt values of older secrets under the newest secret, reading `batch` rows at a time.
 
@@ -103,6 +99,7 @@ async def _replace(begin: Begin, column: Column[bytes], key: str, old: bytes, ne
     """Replace a value unless it has changed. One row per transaction, so that it never waits while holding a lock."""
     own = _key(column)
     table = metadata.tables[column.table.name]
+    # The old value is compared, so that a value written meanwhile is not overwritten by an older one.
     change = update(table).where(own == key, column == old).values({column: new}).returning(own)
     async with begin() as transaction:
         return bool(await transaction.execute(change))

@@ -73,6 +73,7 @@ def resident_bytes() -> int:
         return int(_STATM.read_text("ascii").split()[1]) * getpagesize()
     except OSError:
         most = getrusage(RUSAGE_SELF).ru_maxrss
+        # ru_maxrss is in bytes on macOS and in KiB on other systems.
         return most if platform.system() == "Darwin" else most * 1024
 
 

@@ -23,7 +23,7 @@ class RateLimits(Component):
         core = self._core
         if core.settings[LimitSettings].store.get_secret_value() == rate_limit.DATABASE:
             return
-        lost = core.metrics.counts_lost if core.metrics is not None else _nothing
+        lost = core.metrics.counts_lost if core.metrics is not None else lambda: None
         yield PeriodicJob(
             "limit_store", partial(rate_limit.report_lost_counts, core.counters, lost), rate_limit.EVERY
         )
@@ -42,7 +42,3 @@ def request_limiter(core: Core) -> RequestLimiter | None:
         )
 
     return RequestLimiter(quota, shared=core.counters, cipher=core.cipher, clock=core.clock, reached=audit)
-
-
-def _nothing() -> None:
-    """Do nothing: metrics are disabled."""

@@ -17,5 +17,6 @@ class Sessions(Component):
     def policies(cls, settings: Settings) -> Iterable[object]:
         """Return the number of sessions up to which no eviction is needed, with room for concurrent sign-ins."""
         most, password = settings[SessionSettings].max_per_user, settings[PasswordSettings]
+        # So many sign-ins may have read the number of sessions and not yet added theirs.
         under_way = MAX_PREPARING + password.hash_queue + password.hash_workers
         return (SessionLimitThreshold(max(0, most - under_way) if most else None),)

@@ -28,6 +28,7 @@ def check(attestation_object: bytes) -> None:
         raise ResponseRefused("the attestation object has other members")
     form = _content(members["fmt"], _TEXT)
     statement = {name for name, _ in _text_members(members["attStmt"])}
+    # The service does not evaluate certificates, so formats that contain them would be parsed for nothing.
     # defence: P13 format
     if (form, statement) not in ((b"none", set()), (b"packed", {"alg", "sig"})):
         raise ResponseRefused("the format of the attestation is not accepted")
@@ -40,6 +41,7 @@ def check_authenticator_data(data: bytes) -> None:
         raise ResponseRefused("the authenticator data is too short")
     flags, position = data[_RP_ID_HASH], _HEAD
     if flags & _HAS_CREDENTIAL:
+        # After the AAGUID (16 bytes): the length of the credential id, the id, then the public key as CBOR.
         length = int.from_bytes(data[position + 16 : position + 18], "big")
         position = _end(data, position + 18 + length, DEPTH)
     if flags & _HAS_EXTENSIONS:

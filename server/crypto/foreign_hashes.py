@@ -46,12 +46,15 @@ def _check_of(hashed: str) -> Callable[[bytes], bool]:
         n, r, p = (int(match[name]) for name in "nrp")
         return lambda secret: _fits_scrypt(secret, salt, n, r, p, key)
     if hashed.startswith("$2"):
+        # The other program cut longer passwords in the same way. Hashes of this service are argon2id, which reads the
+        # whole password.
         return lambda secret: PASSLIB.verify(secret[:_BCRYPT_BYTES], hashed)
     return lambda secret: PASSLIB.verify(secret, hashed)
 
 
 def _fits_scrypt(secret: bytes, salt: bytes, n: int, r: int, p: int, key: bytes) -> bool:
     """Compare with scrypt (RFC 7914); the memory it may use is what these numbers need."""
+    # OpenSSL refuses scrypt above 32 MiB unless it is told a higher limit.
     memory = 128 * r * (n + p + 2)
     digest = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
     return hmac.compare_digest(digest, key)

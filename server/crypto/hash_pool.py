@@ -82,6 +82,7 @@ class BoundedExecutor:
         work.add_done_callback(self._jobs.discard)
         result = asyncio.wrap_future(work)
         try:
+            # Not `wait_for`, which would cancel a hash that a thread has begun and cannot stop.
             done, _pending = await asyncio.wait({result}, timeout=self._wait)
             if not done and work.cancel():  # It has not begun.
                 raise self._refusal()

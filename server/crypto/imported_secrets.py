@@ -123,6 +123,7 @@ def _look_at_django_scrypt(key: str, n: int, r: int, p: int) -> None:
 
 
 def _look_at_scrypt(n: int, r: int, p: int) -> None:
+    # N must be a power of two (RFC 7914, 2).
     if n < 2 or n & (n - 1) or r < 1 or p < 1:
         raise _problem(BROKEN)
     if 128 * r * (n + p + 2) > SCRYPT_BYTES or n * r * p > SCRYPT_WORK:
@@ -131,6 +132,8 @@ def _look_at_scrypt(n: int, r: int, p: int) -> None:
 
 def _look_at_modular(hashed: str) -> None:
     scheme = _PASSLIB.identify(hashed)
+    # `$2x$` marks hashes of a faulty bcrypt implementation (CVE-2011-2483), which treats different passwords as
+    # equal.
     if scheme is None or hashed.startswith("$2x$"):
         raise _problem(UNKNOWN)
     try:

@@ -25,6 +25,7 @@ def generate(algorithm: str) -> KeyPair:
     while (kid := key.thumbprint()).startswith("-"):
         key = _new_key(algorithm)
     public = key.as_dict(private=False)  # defence: JWT2 public-part
+    # A list of what is published, so that a member that a new version of the library adds cannot leak.
     names = ("kty", "crv", "x", "y", "n", "e")  # defence: JWT2 public-members
     members = {name: public[name] for name in names if name in public}
     published = {**members, "kid": kid, "alg": algorithm, "use": "sig"}
@@ -46,6 +47,8 @@ def import_private(jwk: str) -> Key:
 
 def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], *, typ: str = "JWT") -> str:
     """Return a token signed with a private key."""
+    # Explicit typing: a token of another kind, signed by the same key, must not be accepted as this one (RFC 8725,
+    # 3.11).
     header = {"alg": algorithm, "kid": kid, "typ": typ}  # defence: JWT4 typ
     payload = orjson.dumps(claims)
     if algorithm != "EdDSA":

@@ -15,6 +15,7 @@ _KEY_LENGTH = 32
 
 def _derive(secret: bytes, use: str, purpose: str) -> bytes:
     """Derive a key by HKDF-SHA256 (RFC 5869). Digests and encryption have different keys, even for the same purpose."""
+    # The purpose is part of the key, so a value that is copied to another column cannot be decrypted there.
     return HKDF(SHA256(), _KEY_LENGTH, salt=None, info=f"gatewright {use} {purpose}".encode()).derive(secret)
 
 

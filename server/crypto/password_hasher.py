@@ -51,6 +51,7 @@ class HashingRules:
 
 
 def _normal(password: str) -> str:
+    # Keyboards of different systems send different code points for the same character. Nothing is cut off.
     return unicodedata.normalize("NFKC", password)  # defence: V72 whole-password
 
 
@@ -121,6 +122,7 @@ class PasswordHasher:
 
         Returns False for more than 1,024 code points, without hashing.
         """
+        # Before normalizing and hashing, whose cost grows with the length (as in Django, CVE-2013-1443).
         if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 password-length
             return False
         with self._span("hash"):

@@ -6,7 +6,8 @@ at the first response.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from webauthn import verify_authentication_response, verify_registration_response
@@ -36,6 +37,7 @@ from domain.authenticators import (
 from server.crypto import attestation
 from server.crypto.attestation import ALGORITHMS, EDDSA, ES256, RS256
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _EC2, _OKP, _RSA = 2, 1, 3
@@ -45,20 +47,30 @@ RSA_BITS = range(2048, 8193)
 RSA_EXPONENT_BITS = 32
 
 
+def _refusing(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return the check, wrapped so that it raises ResponseRefused instead of any other error."""
+
+    @wraps(check)
+    def refusing(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        try:
+            return check(*arguments, **named)
+        except ResponseRefused:
+            raise
+        except Exception as fault:
+            # On malformed input the library raises its own errors, and KeyError, TypeError, ValueError and others.
+            raise ResponseRefused(type(fault).__name__) from fault
+
+    return refusing
+
+
 class WebAuthn:
     """The checks of responses. Nothing is stored."""
 
-    algorithms: tuple[int, ...] = ALGORITHMS
-
+    @_refusing
     def verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
     ) -> NewCredential:
         """Return the credential of a response to this challenge. Raises ResponseRefused."""
-        return _refusing(lambda: self._verify_attestation(response, challenge, expected))
-
-    def _verify_attestation(
-        self, response: Attestation, challenge: bytes, expected: RelyingParty
-    ) -> NewCredential:
         attestation.check(response.attestation_object)
         verified = verify_registration_response(
             credential=RegistrationCredential(
@@ -70,9 +82,11 @@ class WebAuthn:
             ),
             expected_challenge=challenge,
             expected_rp_id=expected.rp_id,  # defence: P1 registration
+            # The configured origins, never the Origin header of the request, which the page of an attacker also
+            # sends.
             expected_origin=list(expected.origins),  # defence: P2 registration
             require_user_verification=expected.requires_user_verification,  # defence: P4 registration
-            supported_pub_key_algs=[COSEAlgorithmIdentifier(number) for number in self.algorithms],
+            supported_pub_key_algs=[COSEAlgorithmIdentifier(number) for number in ALGORITHMS],
         )
         if verified.credential_id != response.credential_id:
             raise ResponseRefused("the response is about another credential")
@@ -87,6 +101,7 @@ class WebAuthn:
             user_verified=flags.uv,
         )
 
+    @_refusing
     def verify_assertion(
         self,
         response: Assertion,
@@ -96,16 +111,6 @@ class WebAuthn:
         algorithm: int,
     ) -> VerifiedAssertion:
         """Return the verified content of a response to this challenge, signed by this key. Raises ResponseRefused."""
-        return _refusing(lambda: self._verify_assertion(response, challenge, expected, public_key, algorithm))
-
-    def _verify_assertion(
-        self,
-        response: Assertion,
-        challenge: bytes,
-        expected: RelyingParty,
-        public_key: bytes,
-        algorithm: int,
-    ) -> VerifiedAssertion:
         if _check_key(public_key) != algorithm:  # defence: P12 stored-algorithm
             raise ResponseRefused("the key is for another algorithm")
         attestation.check_authenticator_data(response.authenticator_data)
@@ -132,9 +137,10 @@ class WebAuthn:
         return VerifiedAssertion(verified.new_sign_count, flags.be, flags.bs, flags.uv)
 
 
+@_refusing
 def algorithm_of(public_key: bytes) -> int:
-    """Return the algorithm of a key in COSE form that is accepted. Raises ResponseRefused."""
-    return _refusing(lambda: _check_key(public_key))
+    """Return the algorithm of an accepted key in COSE form. Raises ResponseRefused."""
+    return _check_key(public_key)
 
 
 def _check_key(public_key: bytes) -> int:
@@ -152,13 +158,3 @@ def _check_key(public_key: bytes) -> int:
     if is_weak:  # defence: P12 weak
         raise ResponseRefused("the key is too short or too long")
     return int(decoded.alg)
-
-
-def _refusing(check: Callable[[], Result]) -> Result:
-    try:
-        return check()
-    except ResponseRefused:
-        raise
-    except Exception as fault:
-        # On malformed input the library raises its own errors, and KeyError, TypeError, ValueError and others.
-        raise ResponseRefused(type(fault).__name__) from fault

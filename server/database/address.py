@@ -1,4 +1,4 @@
-"""The address of the database, as the setting `database_url` has it."""
+"""The URL of the database in the setting `database_url`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ class Address:
 
 
 def parse(url: str) -> Address:
-    """Read a database address: `postgresql://…`, `postgres://…`, `sqlite:///path`, each also with its async driver."""
+    """Parse a database URL: `postgresql://…`, `postgres://…` or `sqlite:///path`, each also with its async driver.
+
+    Raises ValueError for any other URL, and for one with several hosts.
+    """
     if _names_several_hosts(url):
         raise ValueError(
             "the database address names several hosts; give one that leads to the primary: that of a proxy, such as"
@@ -36,6 +39,7 @@ def parse(url: str) -> Address:
     if parsed.drivername in ("sqlite", "sqlite+aiosqlite"):
         return _sqlite_address(parsed)
     if parsed.drivername in ("postgresql", "postgres", "postgresql+asyncpg"):
+        # The rest is passed to asyncpg as it is, which reads parameters that SQLAlchemy does not know.
         dsn = "postgresql:" + url.split(":", 1)[1]
         return Address("postgresql", dsn, parsed.set(drivername="postgresql", query={}).render_as_string())
     raise ValueError(

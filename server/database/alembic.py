@@ -75,6 +75,8 @@ class PendingIndexes(NamedTuple):
             for name, (table, columns, where) in self.indexes.items():
                 # An interrupted creation leaves an invalid index behind.
                 if connection.scalar(IS_INVALID, {"name": name}):
+                    # PostgreSQL keeps an invalid index up to date but never uses it, and `IF NOT EXISTS` would find
+                    # it.
                     operations.drop_index(name, postgresql_concurrently=True)
                 operations.create_index(
                     name,
@@ -117,6 +119,7 @@ def _refuse_unusable(connection: Connection, head: str) -> str | None:
     """Return the revision of the schema, if this program knows it; None for a database without any table of it."""
     revisions = MigrationContext.configure(connection).get_current_heads()
     tables = _tables(connection)
+    # Without a revision it is unknown which migrations are applied; applying all would fail half-way or lose data.
     if len(revisions) > 1 or (tables and not revisions):
         raise SchemaRefused(
             f"alembic_version does not say at which revision the database's tables are ({', '.join(sorted(tables))}):"

@@ -39,7 +39,7 @@ class Batcher(ABC, Generic[Item, Answer]):
     """A queue of items, and one task that processes them in batches until the queue is empty."""
 
     def __init__(self, largest: int) -> None:
-        """Take the maximum number of items of a batch."""
+        """Create an empty queue; `largest` is the maximum number of items of a batch."""
         self._largest = largest
         self._waiting: list[Pending[Item, Answer]] = []
         self._task: asyncio.Task[None] | None = None
@@ -64,7 +64,7 @@ class Batcher(ABC, Generic[Item, Answer]):
 
     @abstractmethod
     async def _serve_batch(self) -> None:
-        """Take a batch of items and set their results."""
+        """Process the next batch: remove its items from the queue, and set their results."""
 
     def _take(self) -> Sequence[Pending[Item, Answer]]:
         """Return the items of the next batch, without those of cancelled callers."""

@@ -120,7 +120,8 @@ class Database:
     ) -> list[Rows]:
         """Return the rows of each statement, read in one snapshot. Implements `domain.ports.Search`.
 
-        Raises SearchTimedOut, and what the driver raises.
+        `within` limits the time of all statements; of several scans only one runs at a time. Raises SearchTimedOut, and
+        the errors of the driver.
         """
         async with self._snapshot() as snapshot:
             await snapshot.execute(_PROBE)  # An outage is not a slow search.
@@ -146,7 +147,7 @@ class Database:
         return self.pool.state()
 
     async def reach(self, patience: float = 30.0) -> None:
-        """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
+        """Wait until the database responds; close it and raise DatabaseAbsent after `patience` seconds."""
         try:
             await _reach(self, patience)
         except BaseException:
@@ -162,10 +163,10 @@ class Database:
 
 
 def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = False) -> Database:
-    """Return the database at `url`, to which nothing is connected yet; `timeout` (seconds) is `database.timeout`.
+    """Return the database at `url` without connecting to it; `timeout` (seconds) is `database.timeout`.
 
-    It has at most `pool_size` connections. `pooled` is true if a pooler in transaction mode is in front of PostgreSQL.
-    Raises ValueError for an address that cannot be used, and for fewer than three connections to PostgreSQL.
+    It uses at most `pool_size` connections. `pooled` is true if a pooler in transaction mode is in front of PostgreSQL.
+    Raises ValueError for an invalid URL, and for fewer than three connections to PostgreSQL.
     """
     address = parse(url)
     if address.dialect == "sqlite":
@@ -181,9 +182,9 @@ async def open_database(
     patience: float = 30.0,
     pooled: bool = False,
 ) -> Database:
-    """Create a database, wait until it is available, and return it.
+    """Create a database as `create_database` does, wait until it responds, and return it.
 
-    Waits `patience` seconds for a database that is absent, then raises DatabaseAbsent.
+    Raises DatabaseAbsent after `patience` seconds.
     """
     database = create_database(url, pool_size=pool_size, timeout=timeout, pooled=pooled)
     await database.reach(patience)
@@ -229,7 +230,7 @@ def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: boo
 
 
 async def _reach(database: Database, patience: float) -> None:
-    """Return once the database answers; raises DatabaseAbsent after `patience` seconds."""
+    """Wait until the database responds. Raises DatabaseAbsent after `patience` seconds."""
     deadline = time.monotonic() + patience
     is_told = False
     while True:

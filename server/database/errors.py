@@ -128,13 +128,15 @@ def _is_unavailable(error: BaseException) -> bool:
 def _is_connection_loss(error: BaseException) -> bool:
     """Return whether the PostgreSQL driver has lost a connection.
 
-    Between the server's last words (57P01) and the end of the stream a statement fails by `InternalClientError`, of
-    which there are kinds (`ProtocolError`, `TargetServerAttributeNotMatched`): the server was not what it should be.
+    A statement that is sent after the server has announced its shutdown (57P01), but before the stream has ended, fails
+    with `InternalClientError` or one of its subclasses (`ProtocolError`, `TargetServerAttributeNotMatched`).
     """
+    # asyncpg also raises InterfaceError for wrong use of its API, which is a defect and must stay a 500.
     is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)
     return is_closed or isinstance(error, asyncpg.InternalClientError)
 
 
 def _sqlite_code(error: sqlite3.Error) -> int:
     """Return the primary result code; errors of the Python module itself have none (0)."""
+    # The upper bits are the extended result code, such as SQLITE_BUSY_SNAPSHOT.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

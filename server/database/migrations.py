@@ -45,12 +45,12 @@ class _Blocked(NamedTuple):
 
 
 async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) -> None:
-    """Bring the schema to the head ("auto"), an empty database only ("empty"), or refuse unless it is there ("check").
+    """Migrate the schema to the newest revision ("auto"), do so only for an empty database ("empty"), or only check it.
 
-    Of several instances one migrates; the others wait for at most `patience` seconds. An instance also waits that long
-    for a table in use by a long transaction, such as a backup, and lets requests of the service proceed in between. On
-    PostgreSQL the indexes of large tables are created concurrently before the migrations.
-    Raises SchemaRefused, also for a schema made by a newer program.
+    One instance migrates while other instances wait, for at most `patience` seconds. An instance also waits that long
+    for a table that a long transaction uses, such as a backup; requests proceed in between. On PostgreSQL the indexes
+    of large tables are created concurrently before the migrations.
+    Raises SchemaRefused if the schema is not current afterwards, or was created by a newer program.
     """
     if await current_is_head(database):
         return

@@ -78,8 +78,11 @@ class Pool(Generic[Connection]):
         size: int,
         find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]] | None = None,
     ) -> None:
-        """Take the function that opens a connection. `find_lost` takes the connections with an unanswered commit, with
-        the seconds since it was sent, and returns those whose session no longer exists on the server."""
+        """Create an empty pool; `connect` opens a connection.
+
+        `find_lost` is given the connections with an unanswered commit, with the seconds since it was sent, and returns
+        those whose session no longer exists on the server.
+        """
         self._connect = connect
         self._size = size
         self._find_lost = find_lost
@@ -181,10 +184,10 @@ class Pool(Generic[Connection]):
     ) -> Answer:
         """Send a request that commits, and return the server's response. Raises the errors of the request.
 
-        Raises TimeoutError if there is none within so many seconds. The pool has then taken the connection back, as it
-        has when the caller is cancelled (`is_unanswered`), and it keeps its place until the server has answered or the
-        connection is lost: its session keeps one on the server, where it may wait for a replica. The request is never
-        cancelled, because a cancelled wait makes a commit visible that is not replicated.
+        Raises TimeoutError after `within` seconds without a response. The pool then keeps the connection
+        (`is_unanswered`) until the server has responded or the connection is lost, because the server may be waiting
+        for a replica; the same happens if the caller is cancelled. The request is never cancelled, because cancelling
+        the wait for a replica makes a commit visible that is not replicated.
         """
         commit = self._commits[connection] = Commit(
             asyncio.get_running_loop().create_task(request), time.monotonic()
@@ -241,7 +244,7 @@ class Pool(Generic[Connection]):
         self.release(connection)
 
     async def close(self, within: float) -> None:
-        """Close every connection within `within` seconds; a statement under way fails.
+        """Close every connection within `within` seconds; a running statement fails.
 
         A running commit is left to the server, because closing its connection gracefully would cancel it.
         """

@@ -79,15 +79,18 @@ def tables_found(dialect: str) -> Select[tuple[str]]:
 
 @cache
 def _at_revision(dialect: str) -> ReadStatement[tuple[object, ...]]:
-    """Return the query whether the schema is at the given revision and has all tables."""
+    """Return the query whether the schema is complete and exactly at the given revision."""
     return ReadStatement(_schema.where(_version == _given, _is_complete(dialect)), tuple)
 
 
 @cache
 def _at_least(dialect: str) -> ReadStatement[tuple[object, ...]]:
-    """Return the query whether the schema is at the given revision or a later one, with every table, and the server may
-    be used; names of revisions are numbers of four digits."""
+    """Return the query whether the schema is complete and at least at the given revision, and the server is a primary.
+
+    Revisions can be compared as text, because their names are numbers of four digits.
+    """
     query = _schema.where(_version >= _given, _is_complete(dialect))  # defence: R23 at-least
+    # A lagging standby still shows sessions that were revoked on the primary.
     return ReadStatement(query.where(~func.pg_is_in_recovery()) if dialect == "postgresql" else query, tuple)
 
 

@@ -43,7 +43,7 @@ class Transaction(ABC):
     def __init__(self, dialect: Literal["sqlite", "postgresql"], statements: StatementCache) -> None:
         self.dialect: Literal["sqlite", "postgresql"] = dialect
         self.hook: StatementHook | None = None
-        """Wraps each statement, which is then not combined with others."""
+        """Wraps the execution of each statement. While it is set, statements are not combined."""
         self._statements = statements
         self._guard: Guard | None = None
         self._deferred: list[Deferred] = []
@@ -118,14 +118,14 @@ class Transaction(ABC):
     async def _fetch(
         self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
     ) -> Sequence[Row]:
-        """Execute on the connection, in a transaction that is begun where there is none; return the rows.
+        """Execute a statement on the connection, and return the rows; begin the transaction if necessary.
 
-        With `names` each row is a named tuple by the names that the database gives the columns.
+        With `names` each row is a named tuple with the column names of the database.
         """
 
     @abstractmethod
     async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
-        """Execute on the connection once for each of the parameters, as `_fetch` does."""
+        """Execute a statement on the connection once for each set of arguments."""
 
     def _compile(self, deferred: Deferred) -> CompiledStatement[Any]:
         return self._statements.compiled(deferred.statement, tuple(deferred.values))

@@ -88,6 +88,7 @@ def _proxies(chosen: Settings) -> Iterator[Finding]:
             "trusted_proxies contains every address: clients can choose the address that limits count",
             "list only your own proxies",
         )
+    # The service does not terminate TLS itself, so an https base_url means that there is a proxy.
     if not chosen.trusted_proxies and chosen.profile == "production" and not is_http(chosen.base_url):
         yield warning(
             "addresses",
@@ -148,7 +149,7 @@ def _keys(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _unreadable(path: Path, forbidden: int, holds: str) -> Iterator[Finding]:
-    """Yield a finding for a file that others may open."""
+    """Yield a finding if the mode of a file allows one of the `forbidden` permissions."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -151,6 +151,7 @@ async def limits(chosen: Settings) -> Finding:
     client = Redis(connection_pool=pool)
     try:
         async with asyncio.timeout(TIMEOUT):
+            # Under any other policy a full server evicts counters, and with them the failures of an attacker.
             policy = (await client.info("memory")).get("maxmemory_policy", "noeviction")
     except (RedisError, OSError, TimeoutError) as fault:
         return wrong(
@@ -176,6 +177,7 @@ async def public_address(chosen: Settings) -> Finding:
     """Query the service at its public URL."""
     address = f"{chosen.base_url}{chosen.base_path}/ok"
     try:
+        # Without the proxies of HTTP_PROXY: users do not come through them.
         async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=False) as client:
             answer = await client.get(address)
     except httpx.HTTPError as fault:

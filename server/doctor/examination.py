@@ -25,6 +25,7 @@ def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = N
         settings = load_settings(environ, directory)
     except ConfigurationError as fault:
         return [*_misconfigured(fault), skipped("everything else", "fix the configuration first")]
+    # Otherwise warnings would be printed between the findings.
     logs.configure("error", settings[LogSettings].format)
     return [
         *_configured(settings, environ, directory),

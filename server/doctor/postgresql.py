@@ -85,6 +85,7 @@ async def _names(connection: Driver, chosen: Settings) -> list[Finding]:
     try:
         found = [await connection.fetch(sql) for sql in names.QUERIES]
     except TimeoutError:
+        # The counts read whole tables. A database too large for them within the timeout is not a problem to report.
         return [skipped("roles", "counting the users takes longer than database.timeout")]
     return list(names.unknown(chosen, *(map(tuple, rows) for rows in found)))
 
@@ -95,6 +96,7 @@ async def _server(connection: Driver, chosen: Settings, address: Address) -> Fin
     encoding = await connection.fetchval("SHOW server_encoding")
     most = int(await connection.fetchval("SHOW max_connections"))
     read_only = await connection.fetchval("SHOW transaction_read_only") == "on"
+    # The oldest version that reports `in_hot_standby` while connecting.
     if number < LEAST_POSTGRESQL:
         return wrong("database", f"PostgreSQL {number // 10000} is too old", "use PostgreSQL 14 or newer")
     if encoding != "UTF8":
@@ -119,6 +121,7 @@ async def _connections(connection: Driver, chosen: Settings) -> list[Finding]:
     """Check that one process more than those that run fits, as in a rolling restart."""
     usable, others, ours = await connection.fetchrow(_CONNECTIONS, APPLICATION)
     size = chosen[DatabaseSettings].pool_size
+    # The server does not show which process a connection belongs to, so the number of processes is estimated.
     running = max(1, math.ceil(ours / size))
     if (running + 1) * size <= usable - others:
         return []
@@ -200,6 +203,7 @@ async def _revision(connection: Driver) -> str | None:
 async def _clock(connection: Driver, chosen: Settings, clock: Clock) -> Finding:
     before = clock()
     theirs = await connection.fetchval("SELECT clock_timestamp()")
+    # The server's time is compared with the middle of the round trip, which bounds the error to half of it.
     ours = before + (clock() - before) / 2
     apart = (ours - theirs).total_seconds()
     return check_clock(apart, chosen[TwoFactorSettings].totp_window * STEP)

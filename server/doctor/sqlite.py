@@ -38,6 +38,7 @@ def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Fi
         yield wrong(
             "files",
             f"{path} contains password hashes and email addresses, and its mode is {mode:o}",
+            # The write-ahead log next to the file contains the same data.
             f"chmod 600 {path}*",
         )
     yield from _file(chosen, path)

@@ -174,6 +174,8 @@ class HttpProtocol(asyncio.Protocol):
             "headers": self._headers,
             "state": self._app_state.copy(),
         }
+        # A persistent connection of HTTP/1.0 needs `Connection: keep-alive` in each response (RFC 9112, 9.3 and
+        # C.2.2), which is not sent.
         keep_alive = version != "1.0" and parser.should_keep_alive()
         app = self._config.loaded_app
         self._receiving = ResponseCycle(self, app, scope, keep_alive, self._expects_continue)
@@ -257,6 +259,8 @@ class HttpProtocol(asyncio.Protocol):
         return bool(self._queue) and self._queue[0] is not self._receiving
 
     def _parse(self, piece: bytes) -> None:
+        # Every byte counts until the parser reports what it belongs to, so that a head without an end is bounded,
+        # too.
         self._overhead += len(piece)  # defence: R37 idle-clock
         if not self._is_in_head and self._receiving is None and b"pgrade" in piece.lower():
             piece = _without_upgrade(piece)
@@ -284,6 +288,8 @@ class HttpProtocol(asyncio.Protocol):
         Also refuse a body with an Upgrade header, because the parser would treat the body as the next request.
         """
         codings = [value for name, value in self._headers if name == b"transfer-encoding"]
+        # A proxy in front may see another end of such a body, and the rest would be taken for a request of the next
+        # client (request smuggling).
         if codings and (version == "1.0" or [each.strip(b" \t").lower() for each in codings] != [b"chunked"]):
             raise ValueError("the end of a body in an unknown transfer coding is uncertain")
         if self._parser.should_upgrade() and (codings or b"content-length" in dict(self._headers)):

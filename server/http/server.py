@@ -35,7 +35,7 @@ PING_TIMEOUT = 60
 """Seconds within which a process must respond to a ping, or be replaced. It cannot respond while it loads modules."""
 
 Handler = Callable[[int, FrameType | None], object] | int | None
-"""A signal handler in Python's terms: a function, one of the system's, or none of Python's."""
+"""The result of `signal.getsignal`: a function, SIG_DFL or SIG_IGN, or None for a handler not installed by Python."""
 
 _log = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ class ServiceConfig(Config):
     """uvicorn's configuration from the settings. It is sent to other processes, so `load` creates all other objects."""
 
     def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
-        """Take the settings, the number of processes, and the registry for the metrics of a single process."""
+        """Create the configuration; `registry` is the one for the metrics of a single process."""
         self.settings = settings
         self.address = ""
         """The host and port that the service listens on, once they are known."""
@@ -144,6 +144,7 @@ class ServiceConfig(Config):
         if not self._is_announced:
             self._is_announced = True
             _log.info("service.started", address=self.address, pid=os.getpid())
+        # If the supervisor was killed, no process would pass on signals, and this one would keep the port.
         if self._supervisor is not None and os.getppid() != self._supervisor:
             _terminate()
 
@@ -152,6 +153,7 @@ def _bind(host: str, port: int) -> socket.socket:
     """Return a socket bound to an IP address or a name. Raises ConfigurationError if the port is taken."""
     is_ipv6 = ":" in host
     listener = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET)
+    # Without it, a restart fails while connections of the previous process are in TIME_WAIT.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

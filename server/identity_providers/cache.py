@@ -44,9 +44,9 @@ class CachedDocument(Generic[Value]):
         return self._held[0]
 
     async def renewed(self) -> Value:
-        """Return a new copy because the old one lacks a key; fetch at most once a minute, else return the old copy.
+        """Fetch the document again, because it lacks a key, and return it.
 
-        Raises ProviderError when the fetch fails.
+        Within a minute of the last such fetch, returns the cached document. Raises ProviderError if the fetch fails.
         """
         if self._running is not None:
             await self._fetched()
@@ -56,7 +56,8 @@ class CachedDocument(Generic[Value]):
         return await self.get()
 
     def _is_within(self, span: timedelta, moment: datetime | None) -> bool:
-        """Return whether a time is within `span` of now, before or after, because the clock may have been set back."""
+        """Return whether a time is less than `span` away from now."""
+        # Before or after: the clock may have been set back since, and a copy must not stay valid until it catches up.
         return moment is not None and abs(self.clock() - moment) < span
 
     async def _fetched(self) -> None:

@@ -130,7 +130,7 @@ def client_of(
     clock: Clock,
     instrumentation: Instrumentation = NO_INSTRUMENTATION,
 ) -> ProviderClient:
-    """Return the client of one provider."""
+    """Return the client of one provider: of plain OAuth 2.0 if endpoints are configured, else of OpenID Connect."""
     endpoints = configuration.endpoints
     client_class = (
         open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)

@@ -18,13 +18,13 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"),
     *("EdDSA", "Ed25519"),
 )
-"""Every one is a signature that only the owner of a private key can make: never `none`, never an HMAC."""
+"""Signature algorithms that need a private key: never `none`, never an HMAC (RFC 8725, 3.1 and 3.2)."""
 DEFAULT_TENANT = "common"
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """The parts of a client secret that is a JWT (apple)."""
+    """The key that signs client secrets, for a provider whose client secret is a JWT (Apple)."""
 
     team_id: str
     key_id: str
@@ -33,7 +33,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Everything the client of one provider goes by."""
+    """The complete configuration of one provider."""
 
     traits: ProviderTraits
     preset: Preset
@@ -46,14 +46,14 @@ class Configuration:
     discovery_url: str
     """Empty for plain OAuth 2.0."""
     endpoints: Endpoints | None
-    """Of plain OAuth 2.0."""
+    """None for OpenID Connect, where discovery finds them."""
     tenant: str
     pkce: bool
     algorithms: tuple[str, ...]
     names: Names
     extra_params: Mapping[str, str]
     loopback_http: bool
-    """Whether endpoints on this machine may be without encryption (development)."""
+    """Whether endpoints on this machine may use http (development)."""
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:
@@ -66,7 +66,7 @@ def configurations(settings: Settings) -> dict[str, Configuration]:
 
 
 def configuration(id_: str, table: ProviderSettings, *, loopback_http: bool) -> Configuration:
-    """Return one provider's table completed by its preset."""
+    """Return the configuration of one provider: its table in the settings, completed by its preset."""
     preset = preset_of(table)
     return Configuration(
         traits=_habits(id_, table, preset),
@@ -88,7 +88,7 @@ def configuration(id_: str, table: ProviderSettings, *, loopback_http: bool) -> 
 
 
 def preset_of(table: ProviderSettings) -> Preset:
-    """Return the preset that is named, or the one of providers that follow the standards."""
+    """Return the preset that the table names, or the default preset of OpenID Connect or OAuth 2.0."""
     if table.preset is not None:
         return PRESETS[table.preset]
     if table.discovery_url is None and (table.authorization_endpoint or table.token_endpoint):
@@ -97,7 +97,7 @@ def preset_of(table: ProviderSettings) -> Preset:
 
 
 def issuers_of(table: ProviderSettings, preset: Preset) -> tuple[str, ...]:
-    """Return how the issuer may be spelt; empty where nothing says it."""
+    """Return the accepted spellings of the issuer; empty if the settings do not determine it."""
     if table.issuer is not None:
         return (table.issuer,)
     if table.discovery_url is not None:
@@ -109,7 +109,7 @@ def issuers_of(table: ProviderSettings, preset: Preset) -> tuple[str, ...]:
 
 
 def discovery_url_of(table: ProviderSettings, preset: Preset) -> str:
-    """Return the address of the discovery document; empty for plain OAuth 2.0, and where nothing says it."""
+    """Return the URL of the discovery document; empty for plain OAuth 2.0, or if the issuer is unknown."""
     if not preset.is_openid:
         return ""
     if table.discovery_url is not None:
@@ -119,18 +119,20 @@ def discovery_url_of(table: ProviderSettings, preset: Preset) -> str:
 
 
 def uses_pkce(table: ProviderSettings, preset: Preset) -> bool:
-    """Return whether code exchanges are bound by PKCE."""
+    """Return whether the authorization code is protected by PKCE (RFC 7636)."""
     return preset.pkce if table.pkce is None else table.pkce
 
 
 def secret_of(secret: SecretStr | None) -> str | None:
-    """Return a secret in the clear; an empty one is none."""
+    """Return a secret in plain text, or None if it is missing or empty."""
     return (secret.get_secret_value() or None) if secret is not None else None
 
 
 def stored_issuers(settings: Settings) -> Mapping[str, str | None]:
-    """Return by provider id the issuer that identities are stored with: empty for plain OAuth 2.0, None
-    where the settings leave it open."""
+    """Return the issuer that identities of each provider are stored with, by provider id.
+
+    It is empty for plain OAuth 2.0, and None if the settings do not determine it.
+    """
     return {id_: _stored_issuer(provider) for id_, provider in configurations(settings).items()}
 
 

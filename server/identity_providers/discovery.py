@@ -13,12 +13,12 @@ _TENANT = "{tenantid}"
 """The placeholder in Microsoft's discovered issuer; each token has its own tenant there."""
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _CONSUMERS = "9188040d-6c67-4c5b-b112-36a304b66dad"
-"""The tenant of everybody's private accounts."""
+"""Microsoft's tenant of all personal accounts."""
 _OPEN_TENANTS = ("common", "organizations")
 
 
 class ForeignIssuer(ProviderError):
-    """The document is of another issuer than the configured one."""
+    """The discovery document names an issuer other than the configured one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Metadata:
     announces_issuer: bool
     """Whether every redirect carries `iss` (RFC 9207)."""
     announced: Mapping[str, Any]
-    """The whole document; only the command that checks a provider looks further."""
+    """The whole document, for `gatewright providers check`."""
 
 
 async def discover(calls: Calls, configuration: Configuration) -> Metadata:
@@ -45,7 +45,7 @@ async def discover(calls: Calls, configuration: Configuration) -> Metadata:
 
 
 def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> Metadata:
-    """Read a document. Raises ForeignIssuer, and ProviderError naming another member that is wrong."""
+    """Return the metadata of a discovery document. Raises ForeignIssuer, or ProviderError with the invalid member."""
     issuer = announced.get("issuer")
     if not isinstance(issuer, str) or not _may_be_issuer(issuer, configuration):
         raise ForeignIssuer("the discovered issuer is not the configured one")
@@ -62,7 +62,10 @@ def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> M
 
 
 def issuers(configuration: Configuration, metadata: Metadata, tenant: object = None) -> tuple[str, ...]:
-    """Return how a token or a redirect may spell the issuer; `tenant` is what the token says of itself (microsoft)."""
+    """Return the accepted values of `iss` in a token or redirect.
+
+    `tenant` is the claim `tid` of the token; only Microsoft has it.
+    """
     if not configuration.preset.tenanted:
         return (metadata.issuer, *configuration.preset.aliases)
     if _TENANT not in metadata.issuer:
@@ -75,7 +78,10 @@ def issuers(configuration: Configuration, metadata: Metadata, tenant: object = N
 
 
 def is_issuer_of_redirect(configuration: Configuration, metadata: Metadata, written: str | None) -> bool:
-    """Return whether a redirect's `iss` is right, or is rightly absent (RFC 9207)."""
+    """Return whether the parameter `iss` of a redirect is valid (RFC 9207).
+
+    It may be absent (None) unless the provider announces that it always sends it.
+    """
     if written is None:
         return not metadata.announces_issuer  # defence: V56 issuer-announced
     before, _, after = metadata.issuer.partition(_TENANT)
@@ -84,11 +90,12 @@ def is_issuer_of_redirect(configuration: Configuration, metadata: Metadata, writ
 
 
 def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
-    """Return whether it is the configured issuer. A tenant that is configured by a name is discovered by its number."""
+    """Return whether an issuer is the configured one."""
     if issuer in configuration.issuers and issuer not in configuration.preset.aliases:
         return True
     if not configuration.preset.tenanted or _GUID.fullmatch(configuration.tenant):
         return False
+    # A tenant may be configured by its domain name, but Microsoft's document always contains its GUID.
     before, _, after = configuration.preset.issuer.partition("{tenant}")
     tenant = issuer.removeprefix(before).removesuffix(after)
     if issuer != before + tenant + after:

@@ -33,15 +33,12 @@ DEEPEST = 100
 
 
 class ProviderError(Exception):
-    """A provider is down, slow, or sends garbage. The message says which, and quotes nothing of the response."""
+    """A provider is unavailable or its response is invalid. The message contains no part of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A provider's response below 500: any JSON value, an object on success.
-
-    A refusal need not be JSON; its body is None then.
-    """
+    """A provider's response with a status below 500. The body is None if a refusal is not JSON."""
 
     status: int
     body: Any = field(repr=False)
@@ -87,11 +84,11 @@ class Calls:
     loopback_http: bool
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """Fetch a document. Raises ProviderError."""
+        """Send a GET request and return the response. Raises ProviderError."""
         return await self._call("GET", url, headers or {}, None)
 
     async def post(self, url: str, form: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send an encoded form. Raises ProviderError."""
+        """Send an encoded form with POST and return the response. Raises ProviderError."""
         typed = {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}
         return await self._call("POST", url, typed, form.encode())
 
@@ -111,7 +108,10 @@ class Calls:
             raise ProviderError(f"the call failed ({type(fault).__name__})") from fault
 
     async def _read(self, answer: httpx.Response) -> bytes:
-        """Return the decompressed body; never holds more than `max_response` bytes and one piece from the network."""
+        """Return the decompressed body.
+
+        At most `max_response` bytes and one piece from the network are in memory at a time.
+        """
         body = bytearray()
         async for piece in _inflated(answer, self.max_response + 1):
             body += piece
@@ -121,7 +121,7 @@ class Calls:
 
 
 def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
-    """Return the calls to providers, limited by these settings."""
+    """Return an HTTP client for providers, with the limits of these settings."""
     return Calls(
         client,
         timeout=settings[SocialSettings].http_timeout.total_seconds(),
@@ -132,7 +132,7 @@ def calls_by(settings: Settings, client: httpx.AsyncClient) -> Calls:
 
 @asynccontextmanager
 async def calls_of(settings: Settings) -> AsyncIterator[Calls]:
-    """Yield the calls for a command, limited like those of the service."""
+    """Yield an HTTP client for a command, with the same limits as in the service; it is closed at the end."""
     async with make_client() as client:
         yield calls_by(settings, client)
 

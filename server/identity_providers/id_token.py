@@ -24,7 +24,7 @@ _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
 """The accepted values of the header `typ`, in lower case without `application/` (RFC 7515). It may be absent."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""The exceptions of parsing a hostile token; a deeply nested header exhausts the parser's stack."""
+"""The exceptions that parsing a hostile token raises; a deeply nested header causes RecursionError."""
 
 
 class SignatureRefused(IdentityRefused):
@@ -32,7 +32,7 @@ class SignatureRefused(IdentityRefused):
 
 
 KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
-"""Return the key of a `kid` for an algorithm."""
+"""A function that returns the key with a `kid` for an algorithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ async def verified(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mappi
 
 
 def unverified_claims(token: str) -> Mapping[str, Any]:
-    """Return the claims of a token that was verified on receipt. Raises IdentityRefused if it is malformed."""
+    """Return the claims of a stored token without verifying it again. Raises IdentityRefused if it is malformed."""
     try:
         return _object(_extract(token).payload)
     except _MALFORMED:
@@ -77,7 +77,7 @@ def unverified_claims(token: str) -> Mapping[str, Any]:
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    """Return the header; ignore its statements about the location of keys."""
+    """Return the header. Its members `jku`, `x5u` and `jwk`, which a sender can set to its own keys, are not used."""
     try:
         header = _extract(token).headers()
         if isinstance(header["alg"], str) and isinstance(header.get("kid"), str | None):
@@ -88,8 +88,11 @@ def _header(token: str) -> Mapping[str, Any]:
 
 
 def _is_id_token(kind: object) -> bool:
-    """Return whether the header's `typ` allows an ID token. The same key signs access tokens (`at+jwt`), logout tokens
-    (`logout+jwt`) and others of which the claims may look alike (RFC 8725, 3.11 and 3.12)."""
+    """Return whether the header `typ` allows an ID token.
+
+    The same key signs access tokens (`at+jwt`) and logout tokens (`logout+jwt`), whose claims may look like those of an
+    ID token (RFC 8725, 3.11 and 3.12).
+    """
     if kind is None:
         return True
     return isinstance(kind, str) and kind.lower().removeprefix("application/") in _TYPES
@@ -158,14 +161,14 @@ def _check_claims(claims: Mapping[str, Any], expected: ExpectedClaims) -> None:
 
 
 def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:
-    """Return whether a token for several audiences was issued to another client (`azp`)."""
+    """Return whether a token for several audiences was issued to another client (OpenID Connect Core, 2: `azp`)."""
     audience = claims["aud"]
     # defence: V18 authorized-party
     return isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != client_id
 
 
 def _check_key_issuer(claims: Mapping[str, Any], key: Key) -> None:
-    """Refuse a key that is for another tenant only; Microsoft's keys name their issuer."""
+    """Raise IdentityRefused if the key belongs to another issuer. Microsoft names the issuer of each key in its set."""
     named = key.get("issuer")
     if isinstance(named, str) and named.replace("{tenantid}", str(claims.get("tid"))) != claims["iss"]:
         raise IdentityRefused

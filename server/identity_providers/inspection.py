@@ -9,14 +9,14 @@ from server.identity_providers.http_client import Calls, ProviderError
 from server.identity_providers.jwks import fetch_keys
 
 _TYPE = "code"
-"""The response type that the service asks for."""
+"""The response type that the service requests."""
 _METHODS = {"post": "client_secret_post", "basic": "client_secret_basic"}
 
 
 async def problems(calls: Calls, configuration: Configuration) -> list[str]:
-    """Query an OpenID provider and return one line per problem, beginning with the setting to change, if there is one.
+    """Compare the settings of an OpenID provider with its discovery document; return one line per problem.
 
-    Plain OAuth 2.0 publishes nothing to ask for.
+    A line begins with the setting to change, if there is one. Providers of plain OAuth 2.0 publish nothing to compare.
     """
     if not configuration.traits.is_openid:
         return []
@@ -30,7 +30,7 @@ async def problems(calls: Calls, configuration: Configuration) -> list[str]:
         ]
     if not reply.is_success:
         return [
-            f"{configuration.discovery_url}: answers {reply.status}; check {key}.discovery_url or its issuer"
+            f"{configuration.discovery_url}: responds with {reply.status}; check {key}.discovery_url or its issuer"
         ]
     return [
         *(f"{key}{problem}" for problem in _disagreements(announced, configuration)),
@@ -39,7 +39,7 @@ async def problems(calls: Calls, configuration: Configuration) -> list[str]:
 
 
 async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: Configuration) -> list[str]:
-    """Return what would stop every sign-in: a document that is refused, or keys that are not to be had."""
+    """Return the problems that make every sign-in fail: an invalid discovery document, or unavailable keys."""
     try:
         metadata = metadata_of(announced, configuration)
     except ForeignIssuer as foreign:
@@ -54,7 +54,7 @@ async def _unusable(calls: Calls, announced: Mapping[str, Any], configuration: C
 
 
 def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
-    """Return what an issuer was to be and is, and how to agree with it."""
+    """Return the expected and the published issuer, and the setting to change, as the end of a message."""
     issuer, key = announced.get("issuer"), f"providers.{configuration.traits.id}.issuer"
     if not _is_plain(issuer):
         return f"; expected {configuration.issuers[0]!r}"
@@ -64,36 +64,36 @@ def _said(announced: Mapping[str, Any], configuration: Configuration) -> str:
 def _disagreements(announced: Mapping[str, Any], configuration: Configuration) -> Iterator[str]:
     algorithms = _listed(announced, "id_token_signing_alg_values_supported")
     if algorithms and not set(configuration.algorithms) & algorithms:
-        yield f".allowed_algorithms: it signs with {_joined(algorithms)} only"
+        yield f".allowed_algorithms: the provider signs only with {_joined(algorithms)}"
     methods = _listed(announced, "token_endpoint_auth_methods_supported")
     if configuration.secret is not None and methods and _METHODS[configuration.token_auth] not in methods:
         fitting = [name for name, method in _METHODS.items() if method in methods]
         remedy = (
             f"set it to {fitting[0]}"
             if fitting
-            else f"only {_joined(methods)}, which the service does not speak"
+            else f"it supports only {_joined(methods)}, which this service does not"
         )
-        yield f".token_auth: {configuration.token_auth} is not taken; {remedy}"
+        yield f".token_auth: the provider does not support {configuration.token_auth}; {remedy}"
     types = _listed(announced, "response_types_supported")
     if types and _TYPE not in types:
-        yield f": it answers with {_joined(types)} only, and the service asks for a code"
+        yield f": the provider supports only the response types {_joined(types)}; this service requires {_TYPE}"
     challenges = _listed(announced, "code_challenge_methods_supported")
     if configuration.pkce and challenges and "S256" not in challenges:
-        yield ".pkce: it does not know S256; set it to false"
+        yield ".pkce: the provider does not support S256; set it to false"
     scopes = _listed(announced, "scopes_supported")
     unknown = sorted(set(configuration.traits.scopes) - scopes) if scopes else []
     if unknown:
-        yield f".scopes: it does not know {_joined(unknown)}"
+        yield f".scopes: the provider does not support {_joined(unknown)}"
 
 
 def _listed(announced: Mapping[str, Any], name: str) -> set[str]:
-    """Return a list of words; empty where the document does not say, or says something else."""
+    """Return a member that is a list of words; empty if it is missing or of another type."""
     written = announced.get(name)
     return {word for word in written if _is_plain(word)} if isinstance(written, list) else set()
 
 
 def _is_plain(word: object) -> bool:
-    """Return whether a provider's word can be shown on a terminal."""
+    """Return whether a text from a provider can be printed to a terminal."""
     return isinstance(word, str) and len(word) <= 2048 and word.isprintable()
 
 

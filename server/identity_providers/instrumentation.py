@@ -18,7 +18,7 @@ class Instrumentation:
 
     @contextmanager
     def measure(self, provider_id: str) -> Iterator[None]:
-        """Measure one operation with a provider, including all HTTP calls it makes; cached documents need none."""
+        """Count and trace the operation in this block, which may make several HTTP calls or none."""
         result = "unavailable"
         try:
             with self.span(f"provider {provider_id}"):

@@ -11,10 +11,10 @@ from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 from server.identity_providers.http_client import Calls, ProviderError
 
 _MOST = 64
-"""Keys of one set that are looked at."""
+"""Maximum number of keys of a set; further ones are ignored."""
 _RSA_BITS = range(2048, 8193)
 _KINDS = {"RS": RSAKey, "PS": RSAKey, "ES": ECKey, "Ed": OKPKey}
-"""Which keys an algorithm works with, by the beginning of its name."""
+"""The type of key for each algorithm, by the first two letters of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,10 @@ class Keys:
     keys: tuple[Key, ...]
 
     def of(self, kid: str | None, algorithm: str) -> Key | None:
-        """Return the key with this `kid`, or the only suitable key if the token names none; else None."""
+        """Return the key with this `kid` for an algorithm, or None.
+
+        If `kid` is None, returns the only key that fits the algorithm; None if there are several.
+        """
         fitting = [key for key in self.keys if kid in {None, key.kid} and _fits(key, algorithm)]
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
@@ -34,7 +37,7 @@ class Keys:
 
 
 async def fetch_keys(calls: Calls, url: str) -> Keys:
-    """Fetch a set. Raises ProviderError."""
+    """Fetch a JSON Web Key Set and return its usable keys. Raises ProviderError."""
     reply = await calls.get(url)
     if not reply.is_success:
         raise ProviderError(f"the keys are not there ({reply.status})")
@@ -42,7 +45,7 @@ async def fetch_keys(calls: Calls, url: str) -> Keys:
 
 
 def keys_of(written: object) -> Keys:
-    """Parse the member `keys` of a set. Raises ProviderError if it contains no usable key."""
+    """Return the usable keys in the member `keys` of a set. Raises ProviderError if there are none."""
     if not isinstance(written, Sequence) or isinstance(written, str):
         raise ProviderError("the keys are no list")
     keys = tuple(key for entry in written[:_MOST] if (key := _key(entry)) is not None)

@@ -1,6 +1,6 @@
-"""The messages of OAuth 2.0: the authorization URL, token requests, what token answers say (RFC 6749).
+"""The messages of OAuth 2.0: the authorization URL, token requests and token responses (RFC 6749).
 
-Authlib writes them; `http_client.py` says why it does not send them.
+Authlib creates the requests; `http_client.py` says why it does not send them.
 """
 
 import base64
@@ -26,15 +26,15 @@ _SCOPE = re.compile(r"[!#-\[\]-~]{1,255}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,10}", re.ASCII)
 _ERROR = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _LONGEST_LIFE = 10 * 365 * 86400
-"""Seconds; what is said to last longer is taken to last that long."""
+"""Maximum lifetime of a token in seconds; longer ones are reduced to it."""
 _PASSING = ("server_error", "temporarily_unavailable")
-"""Errors that a provider means of itself, whatever status it sends them with."""
+"""Error codes for faults of the provider, whatever the status (RFC 6749, 4.1.2.1)."""
 _SECRET_LIFE = timedelta(minutes=5)
-"""Life of a client secret that is made for one call."""
+"""Lifetime of a client secret that is created for one call."""
 
 
 def authorization_url(configuration: Configuration, endpoint: str, question: AuthorizationParams) -> str:
-    """Return where the user is sent. Every value is encoded as one, so that none can add a parameter."""
+    """Return the authorization URL. Every value is percent-encoded, so that none can add a parameter."""
     scopes = question.scopes
     if configuration.traits.is_openid and "openid" not in scopes:
         scopes = ("openid", *scopes)
@@ -60,7 +60,7 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
 def code_request(
     configuration: Configuration, redirect_uri: str, code: str, verifier: str, now: datetime
 ) -> tuple[str, Mapping[str, str]]:
-    """Return the form and the headers that turn a code into tokens."""
+    """Return the form and the headers of the request that exchanges a code for tokens."""
     proof = verifier if configuration.pkce else None
     form = prepare_token_request(
         "authorization_code", redirect_uri=redirect_uri, code=code, code_verifier=proof
@@ -71,13 +71,13 @@ def code_request(
 def refresh_request(
     configuration: Configuration, refresh_token: str, now: datetime
 ) -> tuple[str, Mapping[str, str]]:
-    """Return the form and the headers that renew tokens."""
+    """Return the form and the headers of the request that refreshes tokens."""
     form = prepare_token_request("refresh_token", refresh_token=refresh_token)
     return _authenticated(configuration, form, now)
 
 
 def _authenticated(configuration: Configuration, form: str, now: datetime) -> tuple[str, Mapping[str, str]]:
-    """Add who is asking (RFC 6749 2.3.1): in the form or in a header, or only the name of a client without secret."""
+    """Add the client's credentials to the form or to a header (RFC 6749, 2.3.1); a public client has only its id."""
     secret = configuration.secret
     if configuration.signing_key is not None:
         secret = signed_secret(configuration, configuration.signing_key, now)
@@ -90,7 +90,7 @@ def _authenticated(configuration: Configuration, form: str, now: datetime) -> tu
 
 
 def signed_secret(configuration: Configuration, key: SigningKey, now: datetime) -> str:
-    """Return the JWT that stands for a client secret, of five minutes' life (Apple)."""
+    """Return the JWT that Apple accepts as the client secret; it is valid for five minutes."""
     issued = int(now.timestamp())
     claims = {
         "iss": key.team_id,
@@ -103,7 +103,10 @@ def signed_secret(configuration: Configuration, key: SigningKey, now: datetime) 
 
 
 def granted(reply: Reply) -> Mapping[str, Any] | None:
-    """Return the token response, or None for a refusal, with any status. Raises ProviderError for garbage."""
+    """Return the members of a token response, or None if the provider refused the request.
+
+    Raises ProviderError if the response is not an object, or reports a fault of the provider.
+    """
     answer = reply.members
     if answer.get("error") in _PASSING:
         raise ProviderError("the token endpoint is out of order")
@@ -113,13 +116,13 @@ def granted(reply: Reply) -> Mapping[str, Any] | None:
 
 
 def error_code(reply: Reply) -> str | None:
-    """Return the code that a refusal names, if it has the form of one: `invalid_client` is for the operator to fix."""
+    """Return the error code of a refusal, such as `invalid_client`, for the log; None if it is not a valid code."""
     error = reply.members.get("error")
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else None
 
 
 def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
-    """Read a token answer. Raises ProviderError for members of other types than they should have."""
+    """Return the tokens of a token response. Raises ProviderError for a member of the wrong type."""
     access_token = _text(answer, "access_token", _TOKEN)
     if access_token is None:
         raise ProviderError("the token endpoint gave no access token")
@@ -139,12 +142,12 @@ def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
 
 
 def is_sendable(access_token: str) -> bool:
-    """Return whether a token can stand in a header at all; an application may have brought any text for one."""
+    """Return whether an access token is valid in a header; an application may have posted any text as one."""
     return _TOKEN.fullmatch(access_token) is not None
 
 
 def bearer(access_token: str) -> Mapping[str, str]:
-    """Return the header of a call in the name of a user."""
+    """Return the Authorization header with an access token."""
     return {"Authorization": f"Bearer {access_token}"}
 
 
@@ -158,7 +161,7 @@ def _text(answer: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str | 
 
 
 def _scopes(value: object) -> tuple[str, ...] | None:
-    """Read scopes written with blanks, with commas (GitHub), or as a list (Twitch)."""
+    """Return scopes that are separated by spaces, by commas (GitHub), or a list (Twitch)."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -171,7 +174,7 @@ def _scopes(value: object) -> tuple[str, ...] | None:
 
 
 def _end(answer: Mapping[str, Any], name: str, now: datetime) -> datetime | None:
-    """Read a life in seconds, which some servers write as text."""
+    """Return the expiry time for a lifetime in seconds, which some servers send as text."""
     value = answer.get(name)
     if value is None or value == "":
         return None

@@ -1,4 +1,4 @@
-"""OpenID providers: found by discovery, believed by their ID tokens, completed by userinfo."""
+"""OpenID providers: discovery finds their endpoints, ID tokens contain the identity, userinfo completes it."""
 
 import asyncio
 import contextlib
@@ -22,25 +22,30 @@ from domain.identity_provider import (
     VerifiedIdentity,
 )
 from server.clock import Clock
-from server.identity_providers import claims as identity_providers_claims
 from server.identity_providers import discovery
-from server.identity_providers import id_token as identity_providers_id_token
-from server.identity_providers import userinfo as identity_providers_userinfo
 from server.identity_providers.cache import CachedDocument
+from server.identity_providers.claims import completed, identity_of
 from server.identity_providers.configuration import Configuration
 from server.identity_providers.discovery import Metadata
 from server.identity_providers.http_client import Calls, ProviderError
+from server.identity_providers.id_token import (
+    ExpectedClaims,
+    SignatureRefused,
+    unverified_claims,
+    verified,
+)
 from server.identity_providers.jwks import Keys, fetch_keys
+from server.identity_providers.userinfo import fetch_profile
 
 _CHECKING = 2.0
-"""Seconds that renewed tokens wait until the ID token among them is checked."""
+"""Timeout in seconds for the verification of a refreshed ID token, which may need new keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIdConnect:
-    """One such provider; it has the methods of `OAuth2`. What it publishes is cached.
+    """One OpenID provider; it has the methods of `OAuth2`. Its metadata and keys are cached.
 
-    Methods raise ProviderError when the provider is down, slow, or sends garbage.
+    Methods raise ProviderError if the provider is unavailable or its response is invalid.
     """
 
     configuration: Configuration
@@ -49,57 +54,54 @@ class OpenIdConnect:
     keys: CachedDocument[Keys]
 
     async def authorization_endpoint(self) -> str:
-        """Return where users are sent."""
+        """Return the URL of the authorization endpoint."""
         return (await self.metadata.get()).authorization_endpoint
 
     async def token_endpoint(self) -> str:
-        """Return where tokens are granted."""
+        """Return the URL of the token endpoint."""
         return (await self.metadata.get()).token_endpoint
 
     async def check_redirect(self, issuer: str | None) -> None:
-        """Refuse a redirect that names another issuer, or none where one is announced. Raises IssuerMismatch."""
+        """Check the parameter `iss` of a redirect (RFC 9207). Raises IssuerMismatch."""
         if not discovery.is_issuer_of_redirect(self.configuration, await self.metadata.get(), issuer):
             raise IssuerMismatch  # defence: V56 issuer-match
 
     async def authenticate(self, params: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
-        """Return who the ID token is of, completed by userinfo. Raises IdentityRefused."""
+        """Return the identity in the ID token of a code exchange, completed by userinfo. Raises IdentityRefused."""
         if tokens.id_token is None:
             raise IdentityRefused
         nonce = params.nonce if self.configuration.preset.nonce else None
         expected = await self._expected(now, nonce=nonce, access_token=tokens.access_token)
         claims = await self._claims(tokens.id_token, expected)
         userinfo = await self._userinfo(tokens.access_token)
-        profile = (
-            claims
-            if userinfo is None
-            else identity_providers_claims.completed(self.configuration, claims, userinfo)
-        )
+        profile = claims if userinfo is None else completed(self.configuration, claims, userinfo)
         identity = await self._identity(profile, claims["iss"], self._name_in_form(params.form_user))
         return VerifiedIdentity(identity, tokens)
 
     async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
-        """Return who an ID token is of that an application brought. Raises IdentityRefused."""
+        """Return the identity in an ID token that an application posted. Raises IdentityRefused."""
         expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
         claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
         return await self._identity(claims, claims["iss"], proof.name or "")
 
     async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
-        """Return what userinfo says now; without one, what the stored ID token says. Raises IdentityRefused."""
+        """Return the current identity from userinfo, or from the stored ID token if the provider has no userinfo.
+
+        Raises IdentityRefused.
+        """
         userinfo = await self._userinfo(access_token)
         if userinfo is not None:
             return await self._identity(userinfo, (await self.metadata.get()).issuer)
         if id_token is None:
             raise IdentityRefused
-        claims = identity_providers_id_token.unverified_claims(id_token)
+        claims = unverified_claims(id_token)
         return await self._identity(claims, str(claims.get("iss")))
 
     async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
-        """Leave a renewed ID token out unless it is valid, which must be known soon.
-
-        The new refresh token must not be lost over it.
-        """
+        """Return refreshed tokens, without the ID token unless it is found valid within two seconds."""
         if tokens.id_token is None:
             return tokens
+        # The old refresh token may be used up, so an invalid ID token must not lose the new one.
         try:
             async with asyncio.timeout(_CHECKING):
                 expected = await self._expected(now, nonce=None, access_token=tokens.access_token)
@@ -109,15 +111,15 @@ class OpenIdConnect:
         return tokens
 
     async def close(self) -> None:
-        """End the fetches that may be under way."""
+        """Cancel running fetches."""
         await self.metadata.close()
         await self.keys.close()
 
     async def _expected(
         self, now: datetime, *, nonce: str | None, access_token: str | None
-    ) -> identity_providers_id_token.ExpectedClaims:
+    ) -> ExpectedClaims:
         metadata = await self.metadata.get()
-        return identity_providers_id_token.ExpectedClaims(
+        return ExpectedClaims(
             client_id=self.configuration.client_id,
             algorithms=self.configuration.algorithms,
             issuers=lambda claims: discovery.issuers(self.configuration, metadata, claims.get("tid")),
@@ -126,19 +128,15 @@ class OpenIdConnect:
             access_token=access_token,
         )
 
-    async def _claims(
-        self, token: str, expected: identity_providers_id_token.ExpectedClaims
-    ) -> Mapping[str, Any]:
-        """Return the claims of a valid ID token. Raises IdentityRefused.
-
-        Keys may be exchanged without a new name, so that a signature they do not explain is a reason to renew them.
-        """
+    async def _claims(self, token: str, expected: ExpectedClaims) -> Mapping[str, Any]:
+        """Return the claims of a valid ID token. Raises IdentityRefused."""
         try:
-            return await identity_providers_id_token.verified(token, expected, self._key)
-        except identity_providers_id_token.SignatureRefused:
+            return await verified(token, expected, self._key)
+        except SignatureRefused:
+            # A provider may have replaced a key and kept its `kid`, so the keys are fetched again and tried once.
             with contextlib.suppress(ProviderError):
                 await self.keys.renewed()
-            return await identity_providers_id_token.verified(token, expected, self._key)
+            return await verified(token, expected, self._key)
 
     async def _key(self, kid: str | None, algorithm: str) -> Key | None:
         keys = await self.keys.get()
@@ -147,21 +145,22 @@ class OpenIdConnect:
         return keys.of(kid, algorithm)
 
     async def _userinfo(self, access_token: str | None) -> Mapping[str, Any] | None:
-        """Return what the endpoint says, or None when there is none. Raises IdentityRefused."""
+        """Return the response of the userinfo endpoint, or None if there is no endpoint. Raises IdentityRefused."""
         endpoint = (await self.metadata.get()).userinfo_endpoint
         if endpoint is None or not self.configuration.preset.asks_userinfo:
             return None
-        return await identity_providers_userinfo.profile(self.calls, endpoint, access_token)
+        return await fetch_profile(self.calls, endpoint, access_token)
 
     async def _identity(self, profile: Mapping[str, Any], issuer: str, name: str = "") -> Identity:
-        """Return who a profile is of, whichever way the issuer is spelt; `name` counts where the profile has none."""
+        """Return the identity of a profile; `name` is used if the profile has no name."""
+        # Google uses two spellings of its issuer; both must lead to the same stored identity.
         if issuer in self.configuration.preset.aliases:
             issuer = (await self.metadata.get()).issuer
-        identity = identity_providers_claims.identity_of(self.configuration, issuer, profile)
+        identity = identity_of(self.configuration, issuer, profile)
         return identity if identity.name else replace(identity, name=clean_name(name))
 
     def _name_in_form(self, form_user: str | None) -> str:
-        """Return the name that Apple sends with its first response only; it is not signed, so it is only a name."""
+        """Return the name that Apple sends with its first response only. It is not signed, so only the name is used."""
         if form_user is None or not self.configuration.preset.signs_secret:
             return ""
         try:
@@ -172,7 +171,7 @@ class OpenIdConnect:
 
 
 def open_id(configuration: Configuration, calls: Calls, clock: Clock) -> OpenIdConnect:
-    """Return a provider of which nothing is known yet."""
+    """Return an OpenID provider; its metadata and keys are fetched at first use."""
     metadata = CachedDocument(partial(discovery.discover, calls, configuration), clock)
 
     async def keys() -> Keys:

@@ -1,4 +1,4 @@
-"""The providers known by name: where they are, and in what each differs from the standards, as data."""
+"""The presets of well-known providers: their endpoints, and where they differ from the standards."""
 
 import json
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Names = Mapping[str, tuple[str, ...]]
-"""For id, email, email_verified, name and image: what a provider may call it, the likeliest name first.
+"""The possible claim names of id, email, email_verified, name and image, in order of preference.
 
-A name with dots that is no name itself leads into the objects and lists of a profile."""
+A name with dots, such as `picture.data.url`, is a path into the objects and lists of a profile."""
 
 OPENID_NAMES: Names = MappingProxyType(
     {
@@ -35,44 +35,46 @@ class Endpoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The preset of one provider. Without endpoints, OpenID Connect discovery at its issuer finds them."""
+    """The preset of one provider. Without endpoints, they are read from the discovery document of its issuer."""
 
     scopes: tuple[str, ...] = ("openid", "email", "profile")
     issuer: str = ""
-    """With endpoints: the one that RFC 9207 names in redirects. `{tenant}` stands for the setting."""
+    """The issuer; with endpoints, only that of redirects (RFC 9207). `{tenant}` is replaced by the setting."""
     aliases: tuple[str, ...] = ()
-    """Other spellings of the issuer that ID tokens carry."""
+    """Other spellings of the issuer in ID tokens."""
     endpoints: Endpoints | None = None
     names: Names = field(default_factory=dict)
-    """The claims, if not the usual ones; an empty tuple: the provider does not send it."""
+    """The claim names that differ from the default ones; an empty tuple if the provider does not send the claim."""
     extra_params: Mapping[str, str] = field(default_factory=dict)
     pkce: bool = True
     nonce: bool = True
-    """False: the provider leaves the nonce out of its ID tokens, so that asking for it would refuse everybody."""
+    """False if the provider omits the nonce in its ID tokens, so that a check would refuse all of them."""
     refreshes: bool = True
     asks_userinfo: bool = True
-    """False: the ID token says all, and the endpoint wants tokens of another kind than an application may ask for."""
+    """False if the ID token is complete, and the userinfo endpoint does not accept the application's access token."""
     tenanted: bool = False
-    """Issuers and keys belong to tenants, and the discovered issuer is a pattern (microsoft)."""
+    """Whether each tenant has its own issuer and keys, and the discovered issuer is a pattern (microsoft)."""
     signs_secret: bool = False
-    """The client secret is a JWT signed with a key of the operator, and the name comes in the first form (apple)."""
+    """Whether the client secret is a JWT signed by the operator, and the name is sent in the first form (apple)."""
     text_verifies: bool = False
-    """The text "true" counts as the mark that an address is verified (apple)."""
+    """Whether the text "true" means that the email address is verified, like the boolean (apple)."""
     emails_path: str = ""
-    """The suffix of the profile's endpoint for the list of email addresses (github)."""
+    """The path that is added to the userinfo endpoint for the list of email addresses (github)."""
     image_address: str = ""
-    """The address of a picture that the profile names by a word only (discord)."""
+    """The URL of an image, if the profile contains only its file name (discord)."""
 
     @property
     def is_openid(self) -> bool:
-        """Return whether it speaks OpenID Connect."""
+        """Return whether the provider implements OpenID Connect."""
         return self.endpoints is None
 
 
+# Twitch sends these only if the parameter `claims` requests them.
 _TWITCH_CLAIMS = dict.fromkeys(("email", "email_verified", "preferred_username", "picture"))
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
+        # Google documents that its ID tokens may have the issuer without `https://`.
         "google": Preset(issuer="https://accounts.google.com", aliases=("accounts.google.com",)),
         "github": Preset(
             scopes=("read:user", "user:email"),
@@ -89,6 +91,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         "microsoft": Preset(
             scopes=("openid", "email", "profile", "offline_access"),
             issuer="https://login.microsoftonline.com/{tenant}/v2.0",
+            # Any tenant can set any `email`. Entra ID reports in `xms_edov` whether the tenant owns its domain.
             names={"email_verified": ("email_verified", "xms_edov")},
             asks_userinfo=False,
             tenanted=True,

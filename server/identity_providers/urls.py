@@ -1,4 +1,4 @@
-"""Which addresses of a provider are asked at all: https, and in development http on this machine."""
+"""The URLs of providers that the service may call: https, and in development http on this machine."""
 
 import re
 from urllib.parse import urlsplit
@@ -8,7 +8,11 @@ _PLAIN = re.compile(r"[!-~]{1,2048}", re.ASCII)
 
 
 def is_valid_url(url: str, *, loopback_http: bool) -> bool:
-    """Return whether the service may call a URL or redirect users to it: no user part or fragment, bounded length."""
+    """Return whether the service may call a URL or redirect users to it.
+
+    It must be https (or http on this machine if `loopback_http`), with a host, without user, fragment or backslash, and
+    of at most 2048 printable ASCII characters.
+    """
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -20,7 +24,7 @@ def is_valid_url(url: str, *, loopback_http: bool) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether the host of an address is this machine."""
+    """Return whether the host of a URL is this machine."""
     try:
         return urlsplit(url).hostname in _LOOPBACK
     except ValueError:

@@ -7,15 +7,15 @@ from server.identity_providers import messages
 from server.identity_providers.http_client import Calls, ProviderError, Reply
 
 
-async def profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
-    """Return what the endpoint says of the owner of a token. Raises IdentityRefused, ProviderError."""
+async def fetch_profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
+    """Return the profile of a token's owner. Raises IdentityRefused if the token is refused, and ProviderError."""
     return (await _asked(calls, endpoint, access_token)).members
 
 
 async def primary_address(calls: Calls, endpoint: str, access_token: str | None) -> tuple[str | None, bool]:
-    """Return the primary one of a list of addresses, and whether it is verified; none if the user withheld the list.
+    """Return the user's primary email address, and whether it is verified.
 
-    Raises ProviderError.
+    The address is None if the user did not grant access to the list. Raises ProviderError.
     """
     try:
         listed = (await _asked(calls, endpoint, access_token)).body

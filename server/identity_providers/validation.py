@@ -23,11 +23,11 @@ _RESERVED = (
     *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce", "login_hint"),
     *("code_challenge", "code_challenge_method", "request", "request_uri"),
 )
-"""Parameters of the authorization URL that the service itself answers for."""
+"""Parameters of the authorization URL that the service sets itself."""
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield one line per reason not to start, each beginning with the key."""
+    """Yield one line for each invalid setting of a provider, beginning with its key."""
     for id_, table in settings.named(ProviderSettings).items():
         key = f"providers.{id_}"
         if id_ == "credential":
@@ -48,7 +48,7 @@ def _addresses(table: ProviderSettings) -> Iterator[tuple[str, str]]:
 
 
 def _of_table(table: ProviderSettings) -> Iterator[str]:
-    """Yield the problems of one table, each with what follows the provider's id."""
+    """Yield the problems of one provider; each line begins with the part of the key after the provider's id."""
     if table.client_id is None:
         yield ".client_id: must be given"
     if table.preset is not None and table.preset not in PRESETS:
@@ -61,7 +61,7 @@ def _of_table(table: ProviderSettings) -> Iterator[str]:
 
 
 def _place(table: ProviderSettings, preset: Preset) -> Iterator[str]:
-    """Yield what is missing, and what is not allowed, of issuer, discovery and endpoints."""
+    """Yield the problems of issuer, discovery URL and endpoints."""
     given = [name for name in _ENDPOINTS if getattr(table, name)]
     if preset.is_openid:
         if given:
@@ -91,7 +91,7 @@ def _secrets(table: ProviderSettings, preset: Preset) -> Iterator[str]:
 
 
 def _is_signing_key(pem: str | None) -> bool:
-    # What reads keys of every kind is loaded where there is one to be read.
+    # Imported only if there is a key to check, because joserfc costs 180 ms and 6 MB.
     from server.identity_providers.jwks import is_p256  # noqa: PLC0415 - see above
 
     return pem is not None and is_p256(pem)

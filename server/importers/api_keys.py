@@ -20,6 +20,7 @@ KEY_NAMES = frozenset(
     }
 )  # fmt: skip
 KEYS_AT_MOST = 10_000
+# The largest integer that JavaScript clients can read exactly.
 LARGEST_NUMBER = 2**53 - 1
 WINDOW_MS, REQUESTS = 60_000, 600
 """The rate limit of API keys without one."""
@@ -28,14 +29,8 @@ LONGEST_TEXT = 255
 
 def read(fields: Fields, kinds: Collection[str], now: datetime) -> tuple[ImportedKey, ...]:
     """Return the API keys of a user; `kinds` are those that are configured. Raises Problem."""
-    value = values.present(fields, "apiKeys")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > KEYS_AT_MOST:
-        raise Problem("apiKeys", f"must be a list of at most {KEYS_AT_MOST} objects", Field.API_KEYS)
-    return tuple(
-        _api_key(values.table(each, "apiKeys", KEY_NAMES, Field.API_KEYS), kinds, now) for each in value
-    )
+    tables = values.tables(fields, "apiKeys", KEYS_AT_MOST, KEY_NAMES, Field.API_KEYS)
+    return tuple(_api_key(table, kinds, now) for table in tables)
 
 
 def _api_key(table: Fields, kinds: Collection[str], now: datetime) -> ImportedKey:
@@ -68,6 +63,7 @@ def _api_key(table: Fields, kinds: Collection[str], now: datetime) -> ImportedKe
 def _digest(text: str | None) -> bytes:
     """Return a SHA-256 digest, written in base64url without padding."""
     try:
+        # The digest of 32 bytes has one `=` of padding, which Better Auth does not store.
         digest = base64.urlsafe_b64decode(f"{text or ''}=")
     except ValueError:
         digest = b""

@@ -87,6 +87,7 @@ class BetterAuth:
             return Problem(
                 "twoFactor", "is encrypted: pass BETTER_AUTH_SECRET with --secret-file", Field.TWO_FACTOR
             )
+        # Better Auth encrypts the text of the secret; authenticators and this service use its bytes in base32.
         opened = imported_secrets.decrypt_better_auth(ciphertext[0], self.secrets)
         if opened is None:
             return Problem("twoFactor", "cannot be decrypted with the given secret", Field.TWO_FACTOR)
@@ -139,7 +140,7 @@ def _api_key(record: Record) -> dict[str, object]:
 
 
 def _passkey(record: Record) -> dict[str, object]:
-    """Return a passkey. What its authenticator knows the user by is random in Better Auth, and not stored."""
+    """Return a passkey; Better Auth does not store the user handle, which is random."""
     return {
         "name": record.get("name"),
         "credentialID": record["credentialid"],

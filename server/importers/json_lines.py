@@ -30,6 +30,8 @@ class JsonLines:
         number = position = 0
         while line := self._next_line():
             number, position = number + 1, position + len(line)
+            # The rest of an overlong line is read and dropped, so that the memory stays bounded and the next line is
+            # whole.
             too_long = len(line) > LONGEST_LINE
             while too_long and not line.endswith(b"\n") and (line := self._next_line()):
                 position += len(line)

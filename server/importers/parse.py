@@ -45,7 +45,7 @@ TOTP_BYTES = range(10, 129)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for rows."""
+    """The rules of an import, which apply to every row."""
 
     now: datetime
     issuers: Mapping[str, str | None]
@@ -57,7 +57,7 @@ class Rules:
     kinds: frozenset[str] = frozenset({DEFAULT})
     """The configured kinds of API keys."""
     rp_id: str = ""
-    """The domain of passkeys that name none."""
+    """The relying party id of passkeys that have none of their own."""
     without: frozenset[Field] = frozenset()
     without_providers: frozenset[str] = frozenset()
 
@@ -119,6 +119,7 @@ def _id(value: object, origin: str, fallback: str) -> str:
     text = str(value)
     if len(text) > LONGEST_SUBJECT or not is_storable(text):
         raise Problem("id", f"must be text of at most {LONGEST_SUBJECT} characters without U+0000")
+    # An id in the form of this service is kept, so that references in applications stay valid.
     if tokens.is_token(text):
         return text
     return _uuid_digits(text) or _derived(f"{origin} id {text}")
@@ -129,6 +130,7 @@ def _uuid_digits(text: str) -> str | None:
         parsed = uuid.UUID(text)
     except ValueError:
         return None
+    # `uuid.UUID` also accepts braces, `urn:uuid:` and missing hyphens; such ids may be other users in the source.
     return parsed.hex if str(parsed) == text.lower() else None
 
 
@@ -206,12 +208,7 @@ def _totp_secret(text: str | None) -> str | None:
 
 
 def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
-    value = values.present(fields, "accounts")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > ACCOUNTS_AT_MOST:
-        raise Problem("accounts", f"must be a list of at most {ACCOUNTS_AT_MOST} objects", Field.ACCOUNTS)
-    tables = [values.table(each, "accounts", ACCOUNT_NAMES, Field.ACCOUNTS) for each in value]
+    tables = values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS)
     accounts = [table for table in tables if table.get("providerId") not in rules.without_providers]
     linked = tuple(_linked(table, rules) for table in accounts)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):

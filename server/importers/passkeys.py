@@ -19,6 +19,7 @@ PASSKEY_NAMES = frozenset(
     }
 )  # fmt: skip
 PASSKEYS_AT_MOST = 100
+# The counter has 32 bits, and the handle at most 64 bytes (Web Authentication Level 3, 6.1 and 5.4.3).
 LARGEST_COUNTER = 2**32 - 1
 LONGEST_NAME = 64
 LONGEST_KEY = 16_384
@@ -28,14 +29,8 @@ USER_HANDLE_BYTES = 64
 
 def read(fields: Fields, rp_id: str, now: datetime) -> tuple[ImportedPasskey, ...]:
     """Return the passkeys of a user; `rp_id` is the domain of those that name none. Raises Problem."""
-    value = values.present(fields, "passkeys")
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > PASSKEYS_AT_MOST:
-        raise _problem(f"must be a list of at most {PASSKEYS_AT_MOST} objects")
-    passkeys = tuple(
-        _passkey(values.table(each, "passkeys", PASSKEY_NAMES, Field.PASSKEYS), rp_id, now) for each in value
-    )
+    tables = values.tables(fields, "passkeys", PASSKEYS_AT_MOST, PASSKEY_NAMES, Field.PASSKEYS)
+    passkeys = tuple(_passkey(table, rp_id, now) for table in tables)
     if len({each.credential_id for each in passkeys}) < len(passkeys):
         raise _problem("contains a credential twice")
     return passkeys

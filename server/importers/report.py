@@ -13,7 +13,7 @@ from server.importers.source import Row
 REASONS_KEPT = 200
 OTHER_REASONS = "other reasons"
 LONGEST_SHOWN = 320
-"""Most characters of an email address that are written; longer ones are not valid."""
+"""Maximum number of characters of an email address in a report; longer addresses are invalid."""
 
 
 @dataclass

@@ -11,6 +11,7 @@ _MILLISECONDS_FROM = 10**11
 
 def flag(value: Any) -> object:
     """Return a boolean that may be stored as 0 or 1; anything else is returned unchanged, and refused later."""
+    # SQLite has no booleans and returns 0 or 1.
     return bool(value) if isinstance(value, int) and value in (0, 1) else value
 
 

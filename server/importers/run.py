@@ -39,10 +39,11 @@ async def run(
     claimed_keys: TemporaryMap | None = None,
     progress: Callable[[int], None],
 ) -> None:
-    """Import every user of a source, or with `claimed_keys` (a dry run) only report what would happen.
+    """Import every user of a source, or for a dry run (with `claimed_keys`) only report the expected results.
 
-    `claimed_keys` keeps what earlier rows would have taken, by the keys of `domain.data_import.eligibility.Known`.
-    `progress` is called with the position after each batch. Raises SourceRefused, and Unavailable.
+    `claimed_keys` stores the identifiers that earlier rows of the dry run would use, by the keys of
+    `domain.data_import.eligibility.Known`. `progress` is called with the position after each batch. Raises
+    SourceRefused, and Unavailable.
     """
     async for batch in _batches(source, rules):
         users = [read.user for read in batch if read.user is not None]

@@ -145,6 +145,7 @@ def _parse(url: str) -> Address:
         address = parse(url)
     except ValueError as error:
         raise SourceRefused(f"--from: {error}") from None
+    # SQLite's own error for a missing file does not name it.
     if address.dialect == "sqlite" and not os.path.isfile(address.target):
         raise SourceRefused(f"--from: the file {address.target} does not exist")
     return address
@@ -163,6 +164,7 @@ def _is_same(address: Address, url: str, own_url: str) -> bool:
 def _place(url: str) -> tuple[str, int, str]:
     parsed = make_url(url)
     host = parsed.host or "localhost"
+    # The names of the loopback address count as one host, so that the check is not passed by another spelling.
     return ("localhost" if host in ("127.0.0.1", "::1") else host, parsed.port or 5432, parsed.database or "")
 
 
@@ -177,6 +179,7 @@ async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:
     try:
         connection = await engine.connect()
         if address.dialect == "postgresql":
+            # One snapshot for all pages and tables: the other program may go on writing meanwhile.
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     except _FAULTS as fault:
         raise SourceRefused(f"{address.label} cannot be opened: {first_line(fault)}") from fault

@@ -1,7 +1,7 @@
 """Validation of single values of the import format.
 
-Each function takes the fields of a user and the name of one, returns None if it is absent, and raises `Problem` if it
-is invalid, or the `Problem` that the source has put in its place.
+The functions get the fields of a user and the name of a field. They return None if the field is absent, and raise
+`Problem` if it is invalid, or the `Problem` that the source has stored as its value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -100,3 +100,13 @@ def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -
         raise Problem(name, "must be an object", may_be_left)
     refuse_unknown(value, known, f"{name}.")
     return value
+
+
+def tables(fields: Fields, name: str, most: int, known: frozenset[str], may_be_left: Field) -> list[Fields]:
+    """Return the fields of each object in a list of at most `most`; an absent list is empty."""
+    value = present(fields, name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > most:
+        raise Problem(name, f"must be a list of at most {most} objects", may_be_left)
+    return [table(each, name, known, may_be_left) for each in value]

@@ -24,6 +24,7 @@ def access(  # Positional arguments: Python takes longer for names, and every re
         "timestamp": logs.timestamp(),
         "level": "info",
         "event": "request",
+        # A client may send a method of any length.
         "method": method[:16],
         "path": path,
     }

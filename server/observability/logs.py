@@ -62,6 +62,7 @@ class Output:
 
     def write(self, line: bytes) -> None:
         """Write one line, after those that are pending."""
+        # Requests of this iteration were finished earlier and must not appear after this line.
         self._write(self._take_waiting() + line)
 
     def write_soon(self, line: bytes) -> None:
@@ -74,6 +75,7 @@ class Output:
         except RuntimeError:
             self.write_waiting()
         else:
+            # One system call for all requests that end in this iteration.
             loop.call_soon(self.write_waiting)
 
     def write_waiting(self) -> None:
@@ -113,7 +115,7 @@ class _Forward(logging.Handler):
     """Forwards records of the logging module to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log the first line of the message: the others are traces, or quote values."""
+        """Log the first line of the message; further lines are traces, or contain values."""
         first = record.getMessage().partition("\n")[0][:_FOREIGN_LINE]
         structlog.get_logger().log(record.levelno, first, logger=record.name, exc_info=record.exc_info)
 
@@ -133,8 +135,10 @@ def configure(
         processors=[_add_header, _describe_exception, hide_secrets, _renderer(output)],
         wrapper_class=structlog.make_filtering_bound_logger(least),
         logger_factory=output,
+        # A logger that was used before would keep the previous output.
         cache_logger_on_first_use=False,
     )
+    # Libraries log values of statements and addresses below the level of a warning.
     logging.basicConfig(handlers=[_Forward()], level=max(least, logging.WARNING), force=True)
     for name in _QUIET:
         library = logging.getLogger(name)
@@ -229,7 +233,7 @@ def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
 
     The trace of an error follows in lines of its own, which are indented.
     """
-    paint = terminal.paint if colours else _unpainted
+    paint = terminal.paint if colours else lambda text, _: text
     level = event["level"]
     hidden = _HEAD if level in ("error", "critical") else _HEAD | _LEFT_OUT
     fields = {key: value for key, value in event.items() if key not in hidden and value is not None}
@@ -244,12 +248,9 @@ def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
         parts.append(paint(_word(event["event"]), "bold"))
     trace = fields.pop("trace", ())
     parts += [f"{paint(f'{key}=', 'dim')}{_word(value)}" for key, value in fields.items()]
+    # `_word` quotes whatever is not a plain word, so that no value can begin a new line or look like another field.
     lines = (" ".join(parts), *(f"    {_word(frame)}" for frame in trace))
     return b"".join(line.encode("ascii", "backslashreplace") + b"\n" for line in lines)
-
-
-def _unpainted(text: str, _: str) -> str:
-    return text
 
 
 def _word(value: Any) -> str:

@@ -30,7 +30,7 @@ from models.queries import ReadStatement
 Result = TypeVar("Result")
 
 TIMEOUT = 3.0
-"""Seconds to send one batch, and again for what is unsent when the service stops."""
+"""Timeout in seconds for sending one batch, and for the rest when the service stops."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _propagator = TraceContextTextMapPropagator()
@@ -40,8 +40,12 @@ class OpenTelemetryTracing:
     """The spans of one process."""
 
     def __init__(self, endpoint: str, ratio: float) -> None:
-        """Take where to send to, and the share of requests to trace whose caller has not decided."""
+        """Create the tracer: `endpoint` is the URL of the receiver, `ratio` the share of traced requests.
+
+        A caller that sends `traceparent` decides for its own requests.
+        """
         resource = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
+        # The service shuts the provider down itself, within a timeout.
         self._provider = TracerProvider(ParentBasedTraceIdRatio(ratio), resource, shutdown_on_exit=False)
         self._exporter = OTLPSpanExporter(endpoint, timeout=TIMEOUT)
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
@@ -54,6 +58,7 @@ class OpenTelemetryTracing:
             if scope["type"] != "http":
                 await api(scope, receive, send)
                 return
+            # `_OTHER` is OpenTelemetry's name for unknown methods; a span must not contain what clients send.
             method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
             with self.span("request", SpanKind.SERVER, _caller(scope)) as span:
                 span.set_attribute("http.request.method", method)
@@ -96,7 +101,7 @@ class OpenTelemetryTracing:
         return _TracedReads(self, reads)
 
     async def close(self) -> None:
-        """Send what is still unsent, and end, whatever the receiver does."""
+        """Send the remaining spans, and stop after the timeout even if the receiver does not respond."""
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
         await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():
@@ -125,7 +130,7 @@ class _TracedReads:
 
 
 async def _send(span: Span, send: Send, message: Message) -> None:
-    """Record status and request id, which are in the start of a response, or in the whole where it is one message."""
+    """Record status and request id from the message that begins the response, and send it."""
     if "status" in message:
         status = message["status"]
         span.set_attribute("http.response.status_code", status)
@@ -137,6 +142,6 @@ async def _send(span: Span, send: Send, message: Message) -> None:
 
 
 def _caller(scope: Scope) -> Context:
-    """Return the context in `traceparent`; an empty one where it is missing, malformed or repeated."""
+    """Return the context in `traceparent`; an empty context if it is missing, malformed or repeated."""
     sent = [value.decode("latin-1") for name, value in scope["headers"] if name == b"traceparent"]
     return _propagator.extract({"traceparent": sent[0]} if len(sent) == 1 else {}, context=Context())

@@ -32,5 +32,6 @@ def _mask_parameter(parameter: str) -> str:
     name, equals, value = parameter.partition("=")
     if not _PLAIN_NAME.fullmatch(name):
         return _MASK
+    # A list of what is shown, because links in emails carry their tokens in the query.
     shown = name in _SHOWN_QUERY and _PLAIN_VALUE.fullmatch(value)
     return f"{name}={value if shown else _MASK}" if equals else name

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from server.observability.opentelemetry import OpenTelemetryTracing
 
 Span = Callable[[str], AbstractContextManager[object]]
-"""Begins a child span by its name, which never holds what a client has sent; `nullcontext` where nothing is traced."""
+"""Begins a child span with a name that contains no text from clients; `nullcontext` if tracing is disabled."""
 
 
 def is_installed() -> bool:
@@ -24,13 +24,13 @@ def is_installed() -> bool:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield a problem where traces are wanted and the extra is not installed."""
+    """Yield a problem if tracing is enabled and the extra `otel` is not installed."""
     if settings[TracingSettings].endpoint is not None and not is_installed():
         yield "tracing.endpoint: needs OpenTelemetry; install it with: pip install 'gatewright[otel]'"
 
 
 def tracing_of(settings: Settings) -> "OpenTelemetryTracing | None":
-    """Return the tracing of one process by these settings; None where nothing is traced."""
+    """Return the tracer of this process, or None if tracing is disabled."""
     tracing = settings[TracingSettings]
     if tracing.endpoint is None:
         return None

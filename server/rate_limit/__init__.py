@@ -19,7 +19,7 @@ DATABASE = "database"
 """The value of `limits.store` without another server."""
 
 EVERY = 5.0
-"""Seconds between two looks at whether the store has lost its counts."""
+"""Seconds between two checks whether the store has lost its counters."""
 
 __all__ = ["DATABASE", "EVERY", "Store", "check", "report_lost_counts", "store"]
 
@@ -33,20 +33,20 @@ class Store(Counters, SharedCounters, Protocol):
         """Return whether counts were lost since the last call. Raises Unavailable."""
 
     async def close(self) -> None:
-        """End its own connections."""
+        """Close the store's own connections."""
 
 
 def store(settings: Settings, database: Database) -> Store:
-    """Return the store that `limits.store` names.
+    """Return the store that `limits.store` names. Raises ValueError for an invalid URL.
 
-    Another server has as long for an answer as the database, or less. Raises ValueError for an address that is none.
+    The timeout of a Valkey or Redis server is that of the database, `database.timeout`, or shorter.
     """
     address = settings[LimitSettings].store.get_secret_value()
     return DatabaseCounters(database) if address == DATABASE else _other_server(settings)
 
 
 def _other_server(settings: Settings) -> Store:
-    # The client of another server is loaded where there is one: it is as much code as half of this service.
+    # Imported only if it is used: the client library has half as much code as this service.
     from server.rate_limit.redis import RedisCounters  # noqa: PLC0415 - see above
 
     timeout = settings[DatabaseSettings].timeout.total_seconds()
@@ -54,7 +54,7 @@ def _other_server(settings: Settings) -> Store:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield what is wrong with `limits.store`, without a connection to it."""
+    """Yield the problem of `limits.store`, if it is not a valid URL; nothing is connected."""
     if settings[LimitSettings].store.get_secret_value() == DATABASE:
         return
     try:
@@ -67,7 +67,7 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 async def report_lost_counts(counters: Store, lost: Callable[[], None]) -> None:
-    """Log that the store has lost its counts since the last call, and call `lost`."""
+    """Check whether the store has lost its counters since the last call; if so, log it and call `lost`."""
     with contextlib.suppress(Unavailable):
         if await counters.has_lost_counts():
             _log.error("rate_limit.counts_lost")

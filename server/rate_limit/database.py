@@ -18,8 +18,8 @@ from server.database.database import Database, is_retryable, is_unavailable
 from server.rate_limit.requests import WindowCount
 
 SKEW = timedelta(minutes=1)  # defence: R20 skew
-"""How far ahead another clock may be. A request that began before the window did counts in it, too: if
-that were none, each request of a burst could restart the window of the one behind it."""
+"""How far the clock of another instance may be ahead. Without this tolerance, a request whose `now` is earlier than the
+window's beginning would restart the window, and so could each request of a burst."""
 
 _EXACT = timedelta(0)
 """The tolerance for the request limit: its windows are short, and it may be approximate."""
@@ -70,6 +70,7 @@ class DatabaseCounters:
         """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
         try:
             async with self._database.transaction() as db:
+                # A transaction of its own: the request that is counted may fail or have none.
                 [(number, window_end)] = await _add(db, count, amount, now, end, _EXACT)
         except Exception as fault:
             if is_unavailable(fault) or is_retryable(fault):
@@ -78,7 +79,7 @@ class DatabaseCounters:
         return WindowCount(number, window_end)
 
     async def has_lost_counts(self) -> bool:
-        """Return whether counts were lost since the last call: they are as durable as everything else."""
+        """Return False: rows of the database are not lost."""
         return False
 
     async def close(self) -> None:
@@ -92,7 +93,10 @@ class _WindowFull(Exception):
 async def _add(
     db: Transaction, count: Limit, amount: int, now: datetime, end: datetime, skew: timedelta
 ) -> Rows:
-    """Add to a count, or begin a new window where the last is over; return number and end, no row when it is spent."""
+    """Add to a counter, or begin a new window if the last one is over.
+
+    Returns one row with the count and the end of its window; no row if the limit is reached.
+    """
     return await db.execute(
         _statement(db.dialect, is_open=count.unbounded),
         of=count.key,
@@ -119,15 +123,19 @@ def _statement(dialect: str, *, is_open: bool) -> Any:
         index_elements=[col(Counter.key)],
         # defence: V69 window-end
         set_={
+            # A count within an open window does not move its end, otherwise a stranger's guesses could lock the owner
+            # out for ever.
             "count": case((over, anew.count), else_=col(Counter.count) + anew.count),
             "window_end": case((over, anew.window_end), else_=col(Counter.window_end)),
         },
+        # The condition is part of the upsert. If the count were read first, a burst of concurrent guesses would pass
+        # together (as in Keycloak, CVE-2024-4629).
         where=None if is_open else there_is_room,  # defence: V66 room-in-count
     ).returning(col(Counter.count), col(Counter.window_end))
 
 
 async def _last_window_end(db: Transaction, counts: Sequence[Limit], now: datetime) -> datetime:
-    """Return the latest end among the full windows; now, if one has just been reset."""
+    """Return the latest end of the exhausted windows; `now` if a concurrent request has just reset them."""
     rows = zip(counts, await _rows(db, counts), strict=True)
     return max((_end(count, row, now) or now for count, row in rows), default=now)
 
@@ -141,7 +149,7 @@ async def _rows(db: Transaction, counts: Sequence[Limit]) -> list[CounterRow | N
 
 @cache
 def _of_keys(number: int) -> Select[bytes, int, datetime]:
-    """Return the statement that reads so many counters, by the values `key0`, `key1` and so on."""
+    """Return the statement that reads `number` counters; its values are named `key0`, `key1` and so on."""
     keys = [bindparam(f"key{place}", type_=LargeBinary()) for place in range(number)]
     columns = select(col(Counter.key), col(Counter.count), col(Counter.window_end))
     return columns.where(col(Counter.key).in_(keys))
@@ -152,4 +160,5 @@ def _end(count: Limit, row: CounterRow | None, now: datetime) -> datetime | None
         return None
     if not now < row.window_end <= now + count.window + SKEW:
         return None
+    # The clock of the instance that began the window may be ahead; no client waits longer than a window.
     return min(row.window_end, now + count.window)

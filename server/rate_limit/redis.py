@@ -51,7 +51,7 @@ for place, key in ipairs(KEYS) do
 end
 return ends
 """
-"""For each key with its number: the milliseconds left if it is spent, otherwise 0."""
+"""Arguments: the limit of each key. Returns for each key the milliseconds left if its limit is reached, otherwise 0."""
 
 # defence: V66 lua-room
 _HIT = """
@@ -71,14 +71,14 @@ for place, key in ipairs(KEYS) do
 end
 return answer
 """
-"""For each key its number and window in milliseconds: how long to wait, or 0 and the counts."""
+"""Arguments: limit and window (milliseconds) of each key. Returns the milliseconds to wait, or 0 and the counts."""
 
 _ADD = """
 local count = redis.call('INCRBY', KEYS[1], ARGV[1])
 if count == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return {count, redis.call('PTTL', KEYS[1])}
 """
-"""An amount, and the milliseconds of a window that begins now: the count and the milliseconds left."""
+"""Arguments: an amount, and the milliseconds of a new window. Returns the count and the milliseconds left."""
 
 _MARK = """
 local marker = redis.call('GET', KEYS[1])
@@ -86,7 +86,7 @@ if marker then return marker end
 redis.call('SET', KEYS[1], ARGV[1])
 return ARGV[1]
 """
-"""A text to mark the counts with, unless they are marked: the text that they are marked with."""
+"""Arguments: the text for a new marker. Returns the text of the marker, which is created if it is missing."""
 
 SHORT_TIMEOUT = 0.5
 """Timeout in seconds for a result that a request does not need."""
@@ -100,7 +100,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Backoff:
-    """A timeout for commands, with a pause without commands after one that was not answered."""
+    """A timeout for commands. After a command without a response, none are sent for a pause."""
 
     def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
         self._seconds = seconds
@@ -131,7 +131,7 @@ class Backoff:
         return answer
 
     def pause(self) -> None:
-        """Send no requests for a while."""
+        """Begin a pause, in which no commands are sent."""
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:
@@ -148,11 +148,9 @@ class RedisCounters:
     """Counts on one server. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
 
     def __init__(self, address: str, timeout: float) -> None:
-        """Take an address as `limits.store` has it, and the seconds for an answer, making a connection included.
+        """Create the store without connecting to it. Raises ValueError for an invalid address.
 
-        Nothing is connected before the first count.
-
-        Raises ValueError for an address that cannot be used.
+        `address` is the value of `limits.store`. `timeout` is in seconds, for a response including the connection.
         """
         self._pool, self._sentinel = connection_pool(address, timeout)
         self._client = Redis(connection_pool=self._pool)
@@ -165,7 +163,7 @@ class RedisCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Return the ends of the windows that are spent. Raises Unavailable."""
+        """Return the end of each window whose limit is reached, otherwise None. Raises Unavailable."""
         if not counts:
             return []
         numbers = [_number(count) for count in counts]
@@ -211,6 +209,7 @@ class RedisCounters:
         try:
             return await backoff.wait(command())
         except (RedisError, OSError) as fault:
+            # A server that does not answer rules will not answer the request limiter either.
             if backoff is self._backoff and isinstance(fault, RedisTimeout):
                 self._short_backoff.pause()
             _log.warning("rate_limit.storage_unavailable", reason=type(fault).__name__)
@@ -225,15 +224,15 @@ class RedisCounters:
 
 
 def redis_address(address: str) -> str:
-    """Return the address of a Valkey server as the client library wants it; it speaks the same language."""
+    """Return an address with the scheme `redis`, which the client library requires; Valkey has the same protocol."""
     return re.sub(r"^valkey(s?)(\+sentinel)?://", r"redis\1\2://", address)
 
 
 def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Sentinel | None]:
-    """Return the connections to the server at an address as `limits.store` has it, and the Sentinels that name it.
+    """Return the connection pool for a value of `limits.store`, and its Sentinels if it names any.
 
-    Nothing is connected. `timeout` is the seconds for a connection and for an answer. Raises ValueError for an address
-    that cannot be used.
+    Nothing is connected. `timeout` is in seconds, for a connection and for a response. Raises ValueError for an invalid
+    address.
     """
     address = redis_address(address)
     options = {
@@ -251,6 +250,7 @@ def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Senti
         address, max_connections=_CONNECTIONS, timeout=timeout, **options
     )
     try:
+        # redis-py reads the options of the URL when it connects; this finds an unknown one at startup.
         pool.connection_class(**pool.connection_kwargs)
     except TypeError as unknown:
         raise ValueError(str(unknown)) from unknown
@@ -258,7 +258,10 @@ def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Senti
 
 
 def _named_by_sentinels(address: str, options: dict[str, Any]) -> tuple[ConnectionPool, Sentinel]:
-    """Read `redis+sentinel://user:password@host:port,host:port/service/db`; user and password are the server's."""
+    """Return the pool for `redis+sentinel://user:password@host:port,host:port/service/db`, and the Sentinels.
+
+    User and password are those of the server. Raises ValueError for an invalid address.
+    """
     matched = re.fullmatch(
         r"redis(?P<tls>s?)\+sentinel://((?P<user>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?#]+)"
         r"/(?P<service>[^/?#]+)(/(?P<db>\d+))?",

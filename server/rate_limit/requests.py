@@ -23,7 +23,7 @@ MOST_WINDOWS = 100_000
 """Maximum number of windows in memory; beyond it the oldest is dropped with its count."""
 
 _COUNTER = "limits.requests"
-"""The purpose of the keyed digests that requests are counted under."""
+"""The purpose of the keyed digests that are the keys of the shared counters."""
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ class SharedCounters(Protocol):
     """A counter for all instances."""
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
-        """Add to a count, whatever its number, that ends at `end` if it begins now. Raises Unavailable."""
+        """Add to a counter, also beyond its limit; a new one ends at `end`. Raises Unavailable."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,8 @@ class Window:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def holds(self, now: datetime) -> bool:
-        """Return whether it is the present one; one that has not begun yet is from before the clock was set back."""
+        """Return whether the window contains `now`."""
+        # A window that has not begun yet is from before the clock was set back.
         return self.begin <= now < self.end  # defence: R20 window-begin
 
 
@@ -72,15 +73,17 @@ class RequestLimiter:
         clock: Callable[[], datetime],
         reached: Callable[[Client, str], None],
     ) -> None:
-        """Take a quota whose number is not 0."""
+        """Create a limiter without windows; the number of the quota is not 0."""
         self._quota = quota
+        # A tenth per instance: small enough that several instances exceed the limit little, large enough that few
+        # requests write.
         self._tenth = math.ceil(quota.number / 10)
         self._shared = shared
         self._cipher = cipher
         self._clock = clock
         self._reached = reached
         self.windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
-        """By network and operation, in the order in which they began, which is nearly that in which they end."""
+        """The windows by network and operation, in the order in which they began."""
 
     def passes(self, network: str, operation_id: str, now: datetime) -> bool:
         """Return whether a request passes at once; otherwise `hit` decides. Runs for every request."""
@@ -101,6 +104,7 @@ class RequestLimiter:
         window = self.windows.get((network, operation_id)) or self._begin(
             (network, operation_id), self._clock()
         )
+        # Concurrent requests of one window take one tenth from the shared counter, not one each.
         async with window.lock:
             if not window.left and not window.is_spent:
                 await self._hit(window, client, operation_id)
@@ -121,6 +125,8 @@ class RequestLimiter:
             counted = await self._shared.hit_many(count, amount, self._clock(), window.end)
         except Unavailable:
             _log.warning("limits.requests_uncounted", operation=operation_id)
+            # The request limit protects capacity, and an outage of its store must not stop all requests. Limits on
+            # failures do refuse then.
             window.left = math.inf
             return
         window.unreported = 0
@@ -132,7 +138,8 @@ class RequestLimiter:
             self._reached(client, operation_id)
 
     def _begin(self, key: tuple[str, str], now: datetime) -> Window:
-        """Begin a window, and forget two that are over, so that there are never many more than are in use."""
+        """Begin a window, and remove up to two windows that are over."""
+        # Two for each new one, so that there are never many more windows than are in use.
         self.windows.pop(key, None)
         for _ in range(2):
             oldest = next(iter(self.windows.values()), None)

@@ -1,6 +1,6 @@
 """Keys that sign tokens for other services.
 
-One new table; an older program goes on beside it and signs no tokens.
+One new table; an older program continues to work and signs no tokens.
 """
 
 import sqlalchemy as sa

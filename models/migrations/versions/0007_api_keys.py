@@ -1,6 +1,6 @@
 """API keys.
 
-One new table; an older program goes on beside it and verifies no keys.
+One new table; an older program continues to work and verifies no keys.
 """
 
 import sqlalchemy as sa

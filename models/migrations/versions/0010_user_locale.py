@@ -1,6 +1,6 @@
 """The language of a user, for pages and emails.
 
-One new column without a value; an older program goes on beside it and does not know it.
+One new column without a value; an older program continues to work without it.
 """
 
 import sqlalchemy as sa

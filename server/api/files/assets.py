@@ -76,6 +76,8 @@ class Assets:
         names = {
             coding.partition(";")[0].strip()
             for coding in accepted.split(",")
+            # A weight of 0 means "not acceptable" (RFC 9110, 12.4.2). It also excludes weights such as 0.5, which
+            # only costs compression.
             if ";q=0" not in coding.replace(" ", "")
         }
         encoding = next((name for name in ("br", "gzip") if name in names and name in asset.encodings), "")
@@ -96,4 +98,5 @@ class Assets:
 def _encodings(media_type: str, body: bytes) -> dict[str, bytes]:
     if not media_type.startswith(_COMPRESSIBLE):
         return {"": body}
+    # No time in the header, so that all instances send the same bytes.
     return {"": body, "gzip": gzip.compress(body, 9, mtime=0), "br": brotli.compress(body, quality=11)}

@@ -148,6 +148,7 @@ class Documents:
             raise HTTPException(405, headers={"Allow": METHODS})
         check_size(scope, head, self._max_body)
         if scope["path"] == self._moved:
+            # A relative URL: the service does not know under which host and path a proxy publishes it.
             return 302, ((b"location", b"../docs"),), b""
         if is_page:
             status, headers, body = responses.answer(self._root_page(head), scope["method"], head)

@@ -50,7 +50,7 @@ WHERE usename = current_user AND backend_start <= clock_timestamp() - make_inter
 
 
 class PostgresqlReads:
-    """The `Reads` of a PostgreSQL database: two or more connections, and at most `timeout` seconds for an answer."""
+    """The `Reads` of a PostgreSQL database, on two or more connections; `timeout` is in seconds."""
 
     def __init__(self, connect: Connect, connections: int, timeout: float) -> None:
         async def open_(within: float) -> Driver:
@@ -63,6 +63,7 @@ class PostgresqlReads:
         self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._lists: dict[ReadStatement[Any], BatchLoader[Any]] = {}
+        # One connection for batches: with more, look-ups would spread over several small statements.
         self._batch_pool = Pool(open_, 1)
         self._pool = Pool(open_, connections - 1)
         self._closed = False
@@ -100,7 +101,7 @@ class PostgresqlReads:
     async def lost_sessions(self, connections: Mapping[Driver, float]) -> list[Driver]:
         """Return the connections whose session does not exist on the server that the address now leads to.
 
-        Takes the seconds that each has been in use. Returns none if the server does not respond.
+        `connections` has the seconds that each has been in use. Returns none if the server does not respond.
         """
         pids = {each.get_server_pid(): each for each in connections if not each.is_closed()}
         ages = [connections[each] for each in pids.values()]
@@ -181,8 +182,11 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
         largest: int,
         timeout: float,
     ) -> None:
-        """Take a statement for many values, and a function that collects its results by the position (from 1) of the
-        value; `largest` is the maximum number of look-ups in one statement."""
+        """Create an empty queue of look-ups.
+
+        `compiled` is a statement for many values. `collect` returns its results by the position (from 1) of the value.
+        `largest` is the maximum number of look-ups in one statement.
+        """
         super().__init__(largest)
         self.compiled = compiled
         self.collect = collect

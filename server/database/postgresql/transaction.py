@@ -69,7 +69,7 @@ class PostgresqlTransaction(Transaction):
     async def commit(self) -> None:
         """Commit: deferred statements alone are sent as one, which needs no transaction around it.
 
-        Raises TimeoutError if the server does not answer in time: whether it commits is not known then.
+        Raises TimeoutError if the server does not respond in time; whether it has committed is then unknown.
         """
         is_one = self._connection is None and self.hook is None and not self._needs_begin
         if is_one and 0 < len(self._deferred) <= MAX_COMBINED:
@@ -195,10 +195,10 @@ class PostgresqlTransaction(Transaction):
 
 @lru_cache(maxsize=512)
 def combine_as_cte(parts: tuple[Part, ...], dialect: Dialect, *, is_guarded: bool) -> CompiledStatement[Row]:
-    """Combine independent statements into one by CTEs; each value's name is preceded by its part's number, as `1_id`.
+    """Combine independent statements into one by CTEs; values are named by the number of their part, as in `1_id`.
 
-    With a guard, which comes first, the others are executed after it, and only if it returns a row; the combined
-    statement then returns a row, too.
+    If `is_guarded`, the first statement is the guard: the other statements are executed after it, and only if it
+    returns a row. The combined statement then returns a row as well.
     """
     combined: Select[Any] = select(literal_column("1"))
     condition = None

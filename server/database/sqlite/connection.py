@@ -23,7 +23,7 @@ _PRAGMAS = (
     "journal_mode = WAL",
     "synchronous = NORMAL",
     "foreign_keys = ON",
-    # KiB of pages that who writes keeps, 2,000 unless said: the system keeps them, too.
+    # In KiB; SQLite's default is 2,000. The operating system caches the file as well.
     "cache_size = -512",
 )
 
@@ -77,14 +77,14 @@ class Connection:
             raise IntegrityError(sql, None, error, hide_parameters=True) from error
 
     async def fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
-        """Execute a statement once for each of the parameters, as `fetch` does."""
+        """Execute a statement once for each set of arguments. Raises the same errors as `fetch`."""
         try:
             await self._run(_execute_many, self._connection, sql, arguments)
         except sqlite3.IntegrityError as error:
             raise IntegrityError(sql, None, error, hide_parameters=True) from error
 
     async def commit(self) -> None:
-        """Commit, which writes to the disk what has changed. Raises what sqlite3 raises."""
+        """Commit, in the thread if changes must be written to the disk. Raises the errors of sqlite3."""
         if self._is_busy or self._connection.total_changes != self._changes:
             await self._run(self._connection.commit)
         else:
@@ -92,7 +92,7 @@ class Connection:
             self._connection.commit()
 
     def undo(self) -> None:
-        """Roll back the transaction, if there still is one, without waiting for it."""
+        """Roll back the transaction, if it is still open, without waiting for the result."""
         if self._is_busy:
             self._job = self._thread.submit(_undo, self._connection)
         else:
@@ -107,14 +107,14 @@ class Connection:
         return self._is_closed
 
     def terminate(self) -> None:
-        """Close the connection after what is under way."""
+        """Close the connection after the running statement, without waiting for it."""
         if not self._is_closed:
             self._is_closed = True
             self._thread.submit(self._connection.close)
             self._thread.shutdown(wait=False)
 
     async def close(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as the pool calls it
-        """Close the connection after what is under way; the lock for writing and the files are free then."""
+        """Close the connection after the running statement; the write lock and the files are then released."""
         if not self._is_closed:
             self._is_closed = True
             await self._run(self._connection.close)
@@ -130,7 +130,7 @@ class Connection:
 
 
 async def connect(path: str, within: float) -> Connection:
-    """Open the file, and make it if there is none. Raises what sqlite3 raises."""
+    """Open the database file, and create it if it does not exist. Raises the errors of sqlite3."""
     thread = ThreadPoolExecutor(1, "sqlite-writer")
     loop = asyncio.get_running_loop()
     try:
@@ -142,9 +142,9 @@ async def connect(path: str, within: float) -> Connection:
 
 
 async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
-    """Return the connection of a pool, on which a transaction with the lock for writing has begun.
+    """Return the connection of a pool after beginning a transaction with the write lock.
 
-    Raises what the pool and sqlite3 raise when there is none before the deadline.
+    Raises TimeoutError or the errors of sqlite3 if that is not possible before the deadline.
     """
     connection = await pool.acquire(deadline)
     try:
@@ -168,7 +168,7 @@ def release(pool: Pool[Connection], connection: Connection) -> None:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Set the functions and pragmas of every connection that writes."""
+    """Define the functions and set the pragmas that every writing connection needs."""
     # SQLite's own `lower` handles ASCII only; a search must return the same on both databases.
     connection.create_function("lower", 1, _lower, deterministic=True)
     for pragma in _PRAGMAS:
@@ -176,12 +176,12 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def keep_private(path: str) -> None:
-    """Create the file, if there is none, so that only its owner can read it; SQLite gives the files next to it the same
-    permissions. A place where it cannot be created is reported when it is opened.
+    """Create the database file with mode 0600 if it does not exist; errors are reported when it is opened.
 
-    An existing file is not opened: closing it would drop the locks of all connections that this process has to it
-    (POSIX), and another process would then delete the write-ahead log that is in use.
+    SQLite creates the files next to it (such as the write-ahead log) with the same mode.
     """
+    # O_EXCL: an existing file is not opened, because closing it would drop the locks of all connections that this
+    # process has to it (POSIX), and another process would then delete the write-ahead log that is in use.
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -217,10 +217,13 @@ def _execute_many(connection: sqlite3.Connection, sql: str, arguments: Sequence[
 
 # defence: R6 begin-immediate
 def _begin(connection: sqlite3.Connection, within: float, mode: str = "IMMEDIATE") -> None:
-    """Begin, waiting `within` seconds for the lock."""
+    """Begin a transaction; wait at most `within` seconds for the lock."""
     # The previous user of the connection may have been cancelled and left a transaction open.
     _undo(connection)
+    # SQLite's own timeout: another process may hold the lock, whose release no event of this process announces.
     connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
+    # IMMEDIATE takes the write lock now. A deferred transaction that writes later fails at once if another one has
+    # written since it began to read.
     connection.execute(f"BEGIN {mode}").close()
 
 

@@ -1,4 +1,4 @@
-"""SQLite files apart from transactions: to migrate one, to read another program's, to look at one for `doctor`."""
+"""Access to SQLite files for migrations, for the import from another program, and for `gatewright doctor`."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from server.database.sqlite.connection import keep_private, prepare
 
 VERSION = sqlite3.sqlite_version_info
-"""Of SQLite itself, which comes with Python."""
+"""The version of SQLite, which comes with Python."""
 
 
 class UnusableFile(Exception):
@@ -20,7 +20,7 @@ class UnusableFile(Exception):
 
 
 def migration_engine(path: str, timeout: float) -> Engine:
-    """Create an engine whose transactions begin with the lock for writing, or fail after `timeout` seconds."""
+    """Create an engine whose transactions begin with the write lock, or fail after `timeout` seconds."""
     keep_private(path)
     engine = create_engine(
         URL.create("sqlite", database=path),
@@ -46,16 +46,16 @@ def foreign_sqlite_engine(path: str) -> AsyncEngine:
 
 
 def revision_in_file(path: Path, timeout: float) -> str | None:
-    """Return the revision of the schema in a file that can be written; None for one without a revision.
+    """Return the revision of the schema in a writable file, or None if the file has none.
 
-    Nothing is written, but the lock for writing is held for a moment; it is waited for `timeout` seconds. Raises
-    UnusableFile.
+    Nothing is written, but the write lock is acquired, for which it waits `timeout` seconds. Raises UnusableFile.
     """
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
         with contextlib.closing(
             sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
         ) as connection:
+            # The write lock shows whether file, folder and disk can be written; opening alone does not.
             connection.execute("BEGIN IMMEDIATE")
             tables = "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
             is_there = connection.execute(tables).fetchone()
@@ -69,7 +69,7 @@ def revision_in_file(path: Path, timeout: float) -> str | None:
 
 
 def rows_in_file(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query of a file, which is not written; none if it cannot be read."""
+    """Return the rows of a query; an empty list if the file cannot be read. The file is not written."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -79,5 +79,5 @@ def rows_in_file(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _keep_invalid_utf8(connection: Any, record: object) -> None:
-    """Accept text that is not UTF-8, so that only its row is refused; the driver would end the whole import."""
+    """Accept text that is not UTF-8, so that only its row is refused and the import continues."""
     connection.driver_connection.text_factory = lambda octets: octets.decode("utf-8", "surrogateescape")

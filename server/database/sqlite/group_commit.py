@@ -50,10 +50,10 @@ class GroupCommit(Batcher[WholeTransaction, None]):
         self._timeout = timeout
 
     async def commit(self, statements: Sequence[Statement], error: type[Exception] | None) -> None:
-        """Execute a whole transaction; return when it is committed.
+        """Execute a whole transaction, and return after it is committed.
 
-        Raises `error` if that is given and the first statement returns no row, SQLAlchemy's IntegrityError, and what
-        the pool and sqlite3 raise; nothing was kept then.
+        Raises `error`, if it is given, when the first statement returns no row; SQLAlchemy's IntegrityError; and the
+        errors of the pool and of sqlite3. After an error nothing is stored.
         """
         committed = self.submit(WholeTransaction(statements, error))
         self._count_waiting()
@@ -109,6 +109,7 @@ async def _execute(
 ) -> Exception | None:
     """Execute a transaction in a savepoint and undo it if it fails; return the error."""
     try:
+        # A savepoint costs two more statements and is not needed if the whole transaction can be rolled back.
         if is_alone:
             await transaction.execute(connection)
             return None
@@ -124,6 +125,7 @@ async def _execute(
 
 async def _undo(connection: Connection, fault: Exception) -> None:
     """Undo the changes of one transaction. Raises an error that has ended the transaction of the whole group."""
+    # SQLite itself rolls back the whole transaction after some errors, such as SQLITE_FULL and SQLITE_IOERR.
     if not connection.in_transaction:
         raise fault
     await connection.fetch("ROLLBACK TO member", ())

@@ -1,12 +1,12 @@
-"""Reads on SQLite: on the event loop where they take microseconds, in a thread where they may take longer.
+"""Reads on SQLite: on the event loop if they take microseconds, in a thread if they may take longer.
 
-A point read takes about 20 µs, less than the way to a thread and back. It does not wait there: when a writer holds the
-lock (rare, readers and writers do not disturb each other in WAL mode), or when a list is long, a thread asks again.
+A point read takes about 20 µs, less than a hop to a thread. It never waits on the event loop: if a writer holds the
+lock (which is rare in WAL mode), or if a list is long, the read is repeated in a thread.
 
-Look-ups by a unique key that come in one turn of the event loop are answered together at its end, by one statement:
-most of the 20 µs is the way into SQLite and its lock, which all of them then share, and callers for the same key share
-the row. Every caller gets a row that was read after its call. After a fault each look-up is repeated alone, and may
-wait in the thread until it is over.
+Look-ups by a unique key in one iteration of the event loop are combined into one statement at its end. Most of the
+20 µs is the call of SQLite and its lock, which they then share; callers with the same key share the row. Every caller
+gets a row that was read after its call. After an error each look-up is repeated separately, in the thread if it has to
+wait.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _LONG = 100
 
 
 class SqliteReads:
-    """The `Reads` of a SQLite file that exists; a read waits at most `timeout` seconds for the lock."""
+    """The `Reads` of an existing SQLite file; a read waits at most `timeout` seconds for the lock."""
 
     def __init__(self, path: str, timeout: float) -> None:
         self._dialect = SQLiteDialect_pysqlite()
@@ -85,7 +85,7 @@ class SqliteReads:
         return await self._fetch(query, value, None)
 
     async def close(self) -> None:
-        """Close the connections; a read under way in the thread ends first."""
+        """Close the connections after the running read."""
         self._is_closed = True
         self._answer_all()
         await asyncio.gather(*self._repeating)
@@ -166,6 +166,7 @@ class SqliteReads:
             return []
         arguments = compiled.arguments({"value": value})
         try:
+            # One row more than the bound shows that the list is longer.
             rows = self._here.fetch(compiled.sql, arguments, limit or _LONG + 1)
         except sqlite3.Error as error:
             if not is_busy(error):

@@ -14,7 +14,7 @@ class TemporaryMap:
     """Values by their keys. No other process uses the file, so its two statements are plain SQL."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        """Take a connection to an empty database."""
+        """Create the table of the map; `connection` is to an empty database."""
         self._connection = connection
         connection.execute("CREATE TABLE entry (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 
@@ -41,6 +41,7 @@ def temporary_map() -> Iterator[TemporaryMap]:
     with tempfile.TemporaryDirectory(prefix="gatewright-") as folder:
         connection = sqlite3.connect(Path(folder) / "map.db", isolation_level=None)
         try:
+            # The file is deleted at the end, so it needs neither rollback nor durability.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             yield TemporaryMap(connection)

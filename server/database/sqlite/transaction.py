@@ -1,8 +1,8 @@
-"""Transactions on SQLite: once the write lock is held nothing waits any more, and a statement costs microseconds.
+"""Transactions on SQLite: after the write lock is acquired, no statement waits, and each costs only microseconds.
 
-That is less than a round trip to a thread. What may take longer runs in the connection's thread: waiting for the
-lock, the commit, which writes to disk, and statements that touch many rows. Transactions whose statements are all known
-when they begin share a commit (`server/database/sqlite/group_commit.py`).
+Therefore statements run on the event loop: a hop to a thread would cost more. Slower steps run in the connection's
+thread: waiting for the lock, the commit (which writes to disk), and statements that touch many rows. Transactions whose
+statements are all known when they begin share a commit (`server/database/sqlite/group_commit.py`).
 """
 
 import time
@@ -16,7 +16,7 @@ from server.database.transaction import Deferred, Transaction
 
 
 class SqliteTransaction(Transaction):
-    """A transaction that writes; it begins with the lock for writing, or fails after `timeout` seconds."""
+    """A transaction that writes; it begins with the write lock, or fails after `timeout` seconds."""
 
     def __init__(
         self, pool: Pool[Connection], timeout: float, statements: StatementCache, group_commit: GroupCommit
@@ -28,7 +28,7 @@ class SqliteTransaction(Transaction):
         self._connection: Connection | None = None
 
     async def commit(self) -> None:
-        """Commit: together with others where all statements are known and nothing has begun."""
+        """Commit; by group commit if all statements are deferred and none has been executed."""
         if self._connection is None and self._deferred and self.hook is None:
             guard, deferred = self._take_deferred()
             statements = deferred if guard is None else [guard.deferred, *deferred]
@@ -65,9 +65,9 @@ class SqliteTransaction(Transaction):
 
 
 class SqliteSnapshot(Transaction):
-    """A transaction that reads the file as it was at its first statement, on a connection of its own.
+    """A read-only transaction that sees the file as it was at its first statement, on its own connection.
 
-    It leaves the lock for writing to others.
+    It does not acquire the write lock.
     """
 
     def __init__(self, path: str, timeout: float, statements: StatementCache) -> None:
@@ -77,7 +77,7 @@ class SqliteSnapshot(Transaction):
         self._connection: Connection | None = None
 
     async def commit(self) -> None:
-        """End the snapshot: it has written nothing."""
+        """End the snapshot; there is nothing to commit."""
         await self._end()
 
     async def _fetch(

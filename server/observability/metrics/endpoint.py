@@ -1,4 +1,4 @@
-"""The port that Prometheus scrapes. With several processes it sums up the files that they write."""
+"""The HTTP endpoint for Prometheus. With several processes it sums up the files that they write."""
 
 import contextlib
 import os
@@ -67,6 +67,7 @@ def _serving(settings: Settings, registry: CollectorRegistry) -> Iterator[None]:
 
         class Server(TCPServer):
             address_family = getaddrinfo(host, port, type=SOCK_STREAM, flags=AI_PASSIVE)[0][0]
+            # Without it, a restart fails while connections of the previous process are in TIME_WAIT.
             allow_reuse_address = True
 
         server = Server((host, port or 0), _Handler.factory(registry))
@@ -94,6 +95,7 @@ class ProcessesCollector(Collector):
         """Read the files of all processes."""
         alive = {child.pid for child in active_children()}
         written = {int(path.stem.rpartition("_")[2]) for path in self._folder.glob("gauge_live*.db")}
+        # Otherwise the gauges of a process that has crashed would be summed up for ever.
         for pid in written - alive:
             mark_process_dead(pid, str(self._folder))
         yield from self._files.collect()

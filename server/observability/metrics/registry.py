@@ -1,7 +1,7 @@
 """The metrics of the service, in prometheus_client. Each process makes one `MetricsRegistry`.
 
-No label ever holds what a client has sent: operations, codes, events and templates are words of this program,
-providers and verifiers are the operator's.
+No label contains text from a client: operations, codes, events and templates are names of this program, providers and
+verifiers are names of the operator.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,6 +43,7 @@ class MetricsRegistry:
             disable_created_metrics,
         )
 
+        # The `_created` series would double the number of series of counters.
         disable_created_metrics()
         self.registry = CollectorRegistry() if registry is None else registry
         counter = partial(Counter, registry=self.registry)
@@ -148,7 +149,8 @@ class MetricsRegistry:
         self._totals: dict[Counter, float] = {}
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Count a response, by operationId; None where no operation was found. Every request calls it."""
+        """Count a response by operationId (None if no operation was found); called for every request."""
+        # `labels` builds its key from the texts at each call; every request calls this, so the result is kept.
         bound = self._bound.get((operation, status))
         if bound is None:
             name = operation or NO_OPERATION
@@ -177,15 +179,15 @@ class MetricsRegistry:
             self._audit_events.labels(record.event, record.outcome).inc()
 
     def provider_call(self, provider_id: str, result: str) -> None:
-        """Count a call to a provider: answered, refused, unavailable."""
+        """Count a call to a provider by its result: `answered`, `refused` or `unavailable`."""
         self._provider_calls.labels(provider_id, result).inc()
 
     def mail(self, template: str, result: str) -> None:
-        """Count the result of a delivery: sent, postponed, failed."""
+        """Count a delivery by its result: `sent`, `postponed` or `failed`."""
         self._mails.labels(template, result).inc()
 
     def key_verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification of an API key by a service, or None: valid, or the code of the refusal."""
+        """Count a verification of an API key by its result: `valid`, or the code of the refusal."""
         self._key_verifications.labels(verifier or NO_VERIFIER, result).inc()
 
     def token_issued(self, algorithm: str) -> None:
@@ -193,6 +195,7 @@ class MetricsRegistry:
         self._tokens_issued.labels(algorithm).inc()
 
     def advance(self, counter: "Counter", total: float) -> None:
-        """Set a counter to the total of this process, which something else has counted and which never falls."""
+        """Set a counter to a total that was counted elsewhere in this process; the total must never decrease."""
+        # A counter of prometheus_client can only be incremented.
         counter.inc(total - self._totals.get(counter, 0))
         self._totals[counter] = total

@@ -12,10 +12,10 @@ import pytest
 
 from domain import tokens
 from domain.identity_provider import AuthorizationParams, CallbackParams, VerifiedIdentity
+from server.components.social import providers_of
 from server.config.base import Settings
 from server.identity_providers.client import ProviderClient
 from server.identity_providers.configuration import Configuration, configurations
-from server.identity_providers.registry import providers_of
 from server.services import load_settings
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings

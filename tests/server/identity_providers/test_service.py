@@ -154,7 +154,11 @@ class TestCheck:
                 {},
                 ["providers.test.token_auth", "only private_key_jwt"],
             ),
-            ({"response_types_supported": ["id_token"]}, {}, ["providers.test:", "id_token only", "a code"]),
+            (
+                {"response_types_supported": ["id_token"]},
+                {},
+                ["providers.test:", "only the response types id_token", "requires code"],
+            ),
             ({"code_challenge_methods_supported": ["plain"]}, {}, ["providers.test.pkce", "false"]),
             (
                 {"scopes_supported": ["openid", "email"]},
