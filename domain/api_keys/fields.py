@@ -148,7 +148,8 @@ def _check_prefix(policy: ApiKeyPolicy, prefix: str) -> None:
 
 
 def _check_name(policy: ApiKeyPolicy, name: str) -> None:
-    if not policy.minimum_name_length <= len(name) <= policy.maximum_name_length:
+    # A name of spaces alone would be invisible in lists.
+    if len(name.strip()) < policy.minimum_name_length or len(name) > policy.maximum_name_length:
         raise InvalidNameLength
 
 

@@ -164,6 +164,7 @@ class TestCreate:
             ({"expiresIn": 1e308}, "VALIDATION_ERROR"),
             ({"expiresIn": "60"}, "VALIDATION_ERROR"),
             ({"name": ""}, "INVALID_NAME_LENGTH"),
+            ({"name": " \u2003"}, "INVALID_NAME_LENGTH"),
             ({"name": "n" * 33}, "INVALID_NAME_LENGTH"),
             ({"name": "n" * 257}, "INVALID_NAME_LENGTH"),
             ({"name": "a\r\nb"}, "VALIDATION_ERROR"),
