@@ -111,6 +111,7 @@ def _of_templates(root: Path) -> Iterator[tuple[Path, Text]]:
 def _of_modules(root: Path) -> Iterator[tuple[Path, Text]]:
     for path in _files(root, MODULES):
         yield from ((path, text) for text in _extracted("python", path, {}))
+        yield from ((path, text) for text in _marked(path))
         if path.is_relative_to(root / "domain"):
             yield from ((path, text) for text in _messages_of_errors(path))
 
@@ -124,6 +125,14 @@ def _extracted(method: str, path: Path, options: dict[str, str]) -> Iterator[Tex
     with path.open("rb") as file:
         for _, text, _, _ in extract(method, file, keywords=_KEYWORDS, options=options):
             yield text if isinstance(text, str) else (text[0], text[1])
+
+
+def _marked(path: Path) -> Iterator[str]:
+    """Yield the texts in `N_("...")`; Babel does not find those inside the arguments of another call."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        match node:
+            case ast.Call(func=ast.Name("N_"), args=[ast.Constant(str(text))]):
+                yield text
 
 
 def _messages_of_errors(path: Path) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """The responders of operations: JSON for programs, hosted pages for people."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from domain import errors
 from domain.admin.errors import NotAllowedWhileImpersonating
@@ -25,6 +27,18 @@ from server.api.responses import DEFAULT_HEADERS, PAGE_HEADERS, answer
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of errors that a user can correct in the form."""
+
+_FINAL = frozenset({400, 403, 404, 414})
+"""The statuses of errors that the same page has whenever it is opened."""
+
+_BEFORE_AUTHENTICATION = frozenset({404, 408, 413, 414, 431})
+"""The statuses of errors that are found before the caller. Not that of the request limit, which costs no look-up."""
+
+_FOR_EVERYONE = "pages.show_sign_in"
+"""The page that accepts a session, and needs none."""
+
+_CARRIED = frozenset({"callbackURL", "ui_locales"})
+"""The fields that pass through all steps."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
@@ -73,12 +87,18 @@ class PageResponder:
     always = PAGE_HEADERS
 
     def __init__(
-        self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher
+        self,
+        operations: Mapping[str, Operation],
+        endpoint: Endpoint,
+        policy: Policy,
+        cipher: Cipher,
+        clock: Callable[[], datetime],
     ) -> None:
         self._operations = operations
         self._endpoint = endpoint
         self._policy = policy
         self._cipher = cipher
+        self._clock = clock
 
     def holds(self, path: str) -> bool:
         """Return whether a decoded request path belongs to the hosted pages, whose errors are shown as pages."""
@@ -149,9 +169,18 @@ class PageResponder:
             status = refusal.status if refusal.status in (429, 503) else 422
             shown = replace(shown, status=status)
         if shown is None:
+            await self._find_reader(request, refusal)
             return self.fail(request, refusal)
         status, headers, body = self._answer(request, shown)
         return status, (*headers, *status_headers(status, refusal.retry_after)), body
+
+    async def _find_reader(self, request: Request, refusal: Refusal) -> None:
+        """Find the caller of a request that was refused before its authentication, whose language the page has."""
+        page = self._operations.get(_FOR_EVERYONE)
+        if page is not None and request.caller is None and refusal.status in _BEFORE_AUTHENTICATION:
+            request.now = self._clock()
+            with suppress(Refusal):
+                await page.security.authenticate(request)
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return an error page, or a redirect to the page where the user signs in again."""
@@ -172,12 +201,13 @@ class PageResponder:
             self._policy,
             replace(
                 request.page or PageRequest(),
-                submitted={} if operation is None else self._fields(request, operation),
+                submitted={} if operation is None else self._fields(request),
             ),
             refusal,
             locale=None if request.caller is None else request.caller.user.locale,
             came_from="" if operation is None else self._came_from(request, operation),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
+            can_retry=request.scope["method"] == "POST" or refusal.status not in _FINAL,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
         )
@@ -186,7 +216,7 @@ class PageResponder:
         self, request: Request, form: Operation, refusal: Refusal
     ) -> Page | Redirect | None:
         """Return the page of a form with the submitted values; None if it cannot be rendered."""
-        submitted = request.form()
+        submitted = self._fields(request)
         request.page = replace(request.page or PageRequest(), submitted=submitted, refusal=refusal)
         try:
             if request.caller is None and request.challenge is None:
@@ -201,11 +231,20 @@ class PageResponder:
             return None
         return page
 
-    def _fields(self, request: Request, operation: Operation) -> Mapping[str, str]:
-        """Return the unvalidated fields of the form, or the parameters of the query."""
-        if operation.method == "POST":
-            return request.form()
+    def _fields(self, request: Request) -> Mapping[str, str]:
+        """Return the unvalidated fields of the form, or the parameters of the query.
+
+        For a form that could not be read, they are the parameters of the page that it was on.
+        """
+        if request.scope["method"] == "POST":
+            return request.form() or self._fields_of_referrer(request)
         return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
+
+    def _fields_of_referrer(self, request: Request) -> Mapping[str, str]:
+        referrer = urlsplit(request.head.fields.get(b"referer", b"").decode("latin-1"))
+        if f"{referrer.scheme}://{referrer.netloc}" != self._policy.base_url:
+            return {}
+        return {name: value for name, value in parse_qsl(referrer.query) if name in _CARRIED}
 
     def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""

@@ -44,7 +44,7 @@ class Page(HTMLParser):
         self.links: dict[str, str] = {}
         self.inputs: dict[str, dict[str, str | None]] = {}
         self.language = self.direction = self.title = self.refresh = ""
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         self._open: list[str] = []
         self._link: str | None = None
         self._choice = ""
@@ -53,7 +53,7 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         """All text, with single spaces."""
-        return " ".join(" ".join(self._texts).split())
+        return " ".join(" ".join(self.texts).split())
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -98,7 +98,7 @@ class Page(HTMLParser):
             self.title = self.title or words
         if self._link is not None:
             self.links[words] = self._link
-        self._texts.append(words)
+        self.texts.append(words)
 
 
 @dataclass
