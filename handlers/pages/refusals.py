@@ -25,15 +25,13 @@ def page(
     came_from: str,
     request_id: str,
     action: str | None = None,
-    can_retry: bool = True,
     with_built_in: bool = False,
 ) -> Page | Redirect:
     """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
 
     `asked` has the submitted fields, unchecked; `locale` is the user's stored language; `came_from` is the path and
-    query of the previous page. `action` is the path of a form that the page offers to send again, without secret
-    fields. `can_retry` says whether that page may work when it is opened again. `with_built_in` ignores the operator's
-    templates.
+    query of the previous page, or empty. `action` is the path of a form that the page offers to send again, without
+    secret fields. `with_built_in` ignores the operator's templates.
     """
     fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
@@ -47,7 +45,7 @@ def page(
     )
     if with_built_in:
         shown = replace(shown, templates_dir=None)
-    back = came_from if policy.origins.accepts(came_from) else None
+    back = came_from if came_from and policy.origins.accepts(came_from) else None
     # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
         return shown.redirect("/sign-in", callbackURL=back)
@@ -64,7 +62,7 @@ def page(
         action=action,
         # A password must not be in a page, which the browser may keep.
         fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
-        came_from=back if can_retry else None,
+        came_from=back,
     )
 
 

@@ -16,6 +16,7 @@ from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
 from domain.sessions import sessions
+from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from handlers.pages import refusals
 from handlers.responses.reply import Page, Redirect
@@ -29,7 +30,7 @@ _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence
 """The statuses of errors that a user can correct in the form."""
 
 _FINAL = frozenset({400, 403, 404, 414})
-"""The statuses of errors that the same page has whenever it is opened."""
+"""The statuses of errors that a page has again when it is opened again."""
 
 _BEFORE_AUTHENTICATION = frozenset({404, 408, 413, 414, 431})
 """The statuses of errors that are found before the caller. Not that of the request limit, which costs no look-up."""
@@ -205,9 +206,8 @@ class PageResponder:
             ),
             refusal,
             locale=None if request.caller is None else request.caller.user.locale,
-            came_from="" if operation is None else self._came_from(request, operation),
+            came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
-            can_retry=request.scope["method"] == "POST" or refusal.status not in _FINAL,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
         )
@@ -257,9 +257,11 @@ class PageResponder:
             return False
         return True
 
-    def _came_from(self, request: Request, operation: Operation) -> str:
-        """Return the path, and for GET the query, of the page that the user was on."""
+    def _came_from(self, request: Request, operation: Operation, refusal: Refusal) -> str:
+        """Return the path, and for GET the query, of the page that the user was on; empty if it always fails."""
         if operation.method != "POST":
+            if refusal.status in _FINAL and not isinstance(refusal, SessionNotFresh):
+                return ""
             query = request.scope["query_string"].decode("latin-1")
             return f"{operation.template}?{query}" if query else operation.template
         form = None if operation.form is None else self._operations[operation.form]

@@ -452,7 +452,7 @@ class TestProfile:
 
         assert page.status == 422
         assert "Your account was changed after you opened this form, so nothing was saved." in page.text
-        assert "Stored now: “Ada Lovelace”" in page.text
+        assert "Stored now: “ Ada Lovelace ”" in page.text
         assert page.inputs["name"]["value"] == "Ada King"
         assert (await stored_user(service)).name == "Ada Lovelace"
 
