@@ -501,6 +501,7 @@ class AccountCodeForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     code: str
 
 
@@ -510,6 +511,7 @@ class AccountDeletionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     password: NotRequired[str]
 
 
@@ -519,6 +521,7 @@ class AccountForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
 
 
 class AccountPasswordForm(TypedDict):
@@ -527,6 +530,7 @@ class AccountPasswordForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     step: NotRequired[str]
     password: str
 
@@ -537,6 +541,7 @@ class ApiKeyDeletionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     key: str
 
 
@@ -546,6 +551,7 @@ class ApiKeyForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     seen: NotRequired[str]
     name: NotRequired[str]
     kind: NotRequired[str]
@@ -559,6 +565,7 @@ class ConfirmForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     password: str
 
 
@@ -568,6 +575,7 @@ class ConnectForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     provider: str
 
 
@@ -577,6 +585,7 @@ class DisconnectForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     connection: str
 
 
@@ -586,6 +595,7 @@ class EmailChangeForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     newEmail: str
 
 
@@ -630,6 +640,7 @@ class MailedDeletionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     token: str
 
 
@@ -638,6 +649,7 @@ class MailedTokenForm(TypedDict):
 
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
+    reason: NotRequired[str]
     token: str
 
 
@@ -672,6 +684,7 @@ class PasskeyAdditionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     name: NotRequired[str]
     credential: str
     clientDataJSON: str
@@ -710,6 +723,7 @@ class PasskeyForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     passkey: str
 
 
@@ -719,6 +733,7 @@ class PasskeyNameForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     step: str
     newName: str
 
@@ -736,6 +751,7 @@ class PasskeySignInForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     rememberMe: NotRequired[str]
     credential: str
     clientDataJSON: str
@@ -758,6 +774,7 @@ class PasswordChangeForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     currentPassword: str
     newPassword: str
     revokeOtherSessions: NotRequired[str]
@@ -785,6 +802,7 @@ class ProfileForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     version: NotRequired[str]
     name: str
     image: NotRequired[str]
@@ -1066,6 +1084,7 @@ class SecondFactorSetupForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     step: NotRequired[str]
     password: str
 
@@ -1105,6 +1124,7 @@ class SessionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     session: str
 
 
@@ -1319,6 +1339,7 @@ class TrustedDeviceForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    user: NotRequired[str]
     device: str
 
 

@@ -111,7 +111,8 @@ async def show_deletion(
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
-    return layout.render(ctx, view, "delete.html", token=token if is_live else None, **values)
+    again = view.url("/delete", token=token)
+    return layout.render(ctx, view, "delete.html", token=token if is_live else None, again=again, **values)
 
 
 # account_pages.confirm_deletion

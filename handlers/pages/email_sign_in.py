@@ -6,6 +6,7 @@ from domain import errors, identifiers
 from domain.context import Context
 from domain.email_codes import codes, email_codes
 from domain.email_codes.policy import EmailCodePolicy
+from domain.identifiers import InvalidEmail
 from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
 from domain.magic_links.policy import MagicLinkPolicy
@@ -61,10 +62,14 @@ def _require_a_way(ctx: Context) -> None:
 # pages.show_email_code
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
-) -> Page:
-    """Ask for the code that was sent."""
+) -> Page | Redirect:
+    """Ask for the code that was sent; redirect to the page that sends it if there is no address."""
     view = views.view(ctx, "/sign-in/code", callback_url, ui_locales, email=email)
-    return view.render("email_code.html", email=email or "")
+    try:
+        address = identifiers.email((email or "").strip())
+    except InvalidEmail:  # defence: H3 only-addresses
+        return view.redirect("/sign-in/email")
+    return view.render("email_code.html", email=address)
 
 
 # pages.sign_in_with_email_code

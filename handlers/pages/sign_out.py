@@ -12,7 +12,7 @@ from handlers import shapes
 from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses import redirects
-from handlers.responses.reply import Page, Redirect
+from handlers.responses.reply import Header, Page, Redirect
 from handlers.responses.sessions import sign_out_response
 from models import CREDENTIAL
 
@@ -23,16 +23,20 @@ async def show_sign_out(
 ) -> Page | Redirect:
     """Ask whether to sign out; redirect a user who is not signed in."""
     view = views.view(ctx, "/sign-out", callback_url, ui_locales)
-    return view.redirect("/signed-out") if ctx.caller is None else view.render("sign_out.html")
+    return _after(view) if ctx.caller is None else view.render("sign_out.html")
 
 
 # pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """End the session; `prompt=login` leads to the sign-in page."""
+    """End the session, and lead to `callbackURL`; `prompt=login` leads to the sign-in page."""
     view = views.view(ctx)
     await end_presented(ctx)
-    page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
-    return view.redirect(page, sign_out_response(ctx, None).headers)
+    headers = sign_out_response(ctx, None).headers
+    return view.redirect("/sign-in", headers) if body.get("prompt") == "login" else _after(view, headers)
+
+
+def _after(view: views.View, headers: tuple[Header, ...] = ()) -> Redirect:
+    return view.finish(headers) if view.callback_url else view.redirect("/signed-out", headers)
 
 
 # pages.show_signed_out

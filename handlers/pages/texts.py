@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain import errors
+from domain.emails.emails import SAME_EMAIL
 from domain.errors import Refusal
 from domain.localization import N_, Localization
 
@@ -244,6 +245,8 @@ def field_errors(
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
+    if message == SAME_EMAIL:
+        return localization.gettext("This is your email address already.")
     if name in ("email", "newEmail"):
         return _said(localization, "INVALID_EMAIL")
     if message.startswith("must be at most"):

@@ -20,6 +20,7 @@ from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from handlers.pages import refusals
 from handlers.responses.reply import Page, Redirect
+from models.user import UserRow
 from server.api import cors
 from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
 from server.api.interfaces import Endpoint
@@ -124,9 +125,8 @@ class PageResponder:
         request.page = replace(request.page or PageRequest(), form=form)
         if operation.is_own_account and operation.method == "POST":
             caller = _caller(request)
-            rendered_for = form.get("account") or ""
-            if rendered_for != caller.user.email:  # defence: H8 same-account
-                return self._other_account(request, caller, rendered_for)
+            if not _is_for(caller.user, form):  # defence: H8 same-account
+                return self._other_account(request, caller, form.get("account") or "")
         self._require_fresh(request, operation)
         return None
 
@@ -266,6 +266,15 @@ class PageResponder:
             return f"{operation.template}?{query}" if query else operation.template
         form = None if operation.form is None else self._operations[operation.form]
         return operation.template if form is None else form.template
+
+
+def _is_for(user: UserRow, form: Mapping[str, str]) -> bool:
+    """Return whether a form was shown to this user, whose address may have changed since.
+
+    Templates of the operator may have the address alone.
+    """
+    shown_to = form.get("user")
+    return shown_to == user.id if shown_to else form.get("account") == user.email
 
 
 def _caller(request: Request) -> Caller:

@@ -60,9 +60,11 @@ class Page(HTMLParser):
         """The query of the address."""
         return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
 
-    def form(self, action: str) -> Form:
-        """The form that is sent to this path."""
-        return next(form for form in self.forms if form.action == action)
+    def form(self, action: str, field: str | None = None) -> Form:
+        """The form that is sent to this path, and has this field."""
+        return next(
+            form for form in self.forms if form.action == action and (field is None or field in form.fields)
+        )
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         said = dict(attrs)
