@@ -63,8 +63,7 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     words = [
         (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
                             "%(number)s ways to sign in: your password and connected accounts", accounts)),
-        (sessions, ngettext("%(number)s place where you are signed in",
-                            "%(number)s places where you are signed in", sessions)),
+        (sessions, ngettext("%(number)s session", "%(number)s sessions", sessions)),
         (factors, localization.gettext("Two-factor authentication")),
         (codes, ngettext("%(number)s backup code", "%(number)s backup codes", codes)),
         (devices, ngettext("%(number)s trusted device", "%(number)s trusted devices", devices)),

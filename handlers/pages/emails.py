@@ -1,4 +1,4 @@
-"""The pages to verify an email address, and to confirm that an email was sent."""
+"""The pages to verify or change an email address, and to confirm that an email was sent."""
 
 from domain import urls
 from domain.context import Context

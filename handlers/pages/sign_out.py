@@ -66,6 +66,7 @@ async def show_confirm(
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
         # Only codes: a link may be opened in another browser, where it would remove the access to an unproven account.
         "with_email": offered["with_code"] or (offered["with_link"] and not is_unproven),
+        "with_link": offered["with_link"],
         "email_method": "code" if is_unproven else None,
     }
     return view.render("confirm.html", **shown)

@@ -758,7 +758,7 @@ class TestHistory:
 
         page = await ada.open(HISTORY)
 
-        assert "A sign-in failed Password not successful" in page.text
+        assert "A sign-in failed Password failed" in page.text
         assert "Signed in Password" in page.text
         assert "127.0.0.1" in page.text
         assert "1 January 2026" in page.text
@@ -867,7 +867,7 @@ class TestData:
 
         assert f"Your profile, with the email address {ADA}" in page.text
         assert "1 way to sign in" in page.text
-        assert "1 place where you are signed in" in page.text
+        assert "1 session" in page.text
         answer = await service.get(page.links["Download"])
 
         assert answer.headers["content-disposition"] == 'attachment; filename="account.json"'

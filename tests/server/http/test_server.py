@@ -57,6 +57,6 @@ def test_the_sign_in_page_offers_all_ways_in_development(tmp_path: Path) -> None
             for path in ("sign-in", "sign-in/email")
         )
 
-    shown = ("Password", "Sign in with a passkey", "Sign in with an email")
+    shown = ("Password", "Sign in with a passkey", "Email me a sign-in link")
     assert [way in sign_in for way in shown] == [True] * 3
     assert [way in by_email for way in ("Email me a code", "Email me a link")] == [True] * 2
