@@ -66,8 +66,8 @@ async def show_email_code(
     """Ask for the code that was sent; redirect to the page that sends it if there is no address."""
     view = views.view(ctx, "/sign-in/code", callback_url, ui_locales, email=email)
     try:
-        address = identifiers.email((email or "").strip())
-    except InvalidEmail:  # defence: H3 only-addresses
+        address = identifiers.email((email or "").strip())  # defence: H3 only-addresses
+    except InvalidEmail:
         return view.redirect("/sign-in/email")
     return view.render("email_code.html", email=address)
 
