@@ -27,6 +27,7 @@ MODULES = (
     ("models", "*.py"),
     ("handlers/pages", "**/*.py"),
     ("handlers/account_pages", "**/*.py"),
+    ("handlers/console", "**/*.py"),
     ("server/audit", "*.py"),
 )
 """Python modules, with `gettext("...")`, `ngettext`, `N_`, and the label of an `Access`; in domain, also the messages

@@ -34,6 +34,10 @@ class LocaleFormats:
         """Return a time span in a unit; from `threshold` units on, in the next larger unit."""
         return format_timedelta(span, granularity=unit, threshold=threshold, locale=self._locale)
 
+    def format_ago(self, span: timedelta) -> str:
+        """Return a time span from now, with its direction: `3 hours ago`, `in 2 days`."""
+        return format_timedelta(span, threshold=1.5, add_direction=True, locale=self._locale)
+
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""
         return format_decimal(number, locale=self._locale)

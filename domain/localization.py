@@ -77,6 +77,10 @@ class Localization:
         # The threshold is the number of units from which on the next larger unit is used.
         return _formats(self.language).format_duration(exact, unit, threshold=minutes + 1)
 
+    def format_ago(self, instant: datetime, now: datetime) -> str:
+        """Return how long ago an instant was, or how long from now it is: `3 hours ago`, `in 2 days`."""
+        return _formats(self.language).format_ago(instant - now)
+
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""
         return _formats(self.language).format_number(number)

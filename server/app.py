@@ -21,6 +21,7 @@ from server.api.files.assets import Assets
 from server.api.files.documents import Documents
 from server.clock import Clock, system_clock
 from server.config.base import Settings
+from server.config.groups.console import ConsoleSettings
 from server.config.groups.pages import PagesSettings
 from server.config.groups.server import DocumentsSettings, ServerSettings
 from server.config.groups.session import SessionSettings
@@ -31,8 +32,8 @@ from server.services import Services
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-PAGES_PATH = "/account"
-"""The path of the hosted pages in the contract; `pages.path` replaces it."""
+PAGES_PATH, CONSOLE_PATH = "/account", "/console"
+"""The paths of the hosted pages and of the console in the contract; `pages.path` and `console.path` replace them."""
 
 _log = structlog.get_logger(__name__)
 
@@ -127,18 +128,21 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
         base_path=settings.base_path,
         internal=internal,
     )
-    pages_path = settings[PagesSettings].path
-    if pages_path != PAGES_PATH:
-        document["paths"] = {_moved(path, pages_path): item for path, item in document["paths"].items()}
+    for path, moved in (
+        (PAGES_PATH, settings[PagesSettings].path),
+        (CONSOLE_PATH, settings[ConsoleSettings].path),
+    ):
+        if moved != path:
+            document["paths"] = {_moved(one, path, moved): item for one, item in document["paths"].items()}
     # The contract is validated before the handler runs, so the requirement has to be removed in it.
     if not settings.require_current_password:
         document["components"]["schemas"]["ChangePasswordRequest"]["required"].remove("currentPassword")
     return document
 
 
-def _moved(path: str, pages_path: str) -> str:
-    """Return the path of a hosted page by the settings; any other path is unchanged."""
-    return pages_path + path.removeprefix(PAGES_PATH) if f"{path}/".startswith(f"{PAGES_PATH}/") else path
+def _moved(path: str, root: str, new_root: str) -> str:
+    """Return a path below a root as a path below its new root; any other path is unchanged."""
+    return new_root + path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path
 
 
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:

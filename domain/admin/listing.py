@@ -59,7 +59,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Condition:
+class Condition:
     """An SQL condition, and whether an index can find the rows."""
 
     clause: ColumnElement[bool]
@@ -94,7 +94,7 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, query)]
     where = and_(true(), *(condition.clause for condition in conditions))
-    order = _order_of(ctx, query.sort_by)
+    order = order_of(ctx, query.sort_by)
     by = [column.desc() if query.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(query.limit).offset(query.offset)
     # Counted only up to a limit, because counting millions of matches would read all of them.
@@ -107,16 +107,16 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
 
-async def _conditions(ctx: Context, query: UserQuery) -> AsyncIterator[_Condition]:
+async def _conditions(ctx: Context, query: UserQuery) -> AsyncIterator[Condition]:
     if query.search is not None:
-        yield _pattern(ctx, query.search_field, query.search_operator, query.search)
+        yield pattern(ctx, query.search_field, query.search_operator, query.search)
     if query.filter_values is None:
         return
     name, comparison, values = query.filter_field, query.filter_operator, query.filter_values
     if len(values) > 1 and comparison not in _LISTS:
         _refuse("filterValue", "must not be given twice")
     if name == "role":
-        yield await _role(ctx, comparison, values)
+        yield await role_condition(ctx, comparison, values)
     elif name in _FLAGS:
         yield _flag(name, comparison, values[0])
     elif name in _TIMES:
@@ -124,22 +124,23 @@ async def _conditions(ctx: Context, query: UserQuery) -> AsyncIterator[_Conditio
             _refuse("filterOperator", "cannot compare times")
         yield _compare(_column(name), comparison, [_time(value) for value in values], is_indexed=True)
     elif comparison in _PATTERNS:
-        yield _pattern(ctx, name, comparison, values[0])
+        yield pattern(ctx, name, comparison, values[0])
     else:
         lowered = values if name == "id" else [value.lower() for value in values]
         yield _compare(_text(name), comparison, lowered, is_indexed=comparison in ("eq", "in"))
 
 
-def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed: bool) -> _Condition:
+def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed: bool) -> Condition:
     """Return the condition that compares a column with values; NULL is unequal to every value."""
     if comparison in ("eq", "in"):
-        return _Condition(column.in_(values), is_indexed)
+        return Condition(column.in_(values), is_indexed)
     if comparison in ("ne", "not_in"):
-        return _Condition(or_(column.is_(None), column.not_in(values)))
-    return _Condition(_ORDER[comparison](column, values[0]), is_indexed)
+        return Condition(or_(column.is_(None), column.not_in(values)))
+    return Condition(_ORDER[comparison](column, values[0]), is_indexed)
 
 
-async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condition:
+async def role_condition(ctx: Context, comparison: str, values: Sequence[str]) -> Condition:
+    """Return the condition that users hold one of these roles, or none of them. Raises ValidationError."""
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
     [result] = await ctx.resources.database.search(
@@ -149,27 +150,31 @@ async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condit
     if len(texts) > admins.MOST_TEXTS:
         padded = literal(",").concat(col(User.role)).concat(",")
         holds = or_(*(padded.contains(f",{value},", autoescape=True) for value in values))
-        return _Condition(holds if comparison in ("eq", "in") else not_(holds))
+        return Condition(holds if comparison in ("eq", "in") else not_(holds))
     holding = [text for text in texts if set(values) & set(roles.split(text))]
     if comparison in ("eq", "in"):
-        return _Condition(col(User.role).in_(holding), is_indexed=True)
-    return _Condition(col(User.role).not_in(holding))
+        return Condition(col(User.role).in_(holding), is_indexed=True)
+    return Condition(col(User.role).not_in(holding))
 
 
-def _flag(name: str, comparison: str, value: str) -> _Condition:
+def _flag(name: str, comparison: str, value: str) -> Condition:
     if comparison not in ("eq", "ne"):
         _refuse("filterOperator", "must be eq or ne for truth values")
     if value.lower() not in ("true", "false"):
         _refuse("filterValue", "must be true or false")
-    is_set = (value.lower() == "true") == (comparison == "eq")
+    return flag_condition(name, is_set=(value.lower() == "true") == (comparison == "eq"))
+
+
+def flag_condition(name: str, *, is_set: bool) -> Condition:
+    """Return the condition that a truth value is set, or that it is not."""
     if name == "banned" and is_set:
         # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
         bare: Any = type_coerce(_column(name), Integer())
-        return _Condition(bare, is_indexed=True)
-    return _Condition(_column(name).is_(is_set))
+        return Condition(bare, is_indexed=True)
+    return Condition(_column(name).is_(is_set))
 
 
-def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition:
+def pattern(ctx: Context, name: str, comparison: str, value: str) -> Condition:
     """Compare the beginning, the end or any part of a text; `%`, `_` and `\\` in the value are literal."""
     lowered = value if name == "id" else value.lower()
     column = _text(name)
@@ -177,18 +182,18 @@ def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition
         # LIKE already ignores the case of ASCII letters. `lower` is a Python function here and four times as slow.
         column = col(User.name)
     if comparison == "contains":
-        return _Condition(column.contains(lowered, autoescape=True))
+        return Condition(column.contains(lowered, autoescape=True))
     if comparison == "ends_with":
-        return _Condition(column.endswith(lowered, autoescape=True))
+        return Condition(column.endswith(lowered, autoescape=True))
     begins = column.startswith(lowered, autoescape=True)
     is_indexed = name in ("email", "name")
     if ctx.db.dialect == "sqlite" and is_indexed:
         # SQLite does not use an index for LIKE with ESCAPE, so the prefix is compared as a range.
-        order = _order_of(ctx, name)
+        order = order_of(ctx, name)
         is_indexed = name == "email" or lowered.isascii()
         if is_indexed:
             begins = and_(begins, order >= lowered, order < lowered + _LAST)
-    return _Condition(begins, is_indexed)
+    return Condition(begins, is_indexed)
 
 
 def _text(name: str) -> Any:
@@ -200,7 +205,8 @@ def _column(name: str) -> Any:
     return col(getattr(User, name))
 
 
-def _order_of(ctx: Context, name: str) -> Any:
+def order_of(ctx: Context, name: str) -> Any:
+    """Return the expression that sorts by a column, with an index."""
     if name != "name":
         return _column(name)
     # The service replaces SQLite's `lower` with a Python function, which an index cannot contain.

@@ -8,13 +8,15 @@ from typing import NoReturn
 
 from domain.admin import events
 from domain.admin.errors import (
+    NotAllowedWhileImpersonating,
     TwoFactorRequired,
     YouAreNotAllowedToChangeUsersRole,
     YouAreNotAllowedToSetNonExistentValue,
 )
 from domain.admin.policy import AdminPolicy
-from domain.context import Context
-from domain.errors import Field, Forbidden, ValidationError
+from domain.context import Caller, Context
+from domain.errors import Field, Forbidden, NotFound, ValidationError
+from domain.policy import Policy
 from domain.sessions.errors import SessionNotFresh
 from domain.users import roles
 from domain.users.policy import RolePolicy
@@ -37,6 +39,19 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
     # A session that was stolen long ago must not be enough for this.
     if fresh and age and ctx.now - caller.session.created_at > age:  # defence: ADM14 fresh
         refuse(ctx, SessionNotFresh)
+
+
+def require_administrator(policy: Policy, caller: Caller) -> None:
+    """Check that a caller has a power over a resource of the service, whichever it is.
+
+    Raises NotAllowedWhileImpersonating, NotFound for everybody else, TwoFactorRequired.
+    """
+    if caller.impersonated_by is not None:  # defence: C10 impersonated
+        raise NotAllowedWhileImpersonating
+    if not roles.is_privileged(policy, caller.user.role):  # defence: C1 administrators-only
+        raise NotFound
+    if policy[RolePolicy].require_two_factor and not caller.user.two_factor_enabled:  # defence: ADM22 console
+        raise TwoFactorRequired
 
 
 def refuse(ctx: Context, error: type[Forbidden]) -> NoReturn:

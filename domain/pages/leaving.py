@@ -9,6 +9,7 @@ import json
 from datetime import datetime, timedelta
 
 from domain import urls
+from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.pages.errors import InvalidTarget
 from domain.pages.policy import PagesPolicy
@@ -22,10 +23,10 @@ _PURPOSE = "pages.leaving"
 
 
 def is_page(policy: Policy, url: str) -> bool:
-    """Return whether a URL, relative or absolute, is that of a hosted page."""
+    """Return whether a URL, relative or absolute, is that of a hosted page or of the console."""
     path = url.removeprefix(policy.base_url).partition("?")[0].partition("#")[0]
-    root = policy.base_path + policy[PagesPolicy].path
-    return path == root or path.startswith(f"{root}/")
+    roots = (policy.base_path + policy[PagesPolicy].path, policy.base_path + policy[ConsolePolicy].path)
+    return any(f"{path}/".startswith(f"{root}/") for root in roots)
 
 
 def leaving_url(

@@ -52,7 +52,6 @@ def render(
             if _exists(ctx, path)
         ],
         notice=notice and view.localization.gettext(notice),
-        impersonated=not is_own,
         asks_verification=is_own
         and can_verify
         and not ctx.signed_in.user.email_verified

@@ -20,7 +20,14 @@ from handlers.pages.passwords import (
     show_reset_password,
 )
 from handlers.pages.sign_in import show_error, show_sign_in, sign_in, sign_in_with_provider
-from handlers.pages.sign_out import confirm, show_confirm, show_sign_out, show_signed_out, sign_out
+from handlers.pages.sign_out import (
+    confirm,
+    show_confirm,
+    show_sign_out,
+    show_signed_out,
+    sign_out,
+    stop_impersonating,
+)
 from handlers.pages.sign_up import show_sign_up, sign_up
 from handlers.pages.two_factor import send_two_factor_code, show_two_factor, verify_two_factor
 
@@ -59,6 +66,7 @@ __all__ = [
     "sign_in_with_provider",
     "sign_out",
     "sign_up",
+    "stop_impersonating",
     "verify_email",
     "verify_two_factor",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from domain.console.policy import ConsolePolicy
 from domain.pages.links import static_path
 from domain.pages.policy import PagesPolicy
 from domain.passkeys.policy import PasskeyPolicy
@@ -33,6 +34,24 @@ def assets(policy: Policy) -> Mapping[str, Asset]:
     The files are read once. Raises OSError if a file of the operator is missing.
     """
     return _assets(static_path(policy), policy[PagesPolicy], with_passkeys=policy[PasskeyPolicy].on_pages)
+
+
+def console_assets(policy: Policy) -> Mapping[str, Asset]:
+    """Return `style` and `script` of the console: those of all pages, followed by its own."""
+    label_colour = policy[ConsolePolicy].label_colour
+    return _console_assets(static_path(policy), policy[PagesPolicy], label_colour)
+
+
+@lru_cache(maxsize=4)
+def _console_assets(folder: str, pages: PagesPolicy, label_colour: str | None) -> Mapping[str, Asset]:
+    shared = _assets(folder, pages, with_passkeys=False)
+    own = {name: (_FOLDER / name).read_bytes() for name in ("console.css", "console.js")}
+    if label_colour is not None:
+        own["console.css"] += f":root {{ --label: {label_colour}; }}\n".encode()
+    return {
+        key: _asset(folder, name, b"\n".join((shared[key].body, own[name])))
+        for key, name in (("style", "console.css"), ("script", "console.js"))
+    }
 
 
 @lru_cache(maxsize=4)

@@ -3,14 +3,13 @@
 import re
 from dataclasses import replace
 
-from domain.context import PageRequest
+from domain.context import Caller, PageRequest
 from domain.errors import Refusal, Unauthenticated
 from domain.policy import Policy
 from domain.sessions.errors import SessionNotFresh
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
 from handlers.responses.reply import Page, Redirect
-from models.user import UserRow
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 """Matches the values of `ui_locales` that are passed on to the next page."""
@@ -21,7 +20,7 @@ def page(
     asked: PageRequest,
     refusal: Refusal,
     *,
-    locale: str | None,
+    caller: Caller | None,
     came_from: str,
     request_id: str,
     action: str | None = None,
@@ -29,7 +28,7 @@ def page(
 ) -> Page | Redirect:
     """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
 
-    `asked` has the submitted fields, unchecked; `locale` is the user's stored language; `came_from` is the path and
+    `asked` has the submitted fields, unchecked; `caller` is the user, if known; `came_from` is the path and
     query of the previous page, or empty. `action` is the path of a form that the page offers to send again, without
     secret fields. `with_built_in` ignores the operator's templates.
     """
@@ -41,7 +40,7 @@ def page(
         # The fields are unchecked: the request may have been refused before its parameters were validated.
         target if policy.origins.accepts(target) else None,
         languages if _LANGUAGES.fullmatch(languages) else None,
-        locale,
+        caller,
     )
     if with_built_in:
         shown = replace(shown, templates_dir=None)
@@ -66,9 +65,11 @@ def page(
     )
 
 
-def other_account(policy: Policy, asked: PageRequest, user: UserRow, *, rendered_for: str) -> Page:
+def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendered_for: str) -> Page:
     """Return the page for a form that was shown for an account other than the one now signed in."""
     shown = view.standalone_view(
-        policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), user.locale
+        policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), caller
     )
-    return shown.render("other_account.html", status=409, rendered_for=rendered_for, current=user.email)
+    return shown.render(
+        "other_account.html", status=409, rendered_for=rendered_for, current=caller.user.email
+    )

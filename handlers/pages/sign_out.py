@@ -3,7 +3,9 @@
 from typing import Any
 
 from domain.accounts import accounts
+from domain.admin import impersonation
 from domain.authentication import sign_in
+from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
@@ -11,9 +13,9 @@ from domain.users import unproven
 from handlers import shapes
 from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
-from handlers.responses import redirects
+from handlers.responses import cookies, redirects
 from handlers.responses.reply import Header, Page, Redirect
-from handlers.responses.sessions import sign_out_response
+from handlers.responses.sessions import restored_response, sign_out_response, stopped_response
 from models import CREDENTIAL
 
 
@@ -47,6 +49,22 @@ async def show_signed_out(
     view = views.view(ctx, "/signed-out", callback_url, ui_locales)
     target = redirects.absolute(ctx.policy, view.callback_url) if view.callback_url else None
     return view.render("signed_out.html", target=target)
+
+
+# pages.stop_impersonating
+async def stop_impersonating(ctx: Context, body: shapes.PageForm) -> Redirect:
+    """Stop acting in the name of a user, and return to that user's page in the console, or sign out."""
+    view = views.view(ctx)
+    user = ctx.signed_in.user
+    presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
+    opened = await impersonation.stop(ctx, presented)
+    if opened is None:
+        return view.lead("/signed-out", stopped_response(ctx, None).headers)
+    headers = restored_response(ctx, opened, None).headers
+    console = ctx.policy[ConsolePolicy]
+    if console.enabled:
+        return Redirect(f"{ctx.policy.base_path}{console.path}/users/{user.id}", headers)
+    return view.lead("", headers)
 
 
 # pages.show_confirm

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from domain import localization, urls
-from domain.context import Context, PageRequest
+from domain.context import Caller, Context, PageRequest
 from domain.localization import LANGUAGES, Localization
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
@@ -67,11 +67,18 @@ class View:
     """The query of this page, without the parameters of all steps."""
     templates_dir: Path | None = None
     """The templates of the operator."""
+    is_impersonated: bool = False
+    """Whether an administrator acts in the name of the user."""
 
     def url(self, page: str, **query: str | None) -> str:
         """Return the path of another page, with the parameters of all steps."""
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
         return urls.with_parameters(self.action(page), **(carried | query))
+
+    @property
+    def stop_impersonating(self) -> str:
+        """The path of the form that ends acting in the name of a user."""
+        return View.action(self, "/stop-impersonating")
 
     def in_languages(self) -> Sequence[tuple[str, str, str]]:
         """Return every language by its tag, its own name, and the path of this page in that language."""
@@ -142,6 +149,7 @@ def view(
         page,
         query,
         ctx.policy[PagesPolicy].templates_dir,
+        ctx.caller is not None and ctx.caller.impersonated_by is not None,
     )
 
 
@@ -150,19 +158,19 @@ def standalone_view(
     asked: PageRequest,
     callback_url: str | None = None,
     ui_locales: str | None = None,
-    locale: str | None = None,
+    caller: Caller | None = None,
 ) -> View:
-    """Return the view of a page that needs no context, for example of an error page.
-
-    `locale` is the user's stored language.
-    """
+    """Return the view of a page that needs no context, for example of an error page."""
+    user = None if caller is None else caller.user
     return View(
         policy,
-        _localization(policy, asked, ui_locales, locale),
+        _localization(policy, asked, ui_locales, None if user is None else user.locale),
         Form(),
         callback_url or None,
         ui_locales or None,
+        user,
         templates_dir=policy[PagesPolicy].templates_dir,
+        is_impersonated=caller is not None and caller.impersonated_by is not None,
     )
 
 

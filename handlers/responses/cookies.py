@@ -16,6 +16,10 @@ ADMIN = "admin-session"
 """The cookie of an administrator's own session while the session cookie is that of one in the name of a user; its name
 begins with `session.cookie_prefix`. It authenticates nothing."""
 
+NOTICE = "console-notice"
+"""The cookie with the name of a notice that the next page of the console shows; its name begins with
+`session.cookie_prefix`."""
+
 STATE = "oauth-state-"
 """The cookie of a flow; its name begins with `session.cookie_prefix` and ends with the first characters of the
 state."""
@@ -56,6 +60,21 @@ def clear_sent_admin(cookies: Cookies, sent: Callable[[bytes], Sequence[str]]) -
 def admin_name(cookies: Cookies) -> str:
     """Return the name of the cookie of an administrator's own session."""
     return cookies.prefix + ADMIN
+
+
+def set_notice(cookies: Cookies, name: str) -> Header:
+    """Return the Set-Cookie header for the name of a notice that is shown once."""
+    return _set(cookies, notice_name(cookies), name, 60)
+
+
+def clear_notice(cookies: Cookies) -> Header:
+    """Return the Set-Cookie header that clears the notice."""
+    return _set(cookies, notice_name(cookies), "", 0)
+
+
+def notice_name(cookies: Cookies) -> str:
+    """Return the name of the cookie of a notice."""
+    return cookies.prefix + NOTICE
 
 
 def set_pending(cookies: Cookies, token: str, *, max_age: int) -> Header:

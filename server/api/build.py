@@ -88,8 +88,8 @@ def compile_operation(
     """Compile an operation as Connexion has parsed it. Raises ValueError or TypeError if it cannot be served."""
     inputs = compile_inputs(operation, policy.origins)
     check_signature(operation.function, inputs)
-    if (extension.account or extension.fresh) and not extension.page:
-        raise ValueError(f"{operation_id}: only pages declare whose account they show")
+    if (extension.account or extension.fresh or extension.administrative) and not extension.page:
+        raise ValueError(f"{operation_id}: only pages declare who may open them")
     is_lenient = extension.authentication_by_setting and not policy.require_authentication
     return Operation(
         operation_id=operation_id,
@@ -113,6 +113,7 @@ def compile_operation(
         form=extension.form,
         is_own_account=extension.account == "own",
         needs_fresh_session=extension.fresh,
+        is_administrative=extension.administrative,
     )
 
 

@@ -44,6 +44,8 @@ class OperationExtension(BaseModel):
     """`own` for a page of the caller's account: a form must have been rendered for the account that submits it."""
     fresh: bool = False
     """Whether it requires a recently created session (`session.fresh_age`)."""
+    administrative: bool = False
+    """Whether it is a page for administrators only: for everybody else it does not exist."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

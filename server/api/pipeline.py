@@ -175,7 +175,8 @@ class Pipeline:
 
     def _admit(self, request: Request, operation: Operation) -> None:
         """Check origin, parameters and body, and set the arguments of the handler. Raises refusals."""
-        operation.responder.check_origin(request, operation, by_cookie=request.by_cookie)  # 5
+        operation.responder.check_caller(request, operation)  # 5
+        operation.responder.check_origin(request, operation, by_cookie=request.by_cookie)
         # defence: ADM5 ADM8 while-impersonating
         if operation.refuses_impersonation and request.impersonates:
             raise NotAllowedWhileImpersonating

@@ -31,6 +31,9 @@ class Responder(Protocol):
     def begin(self, request: "Request") -> None:
         """Prepare a request before its first check."""
 
+    def check_caller(self, request: "Request", operation: "Operation") -> None:
+        """Check that the caller may know that the operation exists. Raises NotFound and other refusals."""
+
     def check_origin(self, request: "Request", operation: "Operation", *, by_cookie: bool) -> None:
         """Check the origin of a request. Raises InvalidOrigin and the other errors of `server.api.cors`."""
 
@@ -87,6 +90,8 @@ class Operation:
     is_own_account: bool = False
     """Whether a form must have been rendered for the account that submits it."""
     needs_fresh_session: bool = False
+    is_administrative: bool = False
+    """Whether it is a page that exists for administrators only."""
 
 
 # Not frozen, because the stages set attributes one after the other.

@@ -8,7 +8,9 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from domain import errors
+from domain.admin import permissions
 from domain.admin.errors import NotAllowedWhileImpersonating
+from domain.console.policy import ConsolePolicy
 from domain.context import Caller, PageRequest
 from domain.errors import Refusal
 from domain.pages import leaving
@@ -55,6 +57,9 @@ class JsonResponder:
 
     def begin(self, request: Request) -> None:
         """Prepare nothing."""
+
+    def check_caller(self, request: Request, operation: Operation) -> None:
+        """Check nothing: rules check permissions."""
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         """Refuse a request that may come from a page of an untrusted origin."""
@@ -103,13 +108,22 @@ class PageResponder:
         self._clock = clock
 
     def holds(self, path: str) -> bool:
-        """Return whether a decoded request path belongs to the hosted pages, whose errors are shown as pages."""
-        pages = self._policy[PagesPolicy]
-        return pages.enabled and path.startswith(f"{self._policy.base_path}{pages.path}/")
+        """Return whether a decoded request path belongs to the pages, whose errors are shown as pages."""
+        pages, console = self._policy[PagesPolicy], self._policy[ConsolePolicy]
+        roots = [pages.path, console.path] if console.enabled else [pages.path]
+        return pages.enabled and any(path.startswith(f"{self._policy.base_path}{root}/") for root in roots)
 
     def begin(self, request: Request) -> None:
         """Store the browser's languages in the request."""
         request.page = PageRequest(b",".join(request.head.every(b"accept-language")).decode("latin-1"))
+
+    def check_caller(self, request: Request, operation: Operation) -> None:
+        """Check that the caller of a page for administrators is one.
+
+        Raises NotAllowedWhileImpersonating, NotFound, TwoFactorRequired.
+        """
+        if operation.is_administrative:
+            permissions.require_administrator(self._policy, _caller(request))
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
         """Refuse a form that was not submitted by a page of this service."""
@@ -132,7 +146,7 @@ class PageResponder:
 
     def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
         page = refusals.other_account(
-            self._policy, request.page or PageRequest(), caller.user, rendered_for=rendered_for
+            self._policy, request.page or PageRequest(), caller, rendered_for=rendered_for
         )
         return answer(page, request.scope["method"], request.head)
 
@@ -161,6 +175,7 @@ class PageResponder:
         shown = None
         if (
             form is not None
+            and not self._is_hidden(operation, refusal)
             and refusal.status in _SHOWN_IN_FORMS
             and not isinstance(refusal, _NEVER_IN_FORMS)
         ):
@@ -198,6 +213,10 @@ class PageResponder:
     def _page(
         self, request: Request, operation: Operation | None, refusal: Refusal, *, with_built_in: bool = False
     ) -> Page | Redirect:
+        if self._is_hidden(operation, refusal):  # defence: C1 hidden
+            operation, caller = None, None
+        else:
+            caller = request.caller
         return refusals.page(
             self._policy,
             replace(
@@ -205,12 +224,16 @@ class PageResponder:
                 submitted={} if operation is None else self._fields(request),
             ),
             refusal,
-            locale=None if request.caller is None else request.caller.user.locale,
+            caller=caller,
             came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
         )
+
+    def _is_hidden(self, operation: Operation | None, refusal: Refusal) -> bool:
+        """Return whether the response must equal that of a path that does not exist."""
+        return operation is not None and operation.is_administrative and type(refusal) is errors.NotFound
 
     async def _show_again(
         self, request: Request, form: Operation, refusal: Refusal
@@ -221,6 +244,7 @@ class PageResponder:
         try:
             if request.caller is None and request.challenge is None:
                 await form.security.authenticate(request)
+            self.check_caller(request, form)  # defence: C1 shown-again
             self._require_fresh(request, form)
             request.arguments = form.inputs.shown_again(submitted)
             page: Page | Redirect = await self._endpoint(form, request)

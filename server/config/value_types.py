@@ -133,6 +133,7 @@ Origin = Annotated[str, AfterValidator(lambda text: _origin(text) if text else "
 BasePath = Annotated[str, AfterValidator(_base_path)]
 PagesPath = Annotated[str, AfterValidator(_pages_path)]
 Colour = Annotated[str, AfterValidator(_colour)]
+OptionalColour = Annotated[str | None, _optional(_colour)]
 OptionalUrl = Annotated[str | None, _optional(_url)]
 OptionalText = Annotated[str | None, _optional(str)]
 OptionalPath = Annotated[Path | None, _optional(Path)]

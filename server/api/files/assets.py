@@ -90,7 +90,10 @@ class Assets:
         if self._files is None:
             self._files = {
                 asset.path: _File(asset.media_type.encode(), _encodings(asset.media_type, asset.body))
-                for asset in assets.assets(self._policy).values()
+                for asset in (
+                    *assets.assets(self._policy).values(),
+                    *assets.console_assets(self._policy).values(),
+                )
             }
         return self._files
 

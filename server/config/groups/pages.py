@@ -56,9 +56,7 @@ class PagesSettings(Group):
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield colours with too little contrast, and files that do not exist or cannot be displayed."""
         for key, ground in _BACKGROUNDS.items():
-            ratio = contrast(getattr(self, key), ground)
-            if ratio < _CONTRAST:
-                yield f"pages.{key}: has a contrast of {ratio:.1f}:1 to {ground}; at least {_CONTRAST}:1 is needed"
+            yield from low_contrast(f"pages.{key}", getattr(self, key), ground)
         yield from _missing("pages.logo", self.logo)
         yield from _missing("pages.stylesheet", self.stylesheet)
         if self.logo is not None and self.logo.suffix.lower() not in _LOGOS:
@@ -70,6 +68,13 @@ class PagesSettings(Group):
 def _missing(key: str, file: Path | None) -> Iterator[str]:
     if file is not None and not file.is_file():
         yield f"{key}: there is no file {file}"
+
+
+def low_contrast(key: str, colour: str, ground: str) -> Iterator[str]:
+    """Yield a problem if the contrast of two colours `#rrggbb` is too low for text."""
+    ratio = contrast(colour, ground)
+    if ratio < _CONTRAST:
+        yield f"{key}: has a contrast of {ratio:.1f}:1 to {ground}; at least {_CONTRAST}:1 is needed"
 
 
 def contrast(colour: str, other: str) -> float:

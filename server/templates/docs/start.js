@@ -16,7 +16,7 @@ const foldedIntroduction = {
   },
 };
 
-const FOR_PEOPLE = new Set(["pages", "account_pages", "mailbox"]);
+const FOR_PEOPLE = new Set(["pages", "account_pages", "console", "mailbox"]);
 
 // One way to authorize: browsers send the cookies by themselves, and pending and verifier tokens are bearer tokens too.
 const oneToken = (contract) => {

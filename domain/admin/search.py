@@ -1,0 +1,253 @@
+"""Search users for the console: one text in several fields, filters that all hold, pages by position."""
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_
+from sqlmodel import col
+
+from domain import errors
+from domain.admin import listing, permissions
+from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
+from domain.admin.listing import Condition
+from domain.admin.policy import AdminPolicy
+from domain.context import Context
+from domain.ports import SearchTimedOut
+from models import Account, Audit, User
+from models.base import from_milliseconds, to_milliseconds
+from models.passkey import Passkey
+from models.user import USER_COLUMNS, UserRow
+
+Match = Literal["id", "starts_with", "contains"]
+SORTS = ("created", "email", "name")
+"""What users can be sorted by: newest first, or a text from A to Z."""
+
+_COLUMNS = {"created": "created_at", "email": "email", "name": "name"}
+_ID = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
+_SIGNED_IN = "sign_in.succeeded"
+
+
+class Position(NamedTuple):
+    """A user in a sorted list; a page begins after it, or ends before it."""
+
+    sort: str
+    value: datetime | str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserSearch:
+    """The users to find; every filter that is not None has to match."""
+
+    text: str = ""
+    match: Literal["starts_with", "contains"] | None = None
+    """How the text is compared; None: the users that begin with it, or if there are none, those that contain it."""
+    role: str | None = None
+    banned: bool | None = None
+    email_verified: bool | None = None
+    two_factor_enabled: bool | None = None
+    provider: str | None = None
+    """The id of a provider, or `credential` for users with a password."""
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+    sort: str = "created"
+    limit: int = 50
+    after: Position | None = None
+    before: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page of users."""
+
+    users: Sequence[UserRow]
+    total: int
+    """How many match, at most `admin.count_limit`."""
+    is_capped: bool
+    """Whether more match than `total` says."""
+    match: Match | None
+    """How the text was compared; None without a text."""
+    previous: Position | None
+    """The position before which the previous page ends; None on the first page."""
+    next: Position | None
+    """The position after which the next page begins; None on the last page."""
+
+
+@dataclass(slots=True)
+class WaysIn:
+    """How a user can sign in, and when they last did."""
+
+    providers: list[str] = field(default_factory=list)
+    """Provider ids in alphabetical order; `credential` for a password."""
+    passkeys: int = 0
+    last_sign_in: datetime | None = None
+
+
+def encode(position: Position) -> str:
+    """Return a position as text for a URL."""
+    value = position.value if isinstance(position.value, str) else to_milliseconds(position.value)
+    written = json.dumps([position.sort, value, position.id], separators=(",", ":"))
+    return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
+
+
+def decode(text: str, sort: str) -> Position | None:
+    """Return the position of a text from a URL; None if it is malformed, or of a list that is sorted otherwise."""
+    try:
+        written = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        name, value, user_id = written
+        if name != sort or not _is_storable(user_id):
+            return None
+        if sort == "created":
+            return Position(sort, from_milliseconds(value), user_id) if type(value) is int else None
+        return Position(sort, value, user_id) if _is_storable(value) else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _is_storable(value: object) -> bool:
+    """Return whether a value is text that a database accepts. Raises ValueError for half a surrogate pair."""
+    return isinstance(value, str) and "\0" not in value and bool(value.encode())
+
+
+async def search_users(ctx: Context, wanted: UserSearch) -> Found:
+    """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad."""
+    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
+    matches: Sequence[Match | None]
+    if not wanted.text:
+        matches = [None]
+    elif _ID.fullmatch(wanted.text):
+        matches = ["id", "starts_with"]
+    else:
+        matches = [wanted.match] if wanted.match else ["starts_with", "contains"]
+    try:
+        for match in matches:
+            found = await _page(ctx, wanted, match)
+            if found.users or wanted.after or wanted.before:
+                break
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+    return found
+
+
+async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
+    policy = ctx.policy[AdminPolicy]
+    conditions = [condition async for condition in _conditions(ctx, wanted, match)]
+    where = and_(true(), *(condition.clause for condition in conditions))
+    page = _sorted(ctx, wanted).where(where).limit(wanted.limit + 1)
+    some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
+    number = select(func.count()).select_from(some.subquery())
+    statements = (page.execution_options(row=UserRow), number)
+    is_scan = not all(condition.is_indexed for condition in conditions)
+    rows, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
+    users, has_more = list(rows)[: wanted.limit], len(list(rows)) > wanted.limit
+    total = counted.scalar()
+    backwards = wanted.before is not None
+    if backwards:
+        users.reverse()
+    has_previous = has_more if backwards else wanted.after is not None
+    has_next = backwards or has_more
+    return Found(
+        users,
+        min(total, policy.count_limit),
+        total > policy.count_limit,
+        match,
+        _position(wanted.sort, users[0]) if users and has_previous else None,
+        _position(wanted.sort, users[-1]) if users and has_next else None,
+    )
+
+
+def _sorted(ctx: Context, wanted: UserSearch) -> Any:
+    """Return the statement for one page, without its conditions; backwards for a page that ends before a position."""
+    order, own_id = listing.order_of(ctx, _COLUMNS[wanted.sort]), col(User.id)
+    is_descending = (wanted.sort == "created") != (wanted.before is not None)
+    columns = [column.desc() if is_descending else column.asc() for column in (order, own_id)]
+    statement = select(*USER_COLUMNS).order_by(*columns)
+    position = wanted.after or wanted.before
+    if position is None:
+        return statement
+    value: Any = position.value
+    if wanted.sort == "name" and ctx.db.dialect != "sqlite":
+        value = func.lower(value)
+    here, there = tuple_(order, own_id), tuple_(literal(value, type_=order.type), literal(position.id))
+    return statement.where(here < there if is_descending else here > there)
+
+
+async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> AsyncIterator[Condition]:
+    if match == "id":
+        yield Condition(col(User.id) == wanted.text, is_indexed=True)
+    elif match is not None:
+        yield _text_condition(ctx, wanted.text, match)
+    if wanted.role is not None:
+        yield await listing.role_condition(ctx, "eq", [wanted.role])
+    for name in ("banned", "email_verified", "two_factor_enabled"):
+        if (value := getattr(wanted, name)) is not None:
+            yield listing.flag_condition(name, is_set=value)
+    if wanted.provider is not None:
+        accounts = select(col(Account.id)).where(
+            col(Account.user_id) == col(User.id), col(Account.provider_id) == wanted.provider
+        )
+        yield Condition(exists(accounts))
+    if wanted.created_from is not None:
+        yield Condition(col(User.created_at) >= wanted.created_from, is_indexed=True)
+    if wanted.created_before is not None:
+        yield Condition(col(User.created_at) < wanted.created_before, is_indexed=True)
+
+
+def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
+    """Compare a text with email addresses and names; usernames, which have no index for a beginning, as a whole."""
+    parts = [listing.pattern(ctx, name, match, text) for name in ("email", "name")]
+    if match == "contains":
+        parts.append(listing.pattern(ctx, "username", match, text))
+    else:
+        parts.append(Condition(col(User.username) == text.lower(), is_indexed=True))
+    return Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
+
+
+def _position(sort: str, user: UserRow) -> Position:
+    return Position(sort, getattr(user, _COLUMNS[sort]), user.id)
+
+
+async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn]:
+    """Return how each of these users can sign in, and when they last did, by user id."""
+    ids = [user.id for user in users]
+    if not ids:
+        return {}
+    last = (
+        select(col(Audit.time))
+        .where(
+            col(Audit.user_id) == col(User.id),
+            col(Audit.event) == _SIGNED_IN,
+            col(Audit.outcome) == "success",
+        )
+        .order_by(col(Audit.time).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    statements = (
+        select(col(Account.user_id), col(Account.provider_id))
+        .where(col(Account.user_id).in_(ids))
+        .order_by(col(Account.provider_id)),
+        select(col(Passkey.user_id), func.count())
+        .where(col(Passkey.user_id).in_(ids))
+        .group_by(Passkey.user_id),
+        select(col(User.id), last).where(col(User.id).in_(ids)),
+    )
+    try:
+        accounts, passkeys, sign_ins = await ctx.resources.database.search(
+            statements, ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        )
+    except SearchTimedOut:
+        raise errors.Unavailable from None
+    by_user = {user_id: WaysIn() for user_id in ids}
+    for user_id, provider in accounts:
+        by_user[user_id].providers.append(provider)
+    for user_id, number in passkeys:
+        by_user[user_id].passkeys = number
+    for user_id, time in sign_ins:
+        by_user[user_id].last_sign_in = time
+    return by_user

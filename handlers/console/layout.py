@@ -1,0 +1,75 @@
+"""The frame of all pages of the console: navigation, search, environment label, and a notice that is shown once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.console.policy import ConsolePolicy
+from domain.context import Context
+from handlers.console import registry
+from handlers.console.view import ConsoleView
+from handlers.pages.assets import console_assets
+from handlers.responses import cookies
+from handlers.responses.reply import Page, Redirect
+
+
+def render(
+    ctx: Context,
+    view: ConsoleView,
+    template: str,
+    /,
+    *,
+    status: int = 200,
+    search: str = "",
+    **values: Any,
+) -> Page:
+    """Return a page of the console: a template below `console/`, with these values.
+
+    `search` is the text in the search box.
+    """
+    name = cookies.notice_name(ctx.policy.cookies)
+    sent = ctx.cookies.values(name.encode())
+    notice = registry.notice(sent[0]) if sent else None
+    return view.render(
+        f"console/{template}",
+        status=status,
+        headers=(cookies.clear_notice(ctx.policy.cookies),) if sent else (),
+        navigation=_navigation(ctx, view),
+        console=ctx.policy[ConsolePolicy],
+        console_assets=console_assets(ctx.policy),
+        account=ctx.signed_in.user.email,
+        notice=notice and view.localization.gettext(notice),
+        search=search,
+        may=_Permissions(ctx),
+        **values,
+    )
+
+
+def done(ctx: Context, view: ConsoleView, page: str, notice: str) -> Redirect:
+    """Return the redirect after a form: to a page that shows a notice of `NOTICES` once."""
+    return Redirect(view.url(page), (cookies.set_notice(ctx.policy.cookies, notice),))
+
+
+class _Permissions:
+    """The permissions of the caller, for templates: `may("user", "ban")`."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def __call__(self, resource: str, action: str) -> bool:
+        return registry.may(self._ctx, resource, action)
+
+
+def _navigation(ctx: Context, view: ConsoleView) -> list[Mapping[str, object]]:
+    """Return the entries of the navigation; the longest path that the page is below is the current one."""
+    entries = registry.navigation(ctx)
+    here = view.page or ""
+    holding = [entry.path for entry in entries if f"{here}/".startswith(f"{entry.path}/")]
+    current = max(holding, key=len, default=None)
+    return [
+        {
+            "url": view.url(entry.path),
+            "label": view.localization.gettext(entry.label),
+            "is_current": entry.path == current,
+        }
+        for entry in entries
+    ]

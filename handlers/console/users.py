@@ -1,0 +1,113 @@
+"""The list of users."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from domain.admin import search as user_search
+from domain.admin.search import UserSearch
+from domain.console.policy import ConsolePolicy
+from domain.context import Context
+from domain.identity_provider import IdentityProviders
+from domain.localization import N_
+from domain.users import roles
+from domain.users.policy import RolePolicy
+from handlers.console import layout, lists
+from handlers.console.registry import Hit, NavigationItem, Search
+from handlers.console.view import ConsoleView, view
+from handlers.pages import ways_in
+from handlers.responses.reply import Page
+from models import CREDENTIAL
+
+_HITS = 5
+
+
+# console.users.show_list
+async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    ui_locales: str | None = None,
+    search: str | None = None,
+    match: Any = None,
+    role: str | None = None,
+    banned: str | None = None,
+    verified: str | None = None,
+    two_factor: str | None = None,
+    provider: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    sort: str | None = None,
+    after: str | None = None,
+    before: str | None = None,
+) -> Page:
+    """Show a page of users."""
+    text, sort = (search or "").strip(), sort or "created"
+    after_position, before_position = lists.position(
+        after, before, lambda sent: user_search.decode(sent, sort)
+    )
+    wanted = UserSearch(
+        text=text,
+        match=match or None,
+        role=role or None,
+        banned=lists.flag(banned),
+        email_verified=lists.flag(verified),
+        two_factor_enabled=lists.flag(two_factor),
+        provider=provider or None,
+        created_from=lists.first_day(from_),
+        created_before=lists.last_day(to),
+        sort=sort,
+        limit=ctx.policy[ConsolePolicy].page_size,
+        after=after_position,
+        before=before_position,
+    )
+    filters = {
+        "search": text,
+        "match": match,
+        "role": role,
+        "banned": banned,
+        "verified": verified,
+        "twoFactor": two_factor,
+        "provider": provider,
+        "from": from_,
+        "to": to,
+        "sort": sort if sort != "created" else None,
+    }
+    here = view(ctx, "/users", ui_locales, **{name: value or None for name, value in filters.items()})
+    found = await user_search.search_users(ctx, wanted)
+    return layout.render(
+        ctx,
+        here,
+        "users/list.html",
+        found=found,
+        newer=found.previous and here.url("/users", **here.query, before=user_search.encode(found.previous)),
+        older=found.next and here.url("/users", **here.query, after=user_search.encode(found.next)),
+        ways_in=await user_search.ways_in(ctx, found.users),
+        filters=filters,
+        active=sum(bool(value) for name, value in filters.items() if name not in ("search", "match", "sort")),
+        role_names=[(name, name) for name in ctx.policy[RolePolicy].roles],
+        providers=_providers(ctx, here),
+        provider_name=provider_name,
+        split_roles=roles.split,
+    )
+
+
+def _providers(ctx: Context, here: ConsoleView) -> Sequence[tuple[str, str]]:
+    return [(name, provider_name(here, name)) for name in (CREDENTIAL, *ctx.port[IdentityProviders])]
+
+
+def provider_name(here: ConsoleView, provider_id: str) -> str:
+    """Return the name of a provider, or the word for a password."""
+    return (
+        here.localization.gettext("Password")
+        if provider_id == CREDENTIAL
+        else ways_in.provider_name(provider_id)
+    )
+
+
+async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
+    found = await user_search.search_users(ctx, UserSearch(text=text, limit=_HITS))
+    return [Hit(user.name or user.email, user.email, here.url(f"/users/{user.id}")) for user in found.users]
+
+
+NAVIGATION = (NavigationItem(path="/users", label=N_("Users"), permission=("user", "list"), position=20),)
+SEARCHES = (
+    Search(label=N_("Users"), permission=("user", "list"), position=20, find=_find, list_path="/users"),
+)

@@ -1,0 +1,41 @@
+"""The view of a page of the console, and its frame: navigation, search, environment label, notices."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from domain import urls
+from domain.console.policy import ConsolePolicy
+from domain.context import Context
+from handlers.pages.view import View
+from handlers.pages.view import view as page_view
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleView(View):
+    """The data of every page of the console; links lead to its own pages."""
+
+    now: datetime
+
+    def action(self, page: str) -> str:
+        """Return the path of a page of the console, such as `/users`."""
+        return f"{self.policy.base_path}{self.policy[ConsolePolicy].path}{page}"
+
+    def account_page(self, page: str, **query: str | None) -> str:
+        """Return the path of a hosted page outside the console, such as `/sign-out`."""
+        return urls.with_parameters(View.action(self, page), **query)
+
+    def ago(self, instant: datetime) -> str:
+        """Return how long ago an instant was, in the language of the page."""
+        return self.localization.format_ago(instant, self.now)
+
+
+def view(
+    ctx: Context, page: str | None = None, ui_locales: str | None = None, **query: str | None
+) -> ConsoleView:
+    """Return the view of a request for the page of the console at this path, such as `/users`, with this query.
+
+    Without a page it is the view of a submitted form.
+    """
+    shared = page_view(ctx, page, None, ui_locales, **query)
+    values = {field.name: getattr(shared, field.name) for field in fields(shared)}
+    return ConsoleView(**values, now=ctx.now)
