@@ -64,6 +64,12 @@ async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> No
         raise LastAdmin
 
 
+async def exists(ctx: Context) -> bool:
+    """Return whether any user has a role with a power over a resource of the service."""
+    holding = [text for text in await role_texts(ctx) if roles.is_privileged(ctx.policy, text)]
+    return bool(await ctx.db.execute(select(col(User.id)).where(col(User.role).in_(holding)).limit(1)))
+
+
 async def is_last(ctx: Context, user: UserRow) -> bool:
     """Return whether this user is the only user who may set roles and is not banned."""
     if not may_set_roles(ctx.policy, user.role):

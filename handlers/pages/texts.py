@@ -83,6 +83,7 @@ SENTENCES: Mapping[str, str] = {
     "LAST_ADMIN": N_(
         "You are the last administrator, so your account cannot be deleted. Make another user an administrator first."
     ),
+    "TWO_FACTOR_REQUIRED": N_("Administrators need two-factor authentication here."),
     "NOT_ALLOWED_WHILE_IMPERSONATING": N_("Administrators cannot do this in the name of a user."),
     "SERVICE_UNAVAILABLE": N_(
         "The service cannot be reached at the moment. Nothing was done. Try again in a few seconds."

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from server.cli import check_config, migrate
+from domain.users import admins
+from server.cli import check_config, migrate, support
 from server.config import profiles
 from server.config.base import Settings
-from server.config.groups.admin import AdminSettings
+from server.config.groups.console import ConsoleSettings
 from server.config.groups.database import DatabaseSettings
 from server.config.groups.mail import MailSettings
 from server.config.groups.pages import PagesSettings
@@ -54,8 +55,10 @@ def _greet(settings: Settings, created: Path | None) -> None:
     typer.echo(f"  Emails:      {check_config.mail_route(settings)}")
     if settings[MailSettings].mailbox:
         typer.echo(f"  Mailbox:     {base}/dev/mailbox")
-    if settings[AdminSettings].enabled:
-        typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
+    if settings[ConsoleSettings].enabled and settings[PagesSettings].enabled:
+        typer.echo(f"  Console:     {base}{settings[ConsoleSettings].path}")
+        if not support.run(admins.exists):
+            typer.echo("  First admin: sign up, then gatewright users promote EMAIL")
     verifier = profiles.verifier_file(settings, Path.cwd())
     if verifier is not None:
         typer.echo(f"  API keys:    verify them with the token in {verifier}")

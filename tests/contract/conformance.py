@@ -90,7 +90,11 @@ class Contract:
         # With no-referrer, browsers would send `Origin: null` with the forms of pages.
         is_error = status >= 400 and answer.headers.get("content-type") == "application/json"
         # An address below the hosted pages that is none of them is answered with a page, too.
-        is_no_page = template is None and path.startswith(f"{self._base_path}/account/") and not is_error
+        is_no_page = (
+            template is None
+            and path.startswith((f"{self._base_path}/account/", f"{self._base_path}/console/"))
+            and not is_error
+        )
         is_page = is_no_page or (template in self._pages and not is_error)
         referrer = "same-origin" if is_page and method != "OPTIONS" and status != 405 else "no-referrer"
         assert answer.headers.get("referrer-policy") == referrer, f"{answer.what}: referrer-policy"

@@ -73,7 +73,7 @@ class Page(HTMLParser):
             case "html":
                 self.language, self.direction = said["lang"] or "", said["dir"] or ""
             case "form":
-                self.forms.append(Form(said["action"] or ""))
+                self.forms.append(Form(said.get("action") or ""))
             case "input" if self.forms:
                 name = said.get("name") or ""
                 self.inputs[name] = said

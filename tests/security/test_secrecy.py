@@ -50,6 +50,7 @@ GREETING = (
     "  Mailbox: ",
     "  Sign in: ",
     "  Settings: ",
+    "  Console: ",
     "  First admin: ",
     "  API keys: ",
 )

@@ -1,0 +1,12 @@
+"""Mutants of the rows C1 to C13: the console."""
+
+from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import Always, Remove
+
+MUTANTS = (
+    Mutant("C1", "only administrators see the console", "administrators-only", Always(False)),
+    Mutant("C1", "for others a page does not exist", "hidden", Always(False)),
+    Mutant("C1", "a form is shown again to administrators only", "shown-again", Remove()),
+    Mutant("C10", "nobody opens the console in the name of a user", "impersonated", Always(False)),
+    Mutant("ADM22", "the console requires the second factor", "console", Always(False)),
+)
