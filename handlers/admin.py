@@ -6,12 +6,14 @@ from typing import Any
 
 from domain import identifiers
 from domain.admin import impersonation, listing, user_fields, user_sessions, users
+from domain.admin import search as user_search
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
 from handlers import shapes, wire
+from handlers.positions import positions
 from handlers.responses import cookies
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import (
@@ -84,6 +86,54 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
         "totalCapped": page.is_capped,
         "limit": query.limit,
         "offset": query.offset,
+    }
+
+
+# admin.search_users
+async def search_users(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    search: str | None = None,
+    match: Any = None,
+    role: str | None = None,
+    banned: bool | None = None,
+    email_verified: bool | None = None,
+    two_factor_enabled: bool | None = None,
+    provider: str | None = None,
+    created_from: str | None = None,
+    created_before: str | None = None,
+    sort: str | None = None,
+    limit: int | None = None,
+    after: str | None = None,
+    before: str | None = None,
+) -> shapes.FoundUsers:
+    """Return a page of users that match a text and filters."""
+    sort = sort or "created"
+    after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
+    found = await user_search.search_users(
+        ctx,
+        user_search.UserSearch(
+            text=(search or "").strip(),
+            match=match,
+            role=role,
+            banned=banned,
+            email_verified=email_verified,
+            two_factor_enabled=two_factor_enabled,
+            provider=provider,
+            created_from=_time("createdFrom", created_from),
+            created_before=_time("createdBefore", created_before),
+            sort=sort,
+            limit=100 if limit is None else limit,
+            after=after_position,
+            before=before_position,
+        ),
+    )
+    return {
+        "users": [wire.user(row) for row in found.users],
+        "total": found.total,
+        "totalCapped": found.is_capped,
+        "match": found.match,
+        "previous": found.previous and user_search.encode(found.previous),
+        "next": found.next and user_search.encode(found.next),
     }
 
 
@@ -240,6 +290,14 @@ def _columns(data: Mapping[str, Any]) -> dict[str, Any]:
     if changes.get("ban_expires") is not None:
         changes["ban_expires"] = _instant(changes["ban_expires"])
     return changes
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    moment = None if text is None else identifiers.instant_or_none(text)
+    if text is not None and moment is None:
+        problem = "must be a time with a zone"
+        raise ValidationError(f"[query.{name}] {problem}", Field("query", name, problem))
+    return moment
 
 
 def _instant(text: str) -> datetime:

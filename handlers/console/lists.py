@@ -1,12 +1,9 @@
-"""Read the query of a list: filters in words of forms, days, and the position where a page begins."""
+"""Read the filters of a list from the query: truth values and days as forms send them."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from domain.errors import Field, ValidationError
-
-Position = TypeVar("Position")
 
 
 def flag(text: str | None) -> bool | None:
@@ -31,24 +28,6 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         return None if day is None else day + timedelta(days=1)
     except OverflowError:
         refuse(name, "must be a day such as 2026-03-31")
-
-
-def position(
-    after: str | None, before: str | None, decode: Callable[[str], Position | None]
-) -> tuple[Position | None, Position | None]:
-    """Return the positions after and before which a page lies, of which at most one is set.
-
-    Raises ValidationError for one that is not of this list.
-    """
-    if after and before:
-        refuse("before", "must not be given together with after")
-    positions = []
-    for name, text in (("after", after), ("before", before)):
-        found = decode(text) if text else None
-        if text and found is None:
-            refuse(name, "must be a position in this list")
-        positions.append(found)
-    return positions[0], positions[1]
 
 
 def refuse(name: str, problem: str) -> NoReturn:

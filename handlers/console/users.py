@@ -15,6 +15,7 @@ from handlers.console import layout, lists
 from handlers.console.registry import Hit, NavigationItem, Search
 from handlers.console.view import ConsoleView, view
 from handlers.pages import ways_in
+from handlers.positions import positions
 from handlers.responses.reply import Page
 from models import CREDENTIAL
 
@@ -40,9 +41,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
 ) -> Page:
     """Show a page of users."""
     text, sort = (search or "").strip(), sort or "created"
-    after_position, before_position = lists.position(
-        after, before, lambda sent: user_search.decode(sent, sort)
-    )
+    after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
     wanted = UserSearch(
         text=text,
         match=match or None,
