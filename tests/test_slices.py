@@ -46,7 +46,7 @@ PARTS = {
 """Names of parts of a slice other than its tag, in the singular."""
 
 SHARED = {
-    "handlers": {"responses", "shapes", "templating", "wire"},
+    "handlers": {"positions", "responses", "shapes", "templating", "wire"},
     "rules": {"audit", "data_export", "data_import", "mail", "rate_limits"},
     "settings": {"audit", "database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
     "policies": {"mail", "rate_limit"},
