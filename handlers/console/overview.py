@@ -16,6 +16,6 @@ async def show(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
     """Show the overview, or the users if they are the first page."""
     here = view(ctx, "", ui_locales)
     if ctx.policy[ConsolePolicy].home == "users" and registry.may(ctx, "user", "list"):
-        return here.lead("/users")
+        return here.redirect("/users")
     figures = [figure for tile in registry.tiles(ctx) for figure in await tile.load(ctx, here)]
     return layout.render(ctx, here, "overview/overview.html", figures=figures)

@@ -14,7 +14,7 @@ from domain.users.policy import RolePolicy
 from handlers.console import layout, lists
 from handlers.console.registry import Hit, NavigationItem, Search
 from handlers.console.view import ConsoleView, view
-from handlers.pages import ways_in
+from handlers.pages import sign_in_methods
 from handlers.positions import positions
 from handlers.responses.reply import Page
 from models import CREDENTIAL
@@ -97,7 +97,7 @@ def provider_name(here: ConsoleView, provider_id: str) -> str:
     return (
         here.localization.gettext("Password")
         if provider_id == CREDENTIAL
-        else ways_in.provider_name(provider_id)
+        else sign_in_methods.provider_name(provider_id)
     )
 
 

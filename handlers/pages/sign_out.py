@@ -59,12 +59,12 @@ async def stop_impersonating(ctx: Context, body: shapes.PageForm) -> Redirect:
     presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
     opened = await impersonation.stop(ctx, presented)
     if opened is None:
-        return view.lead("/signed-out", stopped_response(ctx, None).headers)
+        return view.redirect("/signed-out", stopped_response(ctx, None).headers)
     headers = restored_response(ctx, opened, None).headers
     console = ctx.policy[ConsolePolicy]
     if console.enabled:
         return Redirect(f"{ctx.policy.base_path}{console.path}/users/{user.id}", headers)
-    return view.lead("", headers)
+    return view.redirect("", headers)
 
 
 # pages.show_confirm
