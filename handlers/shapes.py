@@ -1488,6 +1488,17 @@ class EmailCodeVerified(TypedDict):
     user: User
 
 
+class FoundUsers(TypedDict):
+    """A page of users."""
+
+    users: list[User]
+    total: int
+    totalCapped: bool
+    match: Literal["id", "starts_with", "contains"] | None
+    previous: str | None
+    next: str | None
+
+
 class Impersonation(TypedDict):
     """A session in the name of a user, and the user."""
 
