@@ -25,12 +25,14 @@ def page(
     request_id: str,
     action: str | None = None,
     with_built_in: bool = False,
+    names_parameters: bool = False,
 ) -> Page | Redirect:
     """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
 
     `asked` has the submitted fields, unchecked; `caller` is the user, if known; `came_from` is the path and
     query of the previous page, or empty. `action` is the path of a form that the page offers to send again, without
-    secret fields. `with_built_in` ignores the operator's templates.
+    secret fields. `with_built_in` ignores the operator's templates, and `names_parameters` names a malformed
+    parameter of the query.
     """
     fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
@@ -56,7 +58,7 @@ def page(
         "error.html",
         status=refusal.status,
         code=refusal.code,
-        sentence=texts.sentence(shown.localization, refusal),
+        sentence=texts.sentence(shown.localization, refusal, names_parameters=names_parameters),
         request_id=request_id,
         action=action,
         # A password must not be in a page, which the browser may keep.

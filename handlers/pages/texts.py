@@ -176,9 +176,9 @@ _EMPTY: Mapping[str, str] = {
 }
 
 
-def sentence(localization: Localization, refusal: Refusal) -> str:
-    """Return the text about a refusal and the next step."""
-    _, ngettext = localization.gettext, localization.ngettext
+def sentence(localization: Localization, refusal: Refusal, *, names_parameters: bool = False) -> str:
+    """Return the text about a refusal and the next step; `names_parameters` names a malformed parameter of the query."""
+    ngettext = localization.ngettext
     match refusal.code:
         case "PASSWORD_TOO_SHORT":
             least = refusal.details.get("minimumLength", 8)
@@ -204,8 +204,15 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
                 "There were too many attempts. Try again in %(number)s minutes.",
                 minutes,
             ) % {"number": minutes}
+    if names_parameters and isinstance(refusal, errors.ValidationError):
+        for field in refusal.fields:
+            if field.place == "query":
+                text = localization.gettext(
+                    "The part “%(name)s” of the address is wrong. Go back, and start again."
+                )
+                return text % {"name": field.name}
     # The message of a class is in the catalogs; the message of one refusal names fields, for programs.
-    return _(SENTENCES.get(refusal.code, type(refusal).message))
+    return localization.gettext(SENTENCES.get(refusal.code, type(refusal).message))
 
 
 def _minutes(refusal: Refusal) -> int:

@@ -214,9 +214,7 @@ class PageResponder:
         self, request: Request, operation: Operation | None, refusal: Refusal, *, with_built_in: bool = False
     ) -> Page | Redirect:
         if self._is_hidden(operation, refusal):  # defence: C1 hidden
-            operation, caller = None, None
-        else:
-            caller = request.caller
+            operation = None
         return refusals.page(
             self._policy,
             replace(
@@ -224,11 +222,12 @@ class PageResponder:
                 submitted={} if operation is None else self._fields(request),
             ),
             refusal,
-            caller=caller,
+            caller=request.caller,
             came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
+            names_parameters=operation is not None and operation.is_administrative,
         )
 
     def _is_hidden(self, operation: Operation | None, refusal: Refusal) -> bool:
