@@ -9,7 +9,7 @@ from models.account import AccountRow
 # accounts.list_linked
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
     """Return the ways the caller may sign in."""
-    return [_account(row) for row in await accounts.of_caller(ctx)]
+    return [account_shape(row) for row in await accounts.of_caller(ctx)]
 
 
 # accounts.unlink
@@ -19,7 +19,7 @@ async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Stat
     return {"status": True}
 
 
-def _account(row: AccountRow) -> shapes.LinkedAccount:
+def account_shape(row: AccountRow) -> shapes.LinkedAccount:
     """Return one way in which a user signs in, without its tokens."""
     # Field by field, so that a column with a password or token is never sent by mistake.
     # defence: V31 account-fields

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import impersonation, listing, user_fields, user_sessions, users
+from domain.admin import impersonation, listing, user_access, user_fields, user_sessions, users
 from domain.admin import search as user_search
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
@@ -13,9 +13,11 @@ from domain.errors import Field, ValidationError
 from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
 from handlers import shapes, wire
+from handlers.accounts import account_shape
+from handlers.passkeys import passkey_shape
 from handlers.positions import positions
 from handlers.responses import cookies
-from handlers.responses.reply import Reply
+from handlers.responses.reply import Download, Reply
 from handlers.responses.sessions import (
     impersonated_response,
     restored_response,
@@ -248,6 +250,45 @@ async def remove_user(ctx: Context, body: shapes.UserIdRequest) -> shapes.Succes
     """Delete a user."""
     await users.remove_user(ctx, body["userId"])
     return {"success": True}
+
+
+# admin.list_user_accounts
+async def list_user_accounts(ctx: Context, id_: str) -> shapes.AccountsOfUser:
+    """Return the accounts with which a user can sign in."""
+    return {"accounts": [account_shape(row) for row in await user_access.list_accounts(ctx, id_)]}
+
+
+# admin.unlink_user_account
+async def unlink_user_account(ctx: Context, body: shapes.UnlinkUserAccountRequest) -> shapes.Success:
+    """Remove an account of a user."""
+    await user_access.unlink_account(ctx, body["userId"], body["accountId"])
+    return {"success": True}
+
+
+# admin.list_user_passkeys
+async def list_user_passkeys(ctx: Context, id_: str) -> shapes.PasskeysOfUser:
+    """Return the passkeys of a user."""
+    return {"passkeys": [passkey_shape(row) for row in await user_access.list_passkeys(ctx, id_)]}
+
+
+# admin.remove_user_passkey
+async def remove_user_passkey(ctx: Context, body: shapes.RemoveUserPasskeyRequest) -> shapes.Success:
+    """Remove a passkey of a user."""
+    await user_access.remove_passkey(ctx, body["userId"], body["passkeyId"])
+    return {"success": True}
+
+
+# admin.send_password_reset
+async def send_password_reset(ctx: Context, body: shapes.SendPasswordResetRequest) -> shapes.Success:
+    """Send a user a link that sets a password."""
+    await user_access.send_password_reset(ctx, body["userId"], body.get("redirectTo"))
+    return {"success": True}
+
+
+# admin.export_user
+async def export_user(ctx: Context, id_: str) -> Download:
+    """Return all stored data about a user."""
+    return Download(wire.exported(await user_access.export_user(ctx, id_)), "user.json")
 
 
 # admin.impersonate_user

@@ -25,6 +25,7 @@ from models.account import (
     AccountRow,
 )
 from models.statements import insert
+from models.user import UserRow
 
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""
@@ -145,10 +146,14 @@ def _values(
     return {**values, "scope": " ".join([*united][:SCOPES_AT_MOST]) or None, "updated_at": ctx.now}
 
 
+async def of_user(ctx: Context, user_id: str) -> list[AccountRow]:
+    """Return the accounts with which a user can sign in, oldest first."""
+    return sorted(await ctx.reads.all(ACCOUNTS_OF_USER, user_id), key=_BY_AGE)
+
+
 async def of_caller(ctx: Context) -> list[AccountRow]:
     """Return the accounts with which the caller can sign in, oldest first."""
-    rows = await ctx.reads.all(ACCOUNTS_OF_USER, ctx.signed_in.user.id)
-    return sorted(rows, key=_BY_AGE)
+    return await of_user(ctx, ctx.signed_in.user.id)
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
@@ -184,10 +189,21 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     calls cannot remove the last two.
     """
     _refuse_unnamed(provider_id, account_id, "body")
-    user = await locking.lock_caller(ctx)
+    await _unlink(ctx, await locking.lock_caller(ctx), provider_id, account_id)
+
+
+async def unlink_of(ctx: Context, user: UserRow, account_id: str) -> None:
+    """Remove one way to sign in from another user, whose row is locked.
+
+    Raises FailedToUnlinkLastAccount, AccountNotFound.
+    """
+    await _unlink(ctx, user, None, account_id)
+
+
+async def _unlink(ctx: Context, user: UserRow, provider_id: str | None, account_id: str | None) -> None:
     rows = await ctx.db.execute(FIND_ACCOUNTS, user_id=user.id)
     if len(rows) == 1 and not ctx.policy[AccountPolicy].allow_unlinking_all:
         raise FailedToUnlinkLastAccount
     account = _named(rows, provider_id, account_id)
     await ctx.db.execute(delete(Account).where(col(Account.id) == account.id))
-    events.account_unlinked(ctx, account.provider_id)
+    events.account_unlinked(ctx, user.id, account.provider_id)

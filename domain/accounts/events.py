@@ -11,6 +11,6 @@ ACCOUNT_UNLINKED = Event(
 )
 
 
-def account_unlinked(ctx: Context, provider_id: str) -> None:
-    """The caller removed one way to sign in."""
-    record(ctx, ACCOUNT_UNLINKED, provider=provider_id)
+def account_unlinked(ctx: Context, user_id: str, provider_id: str) -> None:
+    """One way to sign in was removed from a user."""
+    record(ctx, ACCOUNT_UNLINKED, user_id=user_id, provider=provider_id)

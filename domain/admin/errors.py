@@ -117,6 +117,12 @@ class YouAreNotAllowedToResetTwoFactor(Forbidden):
     message = "You are not allowed to reset the second factor of users"
 
 
+class YouAreNotAllowedToRemoveUsersAccess(Forbidden):
+    """No role of the caller grants it, or the user has powers that the caller lacks."""
+
+    message = "You are not allowed to remove ways to sign in of users"
+
+
 class YouAreNotAllowedToRevokeUsersSessions(Forbidden):
     """No role of the caller grants it, or the user has powers that the caller lacks."""
 

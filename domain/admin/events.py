@@ -16,6 +16,7 @@ USER_ROLE_CHANGED = Event("user.role_changed", N_("The role was changed"))
 USER_BANNED = Event("user.banned", N_("The account was blocked"))
 USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"))
 PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin", N_("An administrator set a new password"))
+USER_EXPORTED = Event("user.exported", N_("An administrator downloaded the data of this account"))
 IMPERSONATION_STARTED = Event(
     "impersonation.started", N_("An administrator began to act in the name of this account")
 )
@@ -59,6 +60,11 @@ def password_set_by_admin(ctx: Context, user_id: str, sessions_ended: int) -> No
     record(
         ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended
     )
+
+
+def user_exported(ctx: Context, user_id: str) -> None:
+    """The caller read all stored data about a user."""
+    record(ctx, USER_EXPORTED, user_id=user_id)
 
 
 def impersonation_started(ctx: Context, user_id: str, session_id: str, expires_at: datetime) -> None:

@@ -28,17 +28,22 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
 
     Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
     """
-    caller, policy = ctx.signed_in, ctx.policy[AdminPolicy]
+    caller = ctx.signed_in
     needs_factor = ctx.policy[RolePolicy].require_two_factor
     # Checked at each use: the session may be older than the rule that administrators need a second factor.
     if needs_factor and not caller.user.two_factor_enabled:  # defence: ADM22 second-factor
         refuse(ctx, TwoFactorRequired)
     if not roles.grants(ctx.policy, caller.user.role, {resource: [action]}):  # defence: ADM19 permission
         refuse(ctx, error)
-    age = policy.fresh_age
     # A session that was stolen long ago must not be enough for this.
-    if fresh and age and ctx.now - caller.session.created_at > age:  # defence: ADM14 fresh
+    if fresh and not is_fresh(ctx):  # defence: ADM14 fresh
         refuse(ctx, SessionNotFresh)
+
+
+def is_fresh(ctx: Context) -> bool:
+    """Return whether the caller's session was created less than `admin.fresh_age` ago."""
+    age = ctx.policy[AdminPolicy].fresh_age
+    return not age or ctx.now - ctx.signed_in.session.created_at <= age
 
 
 def require_administrator(policy: Policy, caller: Caller) -> None:

@@ -6,7 +6,8 @@ from domain.admin import permissions
 from domain.context import Context, StaleRead
 from domain.errors import Forbidden
 from domain.users import admins, locking, lookup, roles
-from domain.users.errors import UserNotFound
+from domain.users.errors import StaleProfile, UserNotFound
+from models.base import to_milliseconds
 from models.user import UserRow
 
 
@@ -34,6 +35,17 @@ async def locked(
         raise StaleRead  # The user became an administrator before the row was locked.
     permissions.check_rank(ctx, user, error)
     return user
+
+
+def version(user: UserRow) -> str:
+    """Return what changes whenever a user is changed, for forms."""
+    return str(to_milliseconds(user.updated_at))
+
+
+def check_version(user: UserRow, seen: str, *, changes: bool) -> None:
+    """Check that a user, whose row is locked, was not changed after a form was shown. Raises StaleProfile."""
+    if changes and version(user) != seen:  # defence: C8 seen-version
+        raise StaleProfile
 
 
 def is_own(ctx: Context, user_id: str) -> bool:

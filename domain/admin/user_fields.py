@@ -73,11 +73,14 @@ async def create_user(ctx: Context, new: NewUser) -> UserRow:
     return await changes.add_user(ctx, user, new.password)
 
 
-async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> UserRow:
+async def update_user(
+    ctx: Context, user_id: str, data: Mapping[str, Any], *, seen: str | None = None
+) -> UserRow:
     """Change columns of a user, all or none; `data` has only columns that may be changed.
 
-    Raises the refusals of permissions, rank, roles, email addresses and usernames, NoDataToUpdate, UserNotFound,
-    YouCannotBanYourself, LastAdmin and EmailTaken.
+    `seen` is the version of the user that the data are based on; values that are already stored are not a change then,
+    so a form that is sent twice succeeds. Raises the refusals of permissions, rank, roles, email addresses and
+    usernames, NoDataToUpdate, UserNotFound, YouCannotBanYourself, LastAdmin, EmailTaken and StaleProfile.
     """
     fresh = bool(data.keys() & {"role", "email", "email_verified", *_BAN})
     permissions.require(ctx, "user", "update", YouAreNotAllowedToUpdateUsers, fresh=fresh)
@@ -94,6 +97,9 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
         permissions.require(ctx, "user", "set-email", YouAreNotAllowedToSetUsersEmail)
     takes = names is not None or ban.get("banned") is True
     user = await targets.locked(ctx, user_id, YouAreNotAllowedToUpdateUsers, may_lose_roles=takes)
+    if seen is not None:
+        data = {name: value for name, value in data.items() if value != getattr(user, name)}
+        targets.check_version(user, seen, changes=bool(data))
     if names is not None:
         await targets.check_new_roles(ctx, user, names)
     is_own, is_ban = targets.is_own(ctx, user_id), ban.get("banned") is True

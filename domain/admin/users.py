@@ -36,15 +36,19 @@ def has_permission(ctx: Context, statements: Mapping[str, Sequence[str]]) -> boo
     return has_factor and roles.grants(ctx.policy, user.role, statements)
 
 
-async def set_role(ctx: Context, user_id: str, role: str | Sequence[str]) -> UserRow:
-    """Replace the roles of a user.
+async def set_role(
+    ctx: Context, user_id: str, role: str | Sequence[str], *, seen: str | None = None
+) -> UserRow:
+    """Replace the roles of a user; `seen` is the version of the user that the choice is based on.
 
-    Raises the refusals of permissions, rank and roles, UserNotFound, LastAdmin.
+    Raises the refusals of permissions, rank and roles, UserNotFound, LastAdmin, StaleProfile.
     """
     error = YouAreNotAllowedToChangeUsersRole
     permissions.require(ctx, "user", "set-role", error, fresh=True)
     names = permissions.role_names(ctx, role)
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
+    if seen is not None:
+        targets.check_version(user, seen, changes=set(names) != set(roles.split(user.role)))
     await targets.check_new_roles(ctx, user, names)
     return await changes.set_roles(ctx, user, names)
 
@@ -77,9 +81,12 @@ async def reset_two_factor(ctx: Context, user_id: str) -> UserRow:
     return user
 
 
-async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timedelta | None) -> UserRow:
+async def ban_user(
+    ctx: Context, user_id: str, reason: str | None, lasts: timedelta | None, *, for_good: bool = False
+) -> UserRow:
     """Ban a user for a time or permanently, and revoke their sessions; return the updated user.
 
+    Without a time the default of the settings applies, unless the ban is `for_good`.
     Raises the refusals of permissions and rank, UserNotFound, YouCannotBanYourself, LastAdmin.
     """
     error = YouAreNotAllowedToBanUsers
@@ -90,7 +97,7 @@ async def ban_user(ctx: Context, user_id: str, reason: str | None, lasts: timede
         raise YouCannotBanYourself
     await admins.refuse_last(ctx, user)
     policy = ctx.policy[AdminPolicy]
-    lasts = lasts or policy.default_ban_expires_in
+    lasts = lasts or (timedelta() if for_good else policy.default_ban_expires_in)
     until = ctx.now + lasts if lasts else None
     changed, _ = await changes.ban(ctx, user, reason=reason or policy.default_ban_reason, until=until)
     return changed

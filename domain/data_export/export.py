@@ -53,12 +53,19 @@ async def export_user(ctx: Context, identifier: str) -> Held:
 
 
 async def export_own(ctx: Context) -> Held:
-    """Return all stored data about the caller. Records of actions by other users omit the actor and their network
-    address: an administrator's network address is not the caller's data."""
-    caller = ctx.signed_in.user
-    held = await export_user(ctx, caller.id)
+    """Return all stored data about the caller, as `export_for`."""
+    return await export_for(ctx, ctx.signed_in.user.id)
+
+
+async def export_for(ctx: Context, user_id: str) -> Held:
+    """Return all stored data about a user, as the user may read it. Raises NotFound.
+
+    Records of actions by other users omit the actor and their network address: an administrator's network address is
+    not the user's data.
+    """
+    held = await export_user(ctx, user_id)
     for record in held["audit"]:
-        if record["actorId"] not in (None, caller.id):  # defence: H13 other-actors
+        if record["actorId"] not in (None, user_id):  # defence: H13 other-actors
             record.update(dict.fromkeys(_OF_ACTOR))
     for session in held["sessions"]:
         if session["impersonatedBy"] is not None:

@@ -64,7 +64,11 @@ async def remove(ctx: Context, passkey_id: str) -> None:
     Raises SessionNotFresh, Unauthenticated, PasskeyNotFound, FailedToDeleteLastPasskey.
     """
     sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
-    user = await locking.lock_caller(ctx)
+    await remove_from(ctx, await locking.lock_caller(ctx), passkey_id)
+
+
+async def remove_from(ctx: Context, user: UserRow, passkey_id: str) -> None:
+    """Remove a passkey of a user, whose row is locked. Raises PasskeyNotFound, FailedToDeleteLastPasskey."""
     row = await _find(ctx, user.id, passkey_id)
     # Checked under the user's lock; two requests that delete the last two passkeys must not both succeed.
     if await _is_last_way(ctx, user):  # defence: P21 last-way

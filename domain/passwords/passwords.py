@@ -104,6 +104,22 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     if user is None:
         mails.reset_password(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), redirect_to)
         return
+    await _mail_reset(ctx, user, redirect_to)
+
+
+async def send_reset(ctx: Context, user: UserRow, redirect_to: str | None) -> None:
+    """Send the reset link to a user, whose row is locked, for an administrator.
+
+    Raises ResetPasswordDisabled, and Limited if the limit of links for this address is reached.
+    """
+    if ctx.policy[PasswordResetPolicy].sender == "none":
+        raise ResetPasswordDisabled
+    await limits.check_mail(ctx, "links", user.email)
+    events.password_reset_requested(ctx, user, user.email)
+    await _mail_reset(ctx, user, redirect_to)
+
+
+async def _mail_reset(ctx: Context, user: UserRow, redirect_to: str | None) -> None:
     expires_in = ctx.policy[PasswordResetPolicy].token_expires_in
     token = await one_time_tokens.issue(ctx, Purpose.RESET, user.id, expires_in=expires_in)
     mails.reset_password(ctx, user, token, redirect_to)

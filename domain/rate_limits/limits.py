@@ -122,6 +122,18 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
 
     If the counters are unavailable, emails are still sent; only operations with a failure limit are refused.
     """
+    return await _count_mail(ctx, family, recipient) is None
+
+
+async def check_mail(ctx: Context, family: Family, recipient: str) -> None:
+    """Do the same as `may_mail` for a caller who may know that the limit is reached. Raises Limited."""
+    until = await _count_mail(ctx, family, recipient)
+    if until is not None:
+        raise _limited(ctx, until)
+
+
+async def _count_mail(ctx: Context, family: Family, recipient: str) -> datetime | None:
+    """Count one email, or return when the next one may be sent."""
     rules = ctx.policy[RateLimitPolicy]
     # defence: V74 daily-mails
     quotas = [("mail_burst", rules.mail_burst), ("mail_daily", rules.mail_daily)]
@@ -135,9 +147,9 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
         name: _count(ctx, f"{name} {family} {recipient}", quota) for name, quota in quotas if quota.number
     }
     try:
-        return not counts or await _hit(ctx, counts) is None
+        return await _hit(ctx, counts) if counts else None
     except errors.Unavailable:
-        return True
+        return None
 
 
 async def _hit(

@@ -50,7 +50,8 @@ class UserSection:
     permission: Permission | None
     position: int
     load: Callable[[Context, ConsoleView, UserRow], Awaitable[Mapping[str, Any]]]
-    """Returns the values of the template, which are in its variable `section`."""
+    """Returns the values of the template, which are in its variable `section`: a few rows, and `all_url`, the page with
+    all of them, if there are more."""
     exists: Callable[[Context], bool] = _always
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from domain import urls
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from handlers.console import texts
 from handlers.pages.view import View
 from handlers.pages.view import view as page_view
 
@@ -38,4 +39,5 @@ def view(
     """
     shared = page_view(ctx, page, None, ui_locales, **query)
     values = {field.name: getattr(shared, field.name) for field in fields(shared)}
+    values["form"] = texts.form(shared.form, shared.localization)
     return ConsoleView(**values, now=ctx.now)

@@ -3,13 +3,13 @@
 from typing import Any
 
 from domain.accounts import accounts
-from domain.admin import impersonation
+from domain.admin import impersonation, permissions
 from domain.authentication import sign_in
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
-from domain.users import unproven
+from domain.users import roles, unproven
 from handlers import shapes
 from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
@@ -73,7 +73,7 @@ async def show_confirm(
 ) -> Page | Redirect:
     """Ask the signed-in user to sign in again; redirect a user with a fresh session back."""
     view = views.view(ctx, "/confirm", callback_url, ui_locales)
-    if sessions.is_fresh(ctx):
+    if sessions.is_fresh(ctx) and (permissions.is_fresh(ctx) or not _is_administrator(ctx)):
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     offered = sign_in_methods.offered(ctx)
@@ -88,6 +88,10 @@ async def show_confirm(
         "email_method": "code" if is_unproven else None,
     }
     return view.render("confirm.html", **shown)
+
+
+def _is_administrator(ctx: Context) -> bool:
+    return roles.is_privileged(ctx.policy, ctx.signed_in.user.role)
 
 
 # pages.confirm

@@ -84,18 +84,24 @@ class OperationInputs:
             arguments["body"] = content
         return arguments
 
-    def shown_again(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Return the arguments of a page that is shown again: its query is the form's fields. Raises as `arguments`."""
-        if self.query is None:
-            return {}
+    def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
+        """Return the arguments of a page that is shown again: its query is the form's fields, and its path has the
+        values of the form's path. Raises as `arguments`."""
         failures: Failures = {}
+        arguments: dict[str, Any] = {}
+        if self.path is not None:
+            found = self.path.read_path(captured)
+            self.path.check(found, failures)
+            self.path.fill(arguments, found)
+        if self.query is None:
+            refuse(failures)
+            return arguments
         values = self.query.read_fields(fields, failures)
         self.query.check(values, failures)
         if failures and self.always_reads:
             values, failures = {}, {}
         refuse(failures)
         check_targets(self.query_targets, self.origins, values)
-        arguments: dict[str, Any] = {}
         self.query.fill(arguments, values)
         return arguments
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from domain import errors
 from domain.admin import permissions
@@ -21,6 +21,7 @@ from domain.sessions import sessions
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from handlers.pages import refusals
+from handlers.pages.view import without_secrets
 from handlers.responses.reply import Page, Redirect
 from models.user import UserRow
 from server.api import cors
@@ -28,6 +29,7 @@ from server.api.errors import ErrorResponse, log_defect, render_refusal, status_
 from server.api.interfaces import Endpoint
 from server.api.request import Operation, Request
 from server.api.responses import DEFAULT_HEADERS, PAGE_HEADERS, answer
+from server.api.routing import filled
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of errors that a user can correct in the form."""
@@ -44,7 +46,7 @@ _FOR_EVERYONE = "pages.show_sign_in"
 _CARRIED = frozenset({"callbackURL", "ui_locales"})
 """The fields that pass through all steps."""
 
-_NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
+_NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating, SessionNotFresh)
 
 
 class JsonResponder:
@@ -245,7 +247,7 @@ class PageResponder:
                 await form.security.authenticate(request)
             self.check_caller(request, form)  # defence: C1 shown-again
             self._require_fresh(request, form)
-            request.arguments = form.inputs.shown_again(submitted)
+            request.arguments = form.inputs.shown_again(submitted, request.captured)
             page: Page | Redirect = await self._endpoint(form, request)
         except Refusal:
             return None
@@ -281,14 +283,21 @@ class PageResponder:
         return True
 
     def _came_from(self, request: Request, operation: Operation, refusal: Refusal) -> str:
-        """Return the path, and for GET the query, of the page that the user was on; empty if it always fails."""
+        """Return the path and query of the page that the user was on; empty if it always fails.
+
+        For a form, it is its page with the values that the page takes, apart from secrets.
+        """
         if operation.method != "POST":
             if refusal.status in _FINAL and not isinstance(refusal, SessionNotFresh):
                 return ""
             query = request.scope["query_string"].decode("latin-1")
-            return f"{operation.template}?{query}" if query else operation.template
-        form = None if operation.form is None else self._operations[operation.form]
-        return operation.template if form is None else form.template
+        else:
+            operation = operation if operation.form is None else self._operations[operation.form]
+            taken = () if operation.inputs.query is None else operation.inputs.query.arguments
+            sent = without_secrets(request.form())
+            query = urlencode({name: sent[name] for name in taken if sent.get(name)})
+        path = filled(operation.template, request.captured)
+        return f"{path}?{query}" if query else path
 
 
 def _is_for(user: UserRow, form: Mapping[str, str]) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
@@ -81,6 +82,11 @@ def check_separators(scope: Scope) -> None:
     # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
     if raw_path.find(b"%") >= 0 and _ENCODED_SEPARATOR.search(raw_path):  # defence: R39 encoded-separator
         raise errors.NotFound
+
+
+def filled(template: str, captured: dict[str, str]) -> str:
+    """Return the path of a template with these values, encoded."""
+    return _TEMPLATE.sub(lambda found: quote(captured[found[1]], safe=""), template)
 
 
 def _pattern(path: str) -> re.Pattern[str]:
