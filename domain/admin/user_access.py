@@ -19,7 +19,10 @@ from models.user import UserRow
 
 
 async def list_accounts(ctx: Context, user_id: str) -> list[AccountRow]:
-    """Return the accounts with which a user can sign in, oldest first. Raises YouAreNotAllowedToGetUser, UserNotFound."""
+    """Return the accounts with which a user can sign in, oldest first.
+
+    Raises YouAreNotAllowedToGetUser, UserNotFound.
+    """
     permissions.require(ctx, "user", "get", YouAreNotAllowedToGetUser)
     return await accounts.of_user(ctx, (await targets.existing(ctx, user_id)).id)
 

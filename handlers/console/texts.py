@@ -8,22 +8,25 @@ from handlers.pages.view import Form
 
 SENTENCES: Mapping[str, str] = {
     "STALE_PROFILE": N_(
-        "The user was changed after you opened this form, so nothing was saved. Look at the page of the user, and try"
-        " again."
+        "The user was changed after you opened this form, so nothing was saved. Check the user, and try again."
     ),
     "LAST_ADMIN": N_("This is the last administrator. Make another user an administrator first."),
     "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": N_("Another user has this email address."),
-    "FAILED_TO_UNLINK_LAST_ACCOUNT": N_("This is the only way the user can sign in, so it cannot be removed."),
-    "FAILED_TO_DELETE_LAST_PASSKEY": N_("This is the only way the user can sign in, so it cannot be removed."),
+    "FAILED_TO_UNLINK_LAST_ACCOUNT": N_(
+        "This is the only way the user can sign in, so it cannot be removed."
+    ),
+    "FAILED_TO_DELETE_LAST_PASSKEY": N_(
+        "This is the only way the user can sign in, so it cannot be removed."
+    ),
     "BANNED_USER": N_("This user is banned."),
     "TOO_MANY_REQUESTS": N_("Too many emails were sent to this address. Try again later."),
-    "RESET_PASSWORD_DISABLED": N_("This service sends no emails that reset a password."),
+    "RESET_PASSWORD_DISABLED": N_("This service does not send password reset emails."),
 }
 """Sentences by error code."""
 
 FIELDS: Mapping[str, str] = {
     "typed": N_("This is not the email address of the user."),
-    "until": N_("Enter a day from today on."),
+    "until": N_("Enter today or a later date."),
 }
 """Sentences by field."""
 

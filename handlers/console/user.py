@@ -27,11 +27,11 @@ from models.user import UserRow
 
 NOTICES = {
     "profile-saved": N_("The profile is saved."),
-    "roles-saved": N_("The roles are saved. They count from the next request on."),
+    "roles-saved": N_("The roles are saved. They apply from the next request."),
     "user-banned": N_("The user is banned, and signed out everywhere."),
     "user-unbanned": N_("The ban is lifted."),
     "user-deleted": N_("The user is deleted."),
-    "user-gone": N_("This user does not exist any more."),
+    "user-gone": N_("This user no longer exists."),
 }
 _ROLE = "role-"
 _LONGEST_BAN = timedelta(seconds=315_360_000)

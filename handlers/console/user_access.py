@@ -13,11 +13,11 @@ from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 NOTICES = {
-    "email-changed": N_("The email address is changed. The user is told so at the old one."),
-    "email-verified": N_("The email address counts as verified."),
-    "email-unverified": N_("The email address counts as not verified."),
+    "email-changed": N_("The email address is changed. A notice is sent to the old address."),
+    "email-verified": N_("The email address is marked as verified."),
+    "email-unverified": N_("The email address is marked as not verified."),
     "password-set": N_("The password is set, and the user is signed out everywhere."),
-    "reset-sent": N_("The user gets an email with a link that sets a password."),
+    "reset-sent": N_("An email with a link to set a password is sent to the user."),
     "second-factor-reset": N_("The second factor is reset, and the user is signed out everywhere."),
     "account-disconnected": N_("The account is disconnected, and the user is signed out everywhere."),
     "account-gone": N_("That account was disconnected already."),

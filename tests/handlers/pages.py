@@ -42,6 +42,7 @@ class Page(HTMLParser):
         self.path = answer.request.url.raw_path.decode()
         self.forms: list[Form] = []
         self.links: dict[str, str] = {}
+        self.targets: set[str] = set()
         self.inputs: dict[str, dict[str, str | None]] = {}
         self.language = self.direction = self.title = self.refresh = ""
         self.texts: list[str] = []
@@ -77,7 +78,7 @@ class Page(HTMLParser):
             case "input" if self.forms:
                 name = said.get("name") or ""
                 self.inputs[name] = said
-                if said.get("type") != "checkbox" or "checked" in said:
+                if said.get("type") not in ("checkbox", "radio") or "checked" in said:
                     self.forms[-1].fields[name] = said.get("value") or ""
             case "select":
                 self._choice = said["name"] or ""
@@ -85,6 +86,7 @@ class Page(HTMLParser):
                 self.forms[-1].fields[self._choice] = said["value"] or ""
             case "a":
                 self._link = said.get("href")
+                self.targets.add(self._link or "")
             case "meta" if said.get("http-equiv") == "refresh":
                 self.refresh = (said["content"] or "").partition("url=")[2]
 

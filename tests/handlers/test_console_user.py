@@ -12,7 +12,16 @@ from domain import tokens
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps, steps
-from tests.handlers.pages import SETTINGS, Browser, Page, other_profile, recorded, send, signed_in, stored_user
+from tests.handlers.pages import (
+    SETTINGS,
+    Browser,
+    Page,
+    other_profile,
+    recorded,
+    send,
+    signed_in,
+    stored_user,
+)
 from tests.handlers.steps import ADA, UNKNOWN, execute, join, set_user
 from tests.service import PASSWORD, Service
 from tests.trail import of_event
@@ -100,7 +109,7 @@ async def link(service: Service, email: str = ADA) -> None:
 
 def reached(page: Page, action: str) -> bool:
     """Return whether a page has a link or a form to this address."""
-    return action in page.links.values() or any(form.action == action for form in page.forms)
+    return action in page.targets or any(form.action == action for form in page.forms)
 
 
 @pytest.mark.operation("console.user.show")
@@ -112,11 +121,20 @@ class TestPage:
         page = await root.open(user)
 
         assert (page.status, page.title) == (200, "Ada · Gatewright")
-        shown = (ADA, "Verified", "support", "Deutsch", "GitHub", "583231", "Password", user.rpartition("/")[2])
+        shown = (
+            ADA,
+            "Verified",
+            "support",
+            "Deutsch",
+            "GitHub",
+            "583231",
+            "Password",
+            user.rpartition("/")[2],
+        )
         assert [text for text in shown if text not in page.text] == [user.rpartition("/")[2]]
         assert user.rpartition("/")[2] in (await service.get(user)).text
         acts = ("profile", "roles", "ban", "email", "password", "delete", "export", "impersonate")
-        assert all(reached(page, f"{user}/{act}") for act in acts)
+        assert [act for act in acts if not reached(page, f"{user}/{act}")] == []
         assert all(reached(page, f"{user}/{act}") for act in ("verification", "password-reset"))
 
     async def test_it_offers_what_the_caller_may_do(self, service: Service, user: str) -> None:
@@ -124,7 +142,9 @@ class TestPage:
 
         page = await browser.open(user)
 
-        offered = [act for act in ("profile", "ban", "export", "password-reset") if reached(page, f"{user}/{act}")]
+        offered = [
+            act for act in ("profile", "ban", "export", "password-reset") if reached(page, f"{user}/{act}")
+        ]
         hidden = ("roles", "email", "verification", "password", "delete", "impersonate")
         assert offered == ["profile", "ban", "export", "password-reset"]
         assert not any(reached(page, f"{user}/{act}") for act in hidden)
@@ -138,7 +158,7 @@ class TestPage:
 
         assert REFUSAL in page.text
         assert not [form for form in page.forms if form.action.startswith(other)]
-        assert not [link for link in page.links.values() if link.startswith(f"{other}/")]
+        assert not [link for link in page.targets if link.startswith(f"{other}/")]
 
     async def test_the_own_page_leads_to_the_account(self, root: Browser, service: Service) -> None:
         own = f"/console/users/{(await stored_user(service, ROOT)).id}"
@@ -175,7 +195,9 @@ class TestPage:
             service, "UPDATE account SET provider_id = :script, account_id = :script"
             " WHERE provider_id = 'github'", script=script,
         )  # fmt: skip
-        account = (await service.rows("SELECT id FROM account WHERE provider_id = :script", script=script))[0].id
+        account = (await service.rows("SELECT id FROM account WHERE provider_id = :script", script=script))[
+            0
+        ].id
         pages = ["", "/profile", "/roles", "/ban", "/email", "/password", "/second-factor", "/delete",
                  "/impersonate", f"/disconnect?connection={account}"]  # fmt: skip
 
@@ -286,7 +308,9 @@ class TestRoles:
     ) -> None:
         await root.open(f"{user}/roles")
         service.clock.advance(seconds=1)
-        await execute(service, 'UPDATE "user" SET updated_at = updated_at + 5 WHERE email = :email', email=ADA)
+        await execute(
+            service, 'UPDATE "user" SET updated_at = updated_at + 5 WHERE email = :email', email=ADA
+        )
 
         page = await root.submit(f"{user}/roles", **{"role-support": "true"})
 
@@ -368,14 +392,12 @@ class TestAddress:
         assert (page.status, "Another user has this email address." in page.text) == (422, True)
 
     @pytest.mark.operation("console.user_access.set_verified")
-    async def test_it_is_marked_as_verified_and_not(
-        self, root: Browser, service: Service, user: str
-    ) -> None:
+    async def test_it_is_marked_as_verified_and_not(self, root: Browser, service: Service, user: str) -> None:
         for is_verified in (True, False):
             await root.open(user)
             page = await root.submit(f"{user}/verification")
             assert page.path == user
-            assert (await stored_user(service)).email_verified is is_verified
+            assert (await stored_user(service)).email_verified == is_verified
 
 
 class TestPassword:
@@ -407,7 +429,7 @@ class TestPassword:
 
         page = await root.submit(f"{user}/password-reset")
 
-        assert (page.path, "The user gets an email" in page.text) == (user, True)
+        assert (page.path, "An email with a link to set a password" in page.text) == (user, True)
         assert await steps.last_link(service, "reset-password", ADA)
 
     async def test_too_many_links_are_refused_as_page(
@@ -421,7 +443,9 @@ class TestPassword:
 
 
 class TestWaysIn:
-    @pytest.mark.operation("console.user_access.show_second_factor", "console.user_access.reset_second_factor")
+    @pytest.mark.operation(
+        "console.user_access.show_second_factor", "console.user_access.reset_second_factor"
+    )
     async def test_the_second_factor_is_reset(self, root: Browser, service: Service, user: str) -> None:
         await set_user(service, ADA, two_factor_enabled=True)
         page = await root.open(user)
@@ -484,7 +508,7 @@ class TestImpersonation:
         self, root: Browser, service: Service, user: str
     ) -> None:
         page = await root.open(f"{user}/impersonate")
-        assert "Meanwhile you cannot change the password" in page.text
+        assert "While impersonating you cannot change the password" in page.text
 
         page = await root.submit(f"{user}/impersonate")
 
@@ -536,7 +560,7 @@ class TestData:
         root.page = seen
         page = await root.submit(f"{user}/delete", typed=ADA)
 
-        assert "This user does not exist any more." in page.text
+        assert "This user no longer exists." in page.text
         assert await recorded(service, "user.deleted") == 1
 
     @pytest.mark.threat("C3")
@@ -625,7 +649,10 @@ async def test_no_form_acts_on_a_user_of_higher_rank(service: Service) -> None:
             act, True, True,
         )  # fmt: skip
         shown = await service.get(f"{other}/{act}")
-        assert (act, shown.status_code) == (act, 405 if act in ("unban", "verification", "password-reset") else 403)
+        assert (act, shown.status_code) == (
+            act,
+            405 if act in ("unban", "verification", "password-reset") else 403,
+        )
 
     assert await stored_user(service, "boss@example.com") == before
     assert await is_signed_in_elsewhere(service, "boss@example.com")
@@ -640,7 +667,10 @@ class TestFreshness:
     ) -> None:
         service.clock.advance(days=1, seconds=1)
         page = await root.open(f"{user}/{act}")
-        assert (page.title, page.query["callbackURL"]) == ("Confirm that it is you · Gatewright", f"{user}/{act}")
+        assert (page.title, page.query["callbackURL"]) == (
+            "Confirm that it is you · Gatewright",
+            f"{user}/{act}",
+        )
 
         answer = await service.client.post(
             "/account/confirm",
@@ -648,7 +678,7 @@ class TestFreshness:
             headers={"Sec-Fetch-Site": "same-origin"},
         )
 
-        assert (answer.status_code, answer.headers["location"]) == (303, f"{user}/{act}")
+        assert (answer.status_code, urlsplit(answer.headers["location"]).path) == (303, f"{user}/{act}")
         assert (await service.get(f"{user}/{act}")).status_code == 200
 
     async def test_a_form_that_waited_too_long_comes_back_to_its_page(
