@@ -33,6 +33,10 @@ from tests.security.matrix.subject import Happen, Subject
 NEW = "ada.by.admin@example.com"
 BAN_ENDS = ends("a ban revokes sessions and challenges", *SESSIONS, *BOUND, *CHALLENGE)
 ONLY_THIS = stays("the user's own sessions, credentials and tokens stay", *ALL)
+_OPENED_WITH_IT = ends(
+    "the removed way may have begun sessions and pending sign-ins", *SESSIONS, *BOUND, *CHALLENGE
+)
+_OTHER_WAYS = stays("other ways to sign in are unchanged", *ALL)
 _OWN_IMPERSONATION = ends(
     "an impersonation needs a live session of an administrator who may impersonate", IMPERSONATED
 )
@@ -58,6 +62,18 @@ async def _revoke_session(subject: Subject) -> None:
     wanted = (await subject.get("/get-session", subject.held[SESSION])).json()["session"]["id"]
     handles = [each["token"] for each in listed["sessions"] if each["id"] == wanted]
     await _act(subject, "revoke-user-session", {"sessionToken": handles[0]})
+
+
+async def _unlink(subject: Subject) -> None:
+    found = await subject.get("/admin/list-user-accounts", subject.root.headers, id=subject.id)
+    [account] = [row["id"] for row in found.json()["accounts"] if row["providerId"] == "test"]
+    await _act(subject, "unlink-user-account", {"userId": subject.id, "accountId": account})
+
+
+async def _remove_passkey(subject: Subject) -> None:
+    found = await subject.get("/admin/list-user-passkeys", subject.root.headers, id=subject.id)
+    for passkey in found.json()["passkeys"]:
+        await _act(subject, "remove-user-passkey", {"userId": subject.id, "passkeyId": passkey["id"]})
 
 
 async def _lift_ban(subject: Subject) -> None:
@@ -185,6 +201,18 @@ EVENTS = [
         WITH_TWO_FACTOR,
         IS_OFF,
     ),
+    Event(
+        "an administrator removes an account of a provider",
+        _unlink,
+        ("account.unlinked", "session.revoked_all"),
+        column(ends("the identity is removed", *IDENTITY), _OPENED_WITH_IT, rest=_OTHER_WAYS),
+    ),
+    Event(
+        "an administrator removes the passkey",
+        _remove_passkey,
+        ("passkey.removed", "session.revoked_all"),
+        column(ends("the passkey is removed", *PASSKEY), _OPENED_WITH_IT, rest=_OTHER_WAYS),
+    ),
     Event("an administrator removes the user", _acting("remove-user"), ("user.deleted",), deletion_cells()),
     _over("the impersonation is stopped", _stop, "impersonation.stopped"),
     _over("the impersonator signs out", _sign_out_impersonator, "sign_out"),
@@ -204,6 +232,7 @@ EVENTS = [
 
 OTHER_AUDIT_EVENTS = {
     "admin.refused": "a refusal",
+    "user.exported": "reads the data of the user",
     "impersonation.started": "opens a way in",
     "impersonation.ended": "recorded when a session that a column of the impersonator has ended is presented",
 }
