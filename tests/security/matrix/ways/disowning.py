@@ -10,6 +10,7 @@ _ELSEWHERE = (
     "the identity is unlinked", "the password is removed", "an administrator revokes a session",
     "an administrator revokes the sessions", "the user is banned", "a ban is lifted", "the role is taken",
     "an administrator sets the password", "an administrator resets the second factor",
+    "an administrator removes an account of a provider", "an administrator removes the passkey",
     "the impersonation is stopped", "the impersonator signs out", "the impersonator loses the role",
     "the impersonator is banned", "the user stops acting in another's name", "the API key is disabled",
     "the API key is deleted", "the passkey is removed", "the password is changed",
