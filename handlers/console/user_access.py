@@ -96,7 +96,7 @@ async def show_disconnect(
 ) -> Page | Redirect:
     """Ask before an account of a provider is disconnected."""
     user = await user_acts.target(ctx, id_, "remove-access")
-    here = view(ctx)
+    here = view(ctx, None, ui_locales)
     accounts = await user_access.list_accounts(ctx, id_)
     account = next((row for row in accounts if row.id == connection), None)
     if account is None:
@@ -132,7 +132,7 @@ async def show_passkey(
     user = await user_acts.target(ctx, id_, "remove-access")
     one = next((row for row in await user_access.list_passkeys(ctx, id_) if row.id == passkey), None)
     if one is None:
-        return layout.done(ctx, view(ctx), user_acts.page_of(id_), "passkey-gone")
+        return layout.done(ctx, view(ctx, None, ui_locales), user_acts.page_of(id_), "passkey-gone")
     return user_acts.show_form(
         ctx,
         user,

@@ -601,6 +601,18 @@ class TestCreation:
         with other_profile(service):
             assert (await steps.sign_in(service, "grace@example.com", PASSWORD)).status_code == 200
 
+    async def test_nothing_is_created_if_the_link_may_not_be_sent(self, make_service: MakeService) -> None:
+        roles = '{"creator": {"user": ["list", "get", "create"]}}'
+        service = await make_service({**SETTINGS, "admin.roles": roles})
+        browser = await administrator(service, "creator")
+        page = await browser.open("/console/users/new")
+        assert "access-link" not in [one.get("id") for one in page.inputs.values()]
+
+        page = await browser.submit("/console/users/new", email="grace@example.com", access="link")
+
+        assert (page.status, "You are not allowed to update users" in page.text) == (422, True)
+        assert not await service.rows('SELECT id FROM "user" WHERE email = :email', email="grace@example.com")
+
     async def test_a_taken_address_is_refused(self, root: Browser) -> None:
         await root.open("/console/users/new")
 
