@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handlers.pages import Browser, Page
-from tests.handlers.steps import ADA, join, token_in
+from tests.handlers.pages import Browser, Page, stored_user
+from tests.handlers.steps import ADA, join, set_user, token_in
 from tests.labs.faults.asking import PLAIN, until_ready
 from tests.labs.faults.engines import OwnCluster
 from tests.labs.faults.test_mail import by_smtp
@@ -93,6 +93,20 @@ async def test_a_form_of_the_account_is_sent_again_by_its_page(server: OwnCluste
     assert is_unavailable(secret)
     assert secret.form("/account/password").fields.keys() == {"account", "username", "revokeOtherSessions"}
     assert (await of_password.submit("/account/password")).status == 422
+
+
+@pytest.mark.threat("C12")
+async def test_a_form_of_the_console_is_sent_again_by_its_page(server: OwnCluster, service: Service) -> None:
+    await set_user(service, ADA, role="admin")
+    form = f"/console/users/{(await stored_user(service)).id}/profile"
+    browser = Browser(service)
+    await browser.open(form)
+
+    async with away(server, service):
+        assert is_unavailable(await Browser(service).open("/console/users"))
+        assert is_unavailable(await browser.submit(form, name="Ada Lovelace"))
+    page = await browser.submit(form)
+    assert (page.path, "Ada Lovelace" in page.text) == (form.removesuffix("/profile"), True)
 
 
 @pytest.mark.threat("H12")
