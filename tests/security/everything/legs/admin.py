@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from tests.authenticator import Authenticator
+from tests.labs.provider.steps import as_user
 from tests.security.everything.traveller import FIRST, SECOND, THIRD, UNKNOWN, Traveller
 
 
@@ -18,11 +20,33 @@ def leg(ada: Traveller) -> Iterator[None]:
     session, user = root.token, {"userId": str(grace.body["user"]["id"])}
     yield
     call("admin.list_users", session=session, query={"searchValue": "example"})
+    call("admin.search_users", session=session, query={"search": "grace"})
     call("admin.get_user", session=session, query={"id": user["userId"]})
     call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
     new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
     call("admin.create_user", new, session=session)
     call("admin.update_user", {**user, "data": {"name": "Grace H."}}, session=session)
+    yield
+    as_user(ada.provider, "grace@example.com", "1009")
+    direct = {"provider": "test", "idToken": {"token": ada.provider.mint()}}
+    call("social.link", direct, session=grace.token)
+    options = call("passkeys.begin_registration", session=grace.token).body
+    call("passkeys.finish_registration", {"response": Authenticator().create(options)}, session=grace.token)
+    yield
+    which = {"id": user["userId"]}
+    call("admin.send_password_reset", user, session=session)
+    call("admin.export_user", session=session, query=which)
+    ways = (
+        ("unlink_user_account", "accounts", "accountId"),
+        ("remove_user_passkey", "passkeys", "passkeyId"),
+    )
+    for operation, kind, field in ways:
+        listed = call(f"admin.list_user_{kind}", session=session, query=which)
+        rows = listed.body[kind] if listed.response.is_success else []
+        for each in (UNKNOWN, *(row["id"] for row in rows if row.get("providerId") != "credential")):
+            call(f"admin.{operation}", {**user, field: each}, session=session)
+    grace = call("authentication.sign_in_email", {"email": "grace@example.com", "password": FIRST})
+    yield
     acting = call("admin.impersonate_user", user, session=session)
     for token in (acting.body["session"]["token"], session) if acting.response.is_success else (session,):
         call("sessions.list_active", session=token)

@@ -7,19 +7,25 @@ from gatewright_client import models
 from gatewright_client.api.admin import (
     ban_user,
     create_user,
+    export_user,
     get_user,
     has_permission,
     impersonate_user,
+    list_user_accounts,
+    list_user_passkeys,
     list_user_sessions,
     list_users,
     remove_user,
+    remove_user_passkey,
     reset_two_factor,
     revoke_user_session,
     revoke_user_sessions,
+    send_password_reset,
     set_role,
     set_user_password,
     stop_impersonating,
     unban_user,
+    unlink_user_account,
     update_user,
 )
 from gatewright_client.api.authentication import sign_in_email
@@ -51,6 +57,15 @@ def stage() -> None:
     assert of(list_user_sessions.sync(client=admin, body=which), models.SessionsOfUser).sessions == []
     ok(revoke_user_session.sync(client=admin, body=models.RevokeUserSessionRequest(session_token="x" * 32)))
     assert of(revoke_user_sessions.sync(client=admin, body=which), models.RevokedUserSessions).count == 0
+    [account] = of(list_user_accounts.sync(client=admin, id=user.id), models.AccountsOfUser).accounts
+    unlinked = models.UnlinkUserAccountRequest(user_id=user.id, account_id=account.id)
+    last = of(unlink_user_account.sync(client=admin, body=unlinked), models.Error)
+    assert last.code == "FAILED_TO_UNLINK_LAST_ACCOUNT"
+    assert of(list_user_passkeys.sync(client=admin, id=user.id), models.PasskeysOfUser).passkeys == []
+    lost = models.RemoveUserPasskeyRequest(user_id=user.id, passkey_id="x" * 32)
+    assert of(remove_user_passkey.sync(client=admin, body=lost), models.Error).code == "PASSKEY_NOT_FOUND"
+    ok(send_password_reset.sync(client=admin, body=models.SendPasswordResetRequest(user_id=user.id)))
+    assert of(export_user.sync(client=admin, id=user.id), models.UserExport).sessions == []
     new = models.SetUserPasswordRequest(user_id=user.id, new_password=NEW_PASSWORD)
     ok(set_user_password.sync(client=admin, body=new))
     ok(reset_two_factor.sync(client=admin, body=which))

@@ -20,6 +20,14 @@ export async function stage(): Promise<void> {
   assert.deepEqual(ok(await sdk.admin.listUserSessions({ body })).sessions, []);
   ok(await sdk.admin.revokeUserSession({ body: { sessionToken: "x".repeat(32) } }));
   assert.equal(ok(await sdk.admin.revokeUserSessions({ body })).count, 0);
+  const [account] = ok(await sdk.admin.listUserAccounts({ query: { id: user.id } })).accounts;
+  const unlinked = { ...body, accountId: account?.id ?? "" };
+  assert.equal(refused(await sdk.admin.unlinkUserAccount({ body: unlinked })), "FAILED_TO_UNLINK_LAST_ACCOUNT");
+  assert.deepEqual(ok(await sdk.admin.listUserPasskeys({ query: { id: user.id } })).passkeys, []);
+  const lost = { ...body, passkeyId: "x".repeat(32) };
+  assert.equal(refused(await sdk.admin.removeUserPasskey({ body: lost })), "PASSKEY_NOT_FOUND");
+  ok(await sdk.admin.sendPasswordReset({ body }));
+  assert.deepEqual(ok(await sdk.admin.exportUser({ query: { id: user.id } })).sessions, []);
   ok(await sdk.admin.setUserPassword({ body: { ...body, newPassword: NEW_PASSWORD } }));
   ok(await sdk.admin.resetTwoFactor({ body }));
   assert.ok(ok(await sdk.admin.banUser({ body })).user.banned);
