@@ -9,7 +9,7 @@ from handlers import shapes, wire
 from handlers.console import layout, user_acts
 from handlers.console.users import provider_name
 from handlers.console.view import view
-from handlers.pages import ways_in
+from handlers.pages import sign_in_methods
 from handlers.responses.reply import Page, Redirect
 
 NOTICES = {
@@ -55,7 +55,7 @@ async def set_verified(ctx: Context, id_: str, body: shapes.ConsoleVerificationF
 async def show_password(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
     """Ask for a new password."""
     user = await user_acts.target(ctx, id_, "set-password")
-    rules = ways_in.password_rules(ctx)
+    rules = sign_in_methods.password_rules(ctx)
     return user_acts.show_form(ctx, user, "password", "password.html", ui_locales, **rules)
 
 

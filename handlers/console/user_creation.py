@@ -11,7 +11,7 @@ from handlers import shapes, wire
 from handlers.console import layout, registry, user_acts
 from handlers.console.user import chosen_roles, role_choices
 from handlers.console.view import view
-from handlers.pages import ways_in
+from handlers.pages import sign_in_methods
 from handlers.responses.reply import Page, Redirect
 
 NOTICES = {"user-created": N_("The user is created.")}
@@ -32,7 +32,7 @@ async def show(ctx: Context, ui_locales: str | None = None) -> Page:
         choices=role_choices(ctx, [default]) if may_set_roles else (),
         can_mail=_can_mail(ctx),
         can_verify=registry.may(ctx, "user", "set-email"),
-        **ways_in.password_rules(ctx),
+        **sign_in_methods.password_rules(ctx),
     )
 
 
