@@ -367,6 +367,7 @@ ErrorCode: TypeAlias = Literal[
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS",
+    "YOU_ARE_NOT_ALLOWED_TO_REMOVE_USERS_ACCESS",
     "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR",
     "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
@@ -579,6 +580,115 @@ class ConnectForm(TypedDict):
     provider: str
 
 
+class ConsoleBanForm(TypedDict):
+    """The ban."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    reason: NotRequired[str]
+    lasts: Literal["1", "7", "30", "until", "ever"]
+    until: NotRequired[str]
+
+
+class ConsoleDeletionForm(TypedDict):
+    """Proof that this user is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typed: str
+
+
+class ConsoleDisconnectForm(TypedDict):
+    """The account to disconnect."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+
+
+class ConsoleEmailForm(TypedDict):
+    """The new email address."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    newEmail: str
+    verified: NotRequired[str]
+
+
+class ConsoleNewUserForm(TypedDict):
+    """A new user; the roles are the fields `role-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    name: str
+    email: str
+    access: Literal["link", "password", "none"]
+    newPassword: NotRequired[str]
+    verified: NotRequired[str]
+
+
+class ConsolePasskeyForm(TypedDict):
+    """The passkey to remove."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    passkey: str
+
+
+class ConsolePasswordForm(TypedDict):
+    """The new password."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    newPassword: str
+
+
+class ConsoleProfileForm(TypedDict):
+    """The profile as it should be."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: str
+    image: NotRequired[str]
+    username: NotRequired[str]
+    locale: NotRequired[str]
+
+
+class ConsoleRolesForm(TypedDict):
+    """The roles: every field `role-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+
+
+class ConsoleUserForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
+class ConsoleVerificationForm(TypedDict):
+    """Whether the email address counts as verified."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    verified: Literal["true", "false"]
+
+
 class DisconnectForm(TypedDict):
     """A connected account."""
 
@@ -768,6 +878,12 @@ class PasskeyUser(TypedDict):
     displayName: str
 
 
+class PasskeysOfUser(TypedDict):
+    """The passkeys of a user."""
+
+    passkeys: list[Passkey]
+
+
 class PasswordChangeForm(TypedDict):
     """The current password, and the new one."""
 
@@ -921,6 +1037,13 @@ class PasswordChanged(TypedDict):
     token: str
 
 
+class RemoveUserPasskeyRequest(TypedDict):
+    """The passkey to remove."""
+
+    userId: str
+    passkeyId: str
+
+
 class RequestEmailChangeRequest(TypedDict):
     """The new address."""
 
@@ -1033,6 +1156,12 @@ class LinkedAccount(TypedDict):
     updatedAt: str
 
 
+class AccountsOfUser(TypedDict):
+    """The accounts with which a user can sign in."""
+
+    accounts: list[LinkedAccount]
+
+
 LinkedAccountList: TypeAlias = list[LinkedAccount]
 """The linked accounts of the caller, oldest first."""
 
@@ -1094,6 +1223,13 @@ class SendEmailCodeRequest(TypedDict):
 
     email: Email
     type: Literal["sign-in", "email-verification", "forget-password"]
+
+
+class SendPasswordResetRequest(TypedDict):
+    """The user who gets the link."""
+
+    userId: str
+    redirectTo: NotRequired[str]
 
 
 class SendVerificationEmailRequest(TypedDict):
@@ -1412,6 +1548,13 @@ class UnlinkAccountRequest(TypedDict):
     accountId: NotRequired[str]
 
 
+class UnlinkUserAccountRequest(TypedDict):
+    """The account to remove."""
+
+    userId: str
+    accountId: str
+
+
 class UpdateApiKeyRequest(TypedDict):
     """The changes of a key; at least one."""
 
@@ -1552,6 +1695,14 @@ class UserDeleted(TypedDict):
 
     success: bool
     message: Literal["User deleted", "Verification email sent"]
+
+
+class UserExport(TypedDict):
+    """Everything that is stored about a user. Each further key is a list of the rows of one kind, such as `accounts` and `apiKeys`."""
+
+    user: dict[str, Any]
+    sessions: list[dict[str, Any]]
+    audit: list[dict[str, Any]]
 
 
 class UserIdRequest(TypedDict):
