@@ -7,3 +7,15 @@ class InvalidTarget(BadRequest):
     """The sealed target of the page that leaves the hosted pages is missing, changed or expired."""
 
     message = "Invalid or expired target"
+
+
+class CookiesBlocked(BadRequest):
+    """The browser sends no cookies, so a form cannot sign it in; nothing was done."""
+
+    message = "The browser blocks cookies"
+
+
+class NotSubmitted(BadRequest):
+    """The user had to sign in before a form was processed; nothing was done."""
+
+    message = "Nothing was done before the sign-in"

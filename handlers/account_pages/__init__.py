@@ -1,6 +1,6 @@
 """The operations with the tag `account_pages` in openapi/paths: pages for the user's own account."""
 
-from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys
+from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys, show_new_api_key
 from handlers.account_pages.connections import connect_provider, disconnect_provider, show_connections
 from handlers.account_pages.data import (
     confirm_deletion,
@@ -24,7 +24,9 @@ from handlers.account_pages.two_factor import (
     forget_trusted_device,
     forget_trusted_devices,
     replace_backup_codes,
+    show_backup_codes,
     show_two_factor,
+    show_two_factor_setup,
 )
 
 __all__ = [
@@ -51,11 +53,13 @@ __all__ = [
     "send_password_link",
     "send_verification_email",
     "show_api_keys",
+    "show_backup_codes",
     "show_connections",
     "show_data",
     "show_deletion",
     "show_email",
     "show_history",
+    "show_new_api_key",
     "show_overview",
     "show_passkeys",
     "show_password",
@@ -63,5 +67,6 @@ __all__ = [
     "show_removed_access",
     "show_sessions",
     "show_two_factor",
+    "show_two_factor_setup",
     "update_profile",
 ]

@@ -47,6 +47,13 @@ SENTENCES: Mapping[str, str] = {
         "Passwords cannot be reset by email here. Contact whoever runs this service."
     ),
     "NOT_FOUND": N_("This page does not exist."),
+    "COOKIES_BLOCKED": N_(
+        "Your browser blocks cookies, and without them nobody can be signed in. Nothing was done. Allow cookies for "
+        "this site, and try again."
+    ),
+    "NOT_SUBMITTED": N_(
+        "Nothing was done yet, because you had to sign in first. Look at the form, and send it again."
+    ),
     "CROSS_SITE_FORM": N_("The form was sent by a page of another site, so nothing was done."),
     "INVALID_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."

@@ -140,7 +140,7 @@ def view(
         ui_locales or None,
         user,
         page,
-        query,
+        {**query, "entries": asked.entries},
         ctx.policy[PagesPolicy].templates_dir,
     )
 

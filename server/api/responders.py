@@ -5,19 +5,25 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from domain import errors
+from domain import errors, tokens, urls
 from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.context import Caller, PageRequest
 from domain.errors import Refusal
-from domain.pages import leaving
+from domain.pages import entries, leaving
+from domain.pages.entries import Entries
+from domain.pages.errors import CookiesBlocked, NotSubmitted
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
 from domain.sessions import sessions
+from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
+from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import refusals
+from handlers.responses import cookies
 from handlers.responses.reply import Page, Redirect
 from server.api import cors
+from server.api.arguments import ENTRIES
 from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
 from server.api.interfaces import Endpoint
 from server.api.request import Operation, Request
@@ -27,6 +33,9 @@ _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence
 """The statuses of errors that a user can correct in the form."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
+
+
+_SIGN_IN = "pages.show_sign_in"
 
 
 class JsonResponder:
@@ -97,17 +106,56 @@ class PageResponder:
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
         """Check that a form was rendered for the account that submits it, and that the session is fresh.
 
-        Returns a page if the form was rendered for another account. Raises SessionNotFresh.
+        Returns a page if the form was rendered for another account. Raises SessionNotFresh, CookiesBlocked.
         """
+        if operation.method != "POST":
+            self._read_entries(request, operation)
+            self._require_fresh(request, operation)
+            return None
+        # defence: H7 cookies
+        if operation.signs_in and b"cookie" not in request.head.fields:
+            raise CookiesBlocked
         form: Mapping[str, str] = request.arguments.get("body", {})
         request.page = replace(request.page or PageRequest(), form=form)
-        if operation.is_own_account and operation.method == "POST":
+        if operation.is_own_account:
             caller = _caller(request)
             rendered_for = form.get("account") or ""
             if rendered_for != caller.user.email:  # defence: H8 same-account
                 return self._other_account(request, caller, rendered_for)
         self._require_fresh(request, operation)
         return None
+
+    def _read_entries(self, request: Request, operation: Operation) -> None:
+        """Show a form with the entries in the URL, if they are of this page, browser and account."""
+        sealed = request.arguments.pop(ENTRIES, None)
+        browser = self._browser(request)
+        if not sealed or browser is None:
+            return
+        found = entries.unseal(
+            self._cipher, sealed, page=operation.operation_id, browser=browser, now=request.now
+        )
+        if found is None:
+            return
+        # defence: H8 own-entries
+        if operation.is_own_account and found.fields.get("account") != _caller(request).user.email:
+            return
+        try:
+            parameters = operation.inputs.shown_again(found.fields)
+        except Refusal:
+            return
+        for name in request.arguments:
+            request.arguments[name] = request.arguments[name] or parameters.get(name)
+        request.page = replace(
+            request.page or PageRequest(),
+            submitted={**found.fields, **found.withheld},
+            refusal=found.refusal,
+            entries=sealed,
+        )
+
+    def _browser(self, request: Request) -> str | None:
+        """Return the token of the browser, or None."""
+        name = cookies.browser_name(self._policy.cookies).encode()
+        return next(iter(tokens.presented(request.head.cookies(name))), None)
 
     def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
         page = refusals.other_account(
@@ -120,8 +168,21 @@ class PageResponder:
             sessions.require_fresh(self._policy[SessionPolicy], _caller(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
-        """Return the response for what the handler returned."""
-        return self._answer(request, result)
+        """Return the response for what the handler returned; a form with errors has their status."""
+        if operation.method == "POST" or not isinstance(result, Page):
+            return self._answer(request, result)
+        if self._browser(request) is None:
+            request.cookies.append(cookies.set_browser(self._policy.cookies, tokens.token()))
+        refusal = None if request.page is None else request.page.refusal
+        return self._answer(request, result) if refusal is None else self._form(request, result, refusal)
+
+    def _form(self, request: Request, page: Page | Redirect, refusal: Refusal) -> ErrorResponse:
+        """Return the response with a form that is shown again."""
+        if isinstance(page, Page) and page.status == 200:
+            # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
+            page = replace(page, status=refusal.status if refusal.status in (429, 503) else 422)
+        status, headers, body = self._answer(request, page)
+        return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _answer(self, request: Request, result: Page | Redirect) -> ErrorResponse:
         """Return the response for a page or a redirect; redirects to other sites go through one page only."""
@@ -134,24 +195,42 @@ class PageResponder:
         return answer(result, request.scope["method"], request.head)
 
     async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
-        operation = request.operation
-        form = None if operation is None or operation.form is None else self._operations[operation.form]
-        shown = None
+        """Return the response to a refused request: a redirect to its form or to sign in, or an error page."""
+        form = self._form_of(request)
         if (
-            form is not None
-            and refusal.status in _SHOWN_IN_FORMS
-            and not isinstance(refusal, _NEVER_IN_FORMS)
+            form is None
+            or refusal.status not in _SHOWN_IN_FORMS
+            or isinstance(refusal, _NEVER_IN_FORMS)
+            or _needs_sign_in(refusal)
+            or not self._is_same_origin(request)
         ):
-            shown = await self._show_again(request, form, refusal)
-        if shown is not None and shown.status == 200:
-            # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
-            status = refusal.status if refusal.status in (429, 503) else 422
-            shown = replace(shown, status=status)
-        if shown is None:
             return self.fail(request, refusal)
-        status, headers, body = self._answer(request, shown)
-        return status, (*headers, *status_headers(status, refusal.retry_after)), body
+        shown: Page | Redirect | None = None
+        if not _refuses_next(refusal):
+            # Without its challenge the form of a code is of no use.
+            page = self._operations[_SIGN_IN] if refusal.ends_challenge else form
+            shown = self._lead_to_form(request, page, Entries(request.form(), refusal))
+        if shown is None:
+            shown = await self._show_again(request, form, refusal)
+        return self.fail(request, refusal) if shown is None else self._form(request, shown, refusal)
+
+    def _form_of(self, request: Request) -> Operation | None:
+        operation = request.operation
+        return None if operation is None or operation.form is None else self._operations[operation.form]
+
+    def _lead_to_form(self, request: Request, form: Operation, kept: Entries) -> Redirect | None:
+        """Return the redirect to the page of a form with its entries; None if that cannot show them."""
+        fields, browser = kept.fields, self._browser(request)
+        if browser is None:
+            return None
+        try:
+            form.inputs.shown_again(fields)
+        except Refusal:
+            return None
+        sealed = entries.seal(self._cipher, kept, page=form.operation_id, browser=browser, now=request.now)
+        carried = form.inputs.query.arguments if form.inputs.query is not None else ()
+        query = {name: fields.get(name) for name in ("callbackURL", "ui_locales", "token") if name in carried}
+        return sealed and Redirect(urls.with_parameters(form.template, **query, entries=sealed))
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return an error page, or a redirect to the page where the user signs in again."""
@@ -193,6 +272,7 @@ class PageResponder:
                 await form.security.authenticate(request)
             self._require_fresh(request, form)
             request.arguments = form.inputs.shown_again(submitted)
+            request.arguments.pop(ENTRIES, None)
             page: Page | Redirect = await self._endpoint(form, request)
         except Refusal:
             return None
@@ -211,20 +291,47 @@ class PageResponder:
         """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""
         if operation is None or operation.form is None or not isinstance(refusal, errors.Unavailable):
             return False
+        return self._is_same_origin(request)
+
+    def _is_same_origin(self, request: Request) -> bool:
+        """Return whether a page of this service sent the form; the request may have failed before that check."""
         try:
-            # The request may have failed before the check of its origin.
             cors.check_same_origin(self._policy.base_url, request.head)  # defence: H1 kept-form
         except errors.CrossSiteForm:
             return False
         return True
 
     def _came_from(self, request: Request, operation: Operation) -> str:
-        """Return the path, and for GET the query, of the page that the user was on."""
+        """Return the path of the page that the user was on, with the query or the entries of the form."""
         if operation.method != "POST":
             query = request.scope["query_string"].decode("latin-1")
             return f"{operation.template}?{query}" if query else operation.template
-        form = None if operation.form is None else self._operations[operation.form]
-        return operation.template if form is None else form.template
+        form = self._form_of(request)
+        if form is None:
+            return operation.template
+        if not self._is_same_origin(request):
+            return form.template
+        fields, unsent = request.form(), NotSubmitted()
+        account = {"account": fields.get("account", "")}
+        redirect = (
+            self._lead_to_form(request, form, Entries(fields, unsent))
+            or self._lead_to_form(request, form, Entries(account, unsent))
+        )  # fmt: skip
+        return form.template if redirect is None else redirect.location
+
+
+def _refuses_next(refusal: Refusal) -> bool:
+    """Return whether the request that follows a redirect would be refused as well."""
+    return isinstance(refusal, errors.Unavailable) or (
+        isinstance(refusal, errors.Limited) and refusal.kind == "requests"
+    )
+
+
+def _needs_sign_in(refusal: Refusal) -> bool:
+    """Return whether the user must sign in, or prove again who they are, before a form can be submitted."""
+    return type(refusal) is errors.Unauthenticated or isinstance(
+        refusal, (SessionNotFresh, InvalidTwoFactorCookie)
+    )
 
 
 def _caller(request: Request) -> Caller:
