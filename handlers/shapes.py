@@ -510,6 +510,7 @@ class AccountDeletionForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
+    typedEmail: NotRequired[str]
     password: NotRequired[str]
 
 
@@ -621,6 +622,7 @@ class MagicLinkForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     newUserCallbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
+    replaces: NotRequired[str]
     token: str
 
 

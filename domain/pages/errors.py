@@ -12,10 +12,13 @@ class InvalidTarget(BadRequest):
 class CookiesBlocked(BadRequest):
     """The browser sends no cookies, so a form cannot sign it in; nothing was done."""
 
-    message = "The browser blocks cookies"
+    message = (
+        "Your browser blocks cookies, and without them nobody can be signed in. Nothing was done. Allow cookies for "
+        "this site, and try again."
+    )
 
 
 class NotSubmitted(BadRequest):
     """The user had to sign in before a form was processed; nothing was done."""
 
-    message = "Nothing was done before the sign-in"
+    message = "Nothing was done yet, because you had to sign in first. Look at the form, and send it again."

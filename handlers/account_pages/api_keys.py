@@ -73,6 +73,33 @@ async def show_new_api_key(
     return frame.render(ctx, view, "api_key_created.html", **content)
 
 
+# account_pages.show_api_key_deletion
+async def show_api_key_deletion(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, key: str | None = None
+) -> Page | Redirect:
+    """Ask before a key of the caller is deleted."""
+    view = views.view(ctx, "/api-keys/delete", callback_url, ui_locales, key=key)
+    gettext = view.localization.gettext
+    try:
+        row = await keys.get(ctx, key or "")
+    except KeyNotFound:
+        return view.lead("/api-keys", reason="gone")
+    return frame.render(
+        ctx,
+        view,
+        "removal.html",
+        heading=gettext("Delete this API key?"),
+        name=row.name or row.start or gettext("Without a name"),
+        effect=gettext("Programs that use it stop working at once. The key cannot be restored."),
+        is_last=False,
+        obstacle=None,
+        field="key",
+        id=row.id,
+        button=gettext("Delete"),
+        back="/api-keys",
+    )
+
+
 # account_pages.delete_api_key
 async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redirect:
     """Delete a key of the caller."""

@@ -39,4 +39,4 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     _, opened = await authentication.sign_up(ctx, wanted)
     if opened is None:
         return view.lead("/mail-sent", reason="verify")
-    return ways_in.complete_sign_in(ctx, view, opened)
+    return await ways_in.complete_sign_in(ctx, view, opened)

@@ -47,13 +47,6 @@ SENTENCES: Mapping[str, str] = {
         "Passwords cannot be reset by email here. Contact whoever runs this service."
     ),
     "NOT_FOUND": N_("This page does not exist."),
-    "COOKIES_BLOCKED": N_(
-        "Your browser blocks cookies, and without them nobody can be signed in. Nothing was done. Allow cookies for "
-        "this site, and try again."
-    ),
-    "NOT_SUBMITTED": N_(
-        "Nothing was done yet, because you had to sign in first. Look at the form, and send it again."
-    ),
     "CROSS_SITE_FORM": N_("The form was sent by a page of another site, so nothing was done."),
     "INVALID_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."
@@ -224,6 +217,8 @@ def field_errors(
 
 
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
+    if name == "typedEmail":
+        return localization.gettext(N_("This is not the email address of your account."))
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
     if name in ("email", "newEmail"):

@@ -230,7 +230,9 @@ class PageResponder:
         sealed = entries.seal(self._cipher, kept, page=form.operation_id, browser=browser, now=request.now)
         carried = form.inputs.query.arguments if form.inputs.query is not None else ()
         query = {name: fields.get(name) for name in ("callbackURL", "ui_locales", "token") if name in carried}
-        return sealed and Redirect(urls.with_parameters(form.template, **query, entries=sealed))
+        if sealed is None:
+            return None
+        return Redirect(urls.with_parameters(form.template, **query, entries=sealed))
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return an error page, or a redirect to the page where the user signs in again."""

@@ -56,7 +56,8 @@ FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
 REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-OTHERS = (EXPORT, REMOVED_ACCESS, *SHOWN_ONCE)
+REMOVALS = (f"{KEYS}/delete", f"{CONNECTIONS}/disconnect", f"{PASSKEYS}/remove")
+OTHERS = (EXPORT, REMOVED_ACCESS, *SHOWN_ONCE, *REMOVALS)
 PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in OTHERS]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """Where ways in change, or all data is shown."""
@@ -794,12 +795,20 @@ class TestData:
 
         assert await count(service, User) == 1
 
-    async def test_asks_for_no_password_where_there_is_none(self, service: Service, ada: Browser) -> None:
+    async def test_asks_for_the_address_where_there_is_no_password(
+        self, service: Service, ada: Browser
+    ) -> None:
         await execute(service, "DELETE FROM account")
         page = await ada.open(DATA)
         assert "password" not in page.inputs
 
-        await ada.submit(f"{DATA}/delete")
+        for typed in ("", EVE):
+            page = await ada.submit(f"{DATA}/delete", typedEmail=typed)
+            assert page.status == 422
+            assert page.links["This is not the email address of your account."] == "#typedEmail"
+        assert await count(service, User) == 1
+
+        await ada.submit(f"{DATA}/delete", typedEmail=f" {ADA.upper()} ")
 
         assert await count(service, User) == 0
 

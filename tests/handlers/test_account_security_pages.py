@@ -440,7 +440,10 @@ class TestSessions:
 
 
 @pytest.mark.operation(
-    "account_pages.connect_provider", "account_pages.disconnect_provider", "account_pages.show_connections"
+    "account_pages.connect_provider",
+    "account_pages.disconnect_provider",
+    "account_pages.show_connections",
+    "account_pages.show_disconnection",
 )
 class TestConnections:
     @pytest.fixture
@@ -486,7 +489,10 @@ class TestConnections:
     @pytest.mark.threat("H6", "H7")
     async def test_are_removed_once(self, service: Service, ada: Browser) -> None:
         await self.connect(ada)
-        fields = ada.page.form(DISCONNECT).fields
+        page = await ada.open(ada.page.links["Disconnect"])
+        assert "Disconnect this account?" in page.text
+        assert "your only way to sign in" not in page.text
+        fields = page.form(DISCONNECT).fields
 
         page = await ada.submit(DISCONNECT)
         again = await send(service, DISCONNECT, **fields)
@@ -498,13 +504,13 @@ class TestConnections:
 
     async def test_keep_the_last_way_in(self, service: Service, ada: Browser) -> None:
         await self.connect(ada)
-        fields = ada.page.form(DISCONNECT).fields
+        fields = (await ada.open(ada.page.links["Disconnect"])).form(DISCONNECT).fields
         await execute(service, "DELETE FROM account WHERE provider_id = 'credential'")
 
         page = await ada.open(CONNECTIONS)
 
         assert "This is the only way you can sign in." in page.text
-        assert DISCONNECT not in [form.action for form in page.forms]
+        assert "Disconnect" not in page.links
         refused = await send(service, DISCONNECT, **fields)
         assert refused.status_code == 422
         assert await identities(service) == [("test", "1001")]
@@ -526,6 +532,7 @@ class TestConnections:
 @pytest.mark.operation(
     "account_pages.create_api_key",
     "account_pages.delete_api_key",
+    "account_pages.show_api_key_deletion",
     "account_pages.show_api_keys",
     "account_pages.show_new_api_key",
 )
@@ -637,6 +644,9 @@ class TestApiKeys:
         await ada.open(KEYS)
         await ada.submit(KEYS, name="ci")
         page = await ada.open(KEYS)
+        page = await ada.open(page.links["Delete"])
+        assert "Delete this API key?" in page.text
+        assert await count(service, ApiKey) == 1
         fields = page.form(DELETE_KEY).fields
 
         page = await ada.submit(DELETE_KEY)
