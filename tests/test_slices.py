@@ -50,7 +50,7 @@ SHARED = {
     "policies": {"mail", "rate_limit"},
     "tables": {"audit", "counter", "grant", "known_network", "lease", "outbox"},
     "events": {"limit", "mail", "origin", "redirect", "secrets"},
-    "account pages": {"codes", "data", "delete", "entries", "frame", "history", "overview"},
+    "account pages": {"removal", "codes", "data", "delete", "entries", "frame", "history", "overview"},
     "emails": {"test"},
     "tests": {"cookies", "inputs", "limits", "passwordless", "redirects", "switches", "templating", "wire"},
     "threats": {"enumeration", "identifier", "limit", "passwordless", "redirect"},

@@ -48,13 +48,14 @@ def seal(cipher: Cipher, entries: Entries, *, page: str, browser: str, now: date
     Only `page` (an operationId) shows them, and only in the browser with this token.
     """
     refusal = entries.refusal
+    # defence: H7 kept-fields-only
+    kept = {name: value for name, value in entries.fields.items() if name not in _NEVER_KEPT}
     invalid = refusal.fields if isinstance(refusal, ValidationError) else ()
     claims = {
         "page": page,
         "browser": browser,
         "until": (now + LIFE).timestamp(),
-        # defence: H7 no-secrets
-        "fields": {name: value for name, value in entries.fields.items() if name not in _NEVER_KEPT},
+        "fields": kept,
         "withheld": {
             name: _PLACEHOLDER if value else ""
             for name, value in entries.fields.items()
@@ -76,9 +77,9 @@ def unseal(cipher: Cipher, sealed: str, *, page: str, browser: str, now: datetim
     if text is None:
         return None
     claims = json.loads(text)
-    # defence: H7 own-entries
-    is_own = claims["page"] == page and claims["browser"] == browser
-    if not is_own or now.timestamp() >= claims["until"]:
+    if claims["browser"] != browser:  # defence: H7 entries-browser
+        return None
+    if claims["page"] != page or now.timestamp() >= claims["until"]:
         return None
     return Entries(claims["fields"], _refusal(claims, now), claims["withheld"])
 

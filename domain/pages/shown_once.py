@@ -32,9 +32,11 @@ def unseal(ctx: Context, page: str, sealed: str) -> Mapping[str, Any] | None:
     if text is None:
         return None
     claims = json.loads(text)
-    # defence: H7 own-secrets
-    is_own = claims["page"] == page and claims["session"] == ctx.signed_in.session.id
-    if not is_own or ctx.now.timestamp() >= claims["until"]:  # defence: H7 shown-life
+    if claims["session"] != ctx.signed_in.session.id:  # defence: H7 shown-session
+        return None
+    if ctx.now.timestamp() >= claims["until"]:  # defence: H7 shown-life
+        return None
+    if claims["page"] != page:
         return None
     content: Mapping[str, Any] = claims["content"]
     return content

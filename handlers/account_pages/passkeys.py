@@ -86,6 +86,7 @@ async def show_passkey_removal(
     if row is None:
         return view.lead("/passkeys", reason="gone")
     is_last = await passkeys.is_last_way(ctx, ctx.signed_in.user)
+    needed = texts.SENTENCES["FAILED_TO_DELETE_LAST_PASSKEY"]
     return frame.render(
         ctx,
         view,
@@ -96,7 +97,7 @@ async def show_passkey_removal(
             "You can no longer sign in with it. It cannot be restored; you can only add a new one."
         ),
         is_last=False,
-        obstacle=gettext(texts.SENTENCES["FAILED_TO_DELETE_LAST_PASSKEY"]) if is_last else None,
+        obstacle=gettext(needed) if is_last else None,
         field="passkey",
         id=row.id,
         button=gettext("Remove"),

@@ -109,10 +109,8 @@ async def show_magic_link(
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
     """Use up a mailed link, and sign in; ask first if another user is signed in."""
     view = views.view(ctx)
-    # defence: M8 asked
-    if await magic_links.replaces_caller(ctx, body["token"]) and (
-        body.get("replaces") != ctx.signed_in.user.email
-    ):
+    replaces = await magic_links.replaces_caller(ctx, body["token"])
+    if replaces and body.get("replaces") != ctx.signed_in.user.email:  # defence: M8 asks-first
         return view.lead(
             "/magic-link", token=body["token"], newUserCallbackURL=body.get("newUserCallbackURL")
         )

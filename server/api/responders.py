@@ -112,7 +112,6 @@ class PageResponder:
             self._read_entries(request, operation)
             self._require_fresh(request, operation)
             return None
-        # defence: H7 cookies
         if operation.signs_in and b"cookie" not in request.head.fields:
             raise CookiesBlocked
         form: Mapping[str, str] = request.arguments.get("body", {})
@@ -136,8 +135,8 @@ class PageResponder:
         )
         if found is None:
             return
-        # defence: H8 own-entries
-        if operation.is_own_account and found.fields.get("account") != _caller(request).user.email:
+        is_others = operation.is_own_account and found.fields.get("account") != _caller(request).user.email
+        if is_others:  # defence: H8 entries-account
             return
         try:
             parameters = operation.inputs.shown_again(found.fields)
