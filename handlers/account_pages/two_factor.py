@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
@@ -78,12 +79,12 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
 # account_pages.show_two_factor_setup
 async def show_two_factor_setup(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
-) -> Page:
+) -> Page | Redirect:
     """Show the QR code, the key and the backup codes until the user goes on; then only the form for the code."""
     view = views.view(ctx, _SETUP, callback_url, ui_locales)
     content = shown_once.content_of(ctx, _SETUP)
     if content is None:
-        return await _show(ctx, view)
+        return await _show(ctx, view) if sessions.is_fresh(ctx) else view.lead("/second-factor")
     return frame.render(
         ctx,
         view,

@@ -151,6 +151,11 @@ class PageResponder:
             entries=sealed,
         )
 
+    def _mark_browser(self, request: Request) -> None:
+        """Set the cookie of a browser that has none, so that its next form comes with a cookie."""
+        if self._browser(request) is None:
+            request.cookies.append(cookies.set_browser(self._policy.cookies, tokens.token()))
+
     def _browser(self, request: Request) -> str | None:
         """Return the token of the browser, or None."""
         name = cookies.browser_name(self._policy.cookies).encode()
@@ -170,13 +175,13 @@ class PageResponder:
         """Return the response for what the handler returned; a form with errors has their status."""
         if operation.method == "POST" or not isinstance(result, Page):
             return self._answer(request, result)
-        if self._browser(request) is None:
-            request.cookies.append(cookies.set_browser(self._policy.cookies, tokens.token()))
+        self._mark_browser(request)
         refusal = None if request.page is None else request.page.refusal
         return self._answer(request, result) if refusal is None else self._form(request, result, refusal)
 
     def _form(self, request: Request, page: Page | Redirect, refusal: Refusal) -> ErrorResponse:
         """Return the response with a form that is shown again."""
+        self._mark_browser(request)
         if isinstance(page, Page) and page.status == 200:
             # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
             page = replace(page, status=refusal.status if refusal.status in (429, 503) else 422)

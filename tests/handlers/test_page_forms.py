@@ -300,6 +300,16 @@ class TestBlockedCookies:
         assert ADA in answer.text
         assert await recorded(service, "sign_in.succeeded") == 1
 
+    async def test_who_allows_them_then_is_signed_in(self, service: Service) -> None:
+        await join(service)
+        assert BLOCKED in (await self.blocked(service, SIGN_IN, identifier=ADA, password=PASSWORD)).text
+
+        answer = await service.client.post(
+            SIGN_IN, data={"identifier": ADA, "password": PASSWORD}, headers=SAME_ORIGIN
+        )
+
+        assert answer.headers["location"] == "/account"
+
     async def test_a_mailed_link_is_not_used_up(self, service: Service) -> None:
         await service.post("/sign-in/magic-link", {"email": ADA})
         [token] = parse_qs(urlsplit(await mailed_link(service)).query)["token"]
