@@ -1,6 +1,6 @@
 """Errors of administration."""
 
-from domain.errors import BadRequest, Forbidden
+from domain.errors import BadRequest, Forbidden, NotFound
 
 
 class SearchTooBroad(BadRequest):
@@ -158,3 +158,15 @@ class EmailTaken(BadRequest):
 
     code = "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
     message = "User already exists. Use another email."
+
+
+class YouAreNotAllowedToManageService(Forbidden):
+    """No role of the caller grants `service: manage`."""
+
+    message = "You are not allowed to manage the service"
+
+
+class AuditEventNotFound(NotFound):
+    """There is no audit event with this id."""
+
+    message = "Audit event not found"

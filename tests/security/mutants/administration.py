@@ -1,4 +1,4 @@
-"""Mutants of the rows ADM1 to ADM23: administration."""
+"""Mutants of the rows ADM1 to ADM24: administration."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
@@ -93,4 +93,6 @@ MUTANTS = (
         "name",
         Replace("name: &name {type: string, maxLength: 256}"),
     ),
+    Mutant("ADM24", "the audit trail needs the permission", "audit-events", Remove()),
+    Mutant("ADM24", "so does one event", "audit-event", Remove()),
 )

@@ -314,6 +314,8 @@ func administration() {
 	data.SetName("Grace H.")
 	changes := *gatewright.NewUpdateUserAsAdminRequest(user.Id, data)
 	ensure(ok(api.AdminUpdateUser(as).UpdateUserAsAdminRequest(changes).Execute()).Name == "Grace H.")
+	event := ok(client.AuditAPI.AuditListEvents(as).User(user.Id).Limit(1).Execute()).Events[0]
+	ensure(ok(client.AuditAPI.AuditGetEvent(as).Id(event.Id).Execute()).Event == event.Event)
 	acting := ok(api.AdminImpersonateUser(as).UserIdRequest(which).Execute()).Session
 	ensure(acting.GetImpersonatedBy() != "")
 	ok(api.AdminStopImpersonating(holding(acting.Token)).Execute())
