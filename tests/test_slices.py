@@ -40,6 +40,7 @@ PARTS = {
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
+    "statistics": {"daily_count"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},
     "users": {"delete_user", "deletion", "role", "user_deletion", "username"},
 }

@@ -95,4 +95,5 @@ MUTANTS = (
     ),
     Mutant("ADM24", "the audit trail needs the permission", "audit-events", Remove()),
     Mutant("ADM24", "so does one event", "audit-event", Remove()),
+    Mutant("ADM24", "so do the figures", "statistics", Remove()),
 )
