@@ -160,6 +160,12 @@ class EmailTaken(BadRequest):
     message = "User already exists. Use another email."
 
 
+class YouAreNotAllowedToListApiKeys(Forbidden):
+    """No role of the caller grants `apiKey: manage`."""
+
+    message = "You are not allowed to list the API keys of all users"
+
+
 class YouAreNotAllowedToManageService(Forbidden):
     """No role of the caller grants `service: manage`."""
 

@@ -316,6 +316,7 @@ func administration() {
 	ensure(ok(api.AdminUpdateUser(as).UpdateUserAsAdminRequest(changes).Execute()).Name == "Grace H.")
 	event := ok(client.AuditAPI.AuditListEvents(as).User(user.Id).Limit(1).Execute()).Events[0]
 	ensure(ok(client.AuditAPI.AuditGetEvent(as).Id(event.Id).Execute()).Event == event.Event)
+	ensure(len(ok(client.ApiKeysAPI.ApiKeysListAll(as).User(user.Id).Execute()).ApiKeys) == 0)
 	ensure(len(ok(client.StatisticsAPI.StatisticsGet(as).Execute()).Days) == 30)
 	acting := ok(api.AdminImpersonateUser(as).UserIdRequest(which).Execute()).Session
 	ensure(acting.GetImpersonatedBy() != "")
