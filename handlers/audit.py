@@ -10,6 +10,8 @@ from domain.audit.search import AuditEvent
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from handlers import shapes, wire
+from handlers.responses import spreadsheets
+from handlers.responses.reply import Stream
 from models import Outcome
 
 
@@ -28,16 +30,7 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     limit: int | None = None,
 ) -> shapes.AuditEventPage:
     """Return a page of audit events."""
-    wanted = EventFilter(
-        event=event,
-        group=group,
-        user=user,
-        actor=actor,
-        network=network,
-        outcome=None if outcome is None else Outcome(outcome),
-        since=_time("from", from_),
-        until=_time("to", to),
-    )
+    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
     page = await audit.list_events(
         ctx, wanted, before=_position(cursor), limit=100 if limit is None else limit
     )
@@ -45,6 +38,34 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
         "events": [event_shape(event) for event in page.events],
         "nextCursor": None if page.last is None else wire.cursor(page.last.time, page.last.id),
     }
+
+
+# audit.export_events
+async def export_events(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    event: str | None = None,
+    group: str | None = None,
+    user: str | None = None,
+    actor: str | None = None,
+    network: str | None = None,
+    outcome: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> Stream:
+    """Return all audit events that match, as CSV."""
+    filters = {
+        "event": event,
+        "group": group,
+        "user": user,
+        "actor": actor,
+        "network": network,
+        "outcome": outcome,
+        "from": from_,
+        "to": to,
+    }
+    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
+    pages = await audit.export_events(ctx, wanted, spreadsheets.given(filters))
+    return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
 
 
 # audit.get_event
@@ -70,6 +91,28 @@ def event_shape(event: AuditEvent) -> shapes.AuditEvent:
         "requestId": event.request_id,
         "details": event.details,
     }
+
+
+def _filter(
+    event: str | None,
+    group: str | None,
+    user: str | None,
+    actor: str | None,
+    network: str | None,
+    outcome: str | None,
+    since: str | None,
+    until: str | None,
+) -> EventFilter:
+    return EventFilter(
+        event=event,
+        group=group,
+        user=user,
+        actor=actor,
+        network=network,
+        outcome=None if outcome is None else Outcome(outcome),
+        since=_time("from", since),
+        until=_time("to", until),
+    )
 
 
 def _time(name: str, text: str | None) -> datetime | None:

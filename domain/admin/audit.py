@@ -1,6 +1,6 @@
 """Search the audit records, for the operator and for administrators of the service."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, ip_address
@@ -10,12 +10,13 @@ from sqlalchemy import ColumnElement, or_, select
 from sqlmodel import col
 
 from domain import tokens
-from domain.admin import permissions
+from domain.admin import exports, permissions
 from domain.admin.errors import (
     AuditEventNotFound,
     SearchTooBroad,
     YouAreNotAllowedToManageService,
 )
+from domain.admin.exports import Export, Page
 from domain.admin.policy import AdminPolicy
 from domain.audit import record, search
 from domain.audit.history import Position
@@ -113,6 +114,25 @@ async def list_events(ctx: Context, wanted: EventFilter, *, before: Position | N
         return await search.find(ctx, query, before=before, limit=limit, within=within)
     except SearchTimedOut:
         raise SearchTooBroad from None
+
+
+async def export_events(
+    ctx: Context, wanted: EventFilter, filters: Mapping[str, str]
+) -> AsyncGenerator[Sequence[AuditEvent], None]:
+    """Return the pages of all events that match, newest first; `filters` are recorded.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
+    """
+    # defence: ADM24 export-events
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    query, within = await _query(ctx, wanted), ctx.policy[AdminPolicy].scan_timeout
+
+    async def read(after: tuple[datetime, str] | None) -> Page[AuditEvent]:
+        before = None if after is None else Position(*after)
+        page = await search.find(ctx, query, before=before, limit=exports.PAGE, within=within)
+        return page.events, None if page.last is None else (page.last.time, page.last.id)
+
+    return await Export(ctx, "audit events", filters, ("service", "manage"), read).begin()
 
 
 async def get_event(ctx: Context, event_id: str) -> AuditEvent:

@@ -1,6 +1,6 @@
 """Errors of administration."""
 
-from domain.errors import BadRequest, Forbidden, NotFound
+from domain.errors import BadRequest, Conflict, Forbidden, NotFound
 
 
 class SearchTooBroad(BadRequest):
@@ -170,6 +170,12 @@ class YouAreNotAllowedToManageService(Forbidden):
     """No role of the caller grants `service: manage`."""
 
     message = "You are not allowed to manage the service"
+
+
+class ExportInProgress(Conflict):
+    """Another export of the caller is running."""
+
+    message = "Another export of yours is running; wait until it ends"
 
 
 class AuditEventNotFound(NotFound):

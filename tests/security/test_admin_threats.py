@@ -1,4 +1,4 @@
-"""Rows ADM1 to ADM24, as far as tests/handlers/test_admin.py and test_impersonation.py do not show them."""
+"""Rows ADM1 to ADM26, as far as tests/handlers/test_admin.py and test_impersonation.py do not show them."""
 
 import asyncio
 import json
@@ -138,7 +138,7 @@ class TestSearch:
         assert (await service.get("/admin/list-users", headers=headers, params=narrow)).status_code == 200
 
 
-OF_THE_SERVICE = ("list-audit-events", "get-audit-event?id=x", "get-statistics")
+OF_THE_SERVICE = ("list-audit-events", "get-audit-event?id=x", "export-audit-events", "get-statistics")
 """The operations that need the permission `service: manage`."""
 
 
@@ -320,7 +320,7 @@ class TestImpersonation:
 
         assert set(refused.values()) == {"403 NOT_ALLOWED_WHILE_IMPERSONATING"}, refused
         assert refused.keys() >= LASTING
-        assert len(ADMINISTRATION) == 18
+        assert len(ADMINISTRATION) == 20
         assert await service.rows("SELECT id FROM api_key") == []
         for allowed in ("/get-session", "/list-sessions", "/list-accounts", "/api-key/list", "/token"):
             assert (await service.get(allowed, headers=bearer(token))).status_code == 200
