@@ -143,24 +143,24 @@ class _Files:
         """Return the replacement of a `$ref`: a reference into the bundle's components, or the target itself."""
         where, _, pointer = reference.partition("#")
         target = self._target(where, file) if where else file
-        found = self._load(target)
-        for part in pointer.strip("/").split("/") if pointer.strip("/") else ():
-            key = part.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or key not in found:
+        node = self._load(target)
+        for escaped in pointer.strip("/").split("/") if pointer.strip("/") else ():
+            key = escaped.replace("~1", "/").replace("~0", "~")
+            if not isinstance(node, dict) or key not in node:
                 raise KeyError(f"{file.name}: {reference} leads nowhere")
-            found = found[key]
+            node = node[key]
         if target.parent.name == "components" and pointer:
             section = f"/{target.stem}" if target.stem in _SECTIONS else ""
             return {"$ref": f"#/components{section}{pointer}"}
         if target == self._index and pointer.startswith("/components/"):
             return {"$ref": f"#{pointer}"}
-        return self._rewritten(found, target)
+        return self._rewritten(node, target)
 
 
 def _add(components: Document, section: str, named: Document, file: Path) -> None:
     """Add a file's part of a section of components."""
     if section not in _SECTIONS:
-        raise KeyError(f"{file.name}: {section} is no section of components")
+        raise KeyError(f"{file.name}: {section} is not a section of components")
     there = components.setdefault(section, {})
     for name, component in named.items():
         if name in there:

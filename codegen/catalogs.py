@@ -1,7 +1,8 @@
 """Update the catalogs of translations: `python -m codegen.catalogs` writes domain/locales/*.po, `--check` compares.
 
-The texts come from the hosted pages, the emails and the error messages. They are read from the source files, so the
-service need not be importable. A catalog has no line numbers and no dates: it changes only if texts change.
+The texts come from the hosted pages, the emails, the error messages and the audit events. They are read from the source
+files, so the service need not be importable. A catalog has no line numbers and no dates: it changes only if texts
+change.
 """
 
 import argparse
@@ -26,6 +27,7 @@ MODULES = (
     ("models", "*.py"),
     ("handlers/pages", "**/*.py"),
     ("handlers/account_pages", "**/*.py"),
+    ("server/audit", "*.py"),
 )
 """Python modules, with `gettext("...")`, `ngettext`, `N_`, and the label of an `Access`; in domain, also the messages
 of errors."""
@@ -63,10 +65,10 @@ class Tree:
 
 def texts(root: Path) -> dict[Text, set[str]]:
     """Return every text that is translated, with the files in which it occurs."""
-    found: dict[Text, set[str]] = {}
+    places_by_text: dict[Text, set[str]] = {}
     for path, text in (*_of_templates(root), *_of_modules(root)):
-        found.setdefault(text, set()).add(path.relative_to(root).as_posix())
-    return found
+        places_by_text.setdefault(text, set()).add(path.relative_to(root).as_posix())
+    return places_by_text
 
 
 def updated(root: Path, language: str, catalog: Path) -> bytes:
@@ -109,6 +111,7 @@ def _of_templates(root: Path) -> Iterator[tuple[Path, Text]]:
 def _of_modules(root: Path) -> Iterator[tuple[Path, Text]]:
     for path in _files(root, MODULES):
         yield from ((path, text) for text in _extracted("python", path, {}))
+        yield from ((path, text) for text in _marked(path))
         if path.is_relative_to(root / "domain"):
             yield from ((path, text) for text in _messages_of_errors(path))
 
@@ -122,6 +125,14 @@ def _extracted(method: str, path: Path, options: dict[str, str]) -> Iterator[Tex
     with path.open("rb") as file:
         for _, text, _, _ in extract(method, file, keywords=_KEYWORDS, options=options):
             yield text if isinstance(text, str) else (text[0], text[1])
+
+
+def _marked(path: Path) -> Iterator[str]:
+    """Yield the texts in `N_("...")`; Babel does not find those inside the arguments of another call."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        match node:
+            case ast.Call(func=ast.Name("N_"), args=[ast.Constant(str(text))]):
+                yield text
 
 
 def _messages_of_errors(path: Path) -> Iterator[str]:
@@ -147,11 +158,11 @@ def _wrong_with(message: Message) -> Iterator[str]:
     if not forms or not all(forms):
         yield "no translation"
         return
-    wanted = set(_PLACEHOLDER.findall(sources[-1]))
+    placeholders = set(_PLACEHOLDER.findall(sources[-1]))
     optional = _NUMBERS if len(forms) > 1 else frozenset()
     for form in forms:
         named = set(_PLACEHOLDER.findall(form))
-        if named - wanted or wanted - named - optional or _unnamed(form) > _unnamed(sources[-1]):
+        if named - placeholders or placeholders - named - optional or _unnamed(form) > _unnamed(sources[-1]):
             yield "other placeholders"
         if sorted(_TAG.findall(form)) != sorted(_TAG.findall(sources[-1])):
             yield "other markup"
@@ -173,7 +184,7 @@ def main(arguments: list[str] | None = None, *, tree: Tree | None = None) -> int
     )
     check = parser.parse_args(arguments).check
     files = tree or Tree()
-    found: list[str] = []
+    messages: list[str] = []
     for language in LANGUAGES:
         path = files.catalog(language)
         fresh = updated(files.root, language, path)
@@ -181,11 +192,11 @@ def main(arguments: list[str] | None = None, *, tree: Tree | None = None) -> int
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(fresh)
         elif not path.exists() or path.read_bytes() != fresh:
-            found.append(f"{path.name} is stale: run `make translations`")
-        found += problems(language, fresh)
-    for problem in found:
+            messages.append(f"{path.name} is stale: run `make translations`")
+        messages += problems(language, fresh)
+    for problem in messages:
         print(problem, file=sys.stderr)
-    return 1 if check and found else 0
+    return 1 if check and messages else 0
 
 
 if __name__ == "__main__":

@@ -50,11 +50,11 @@ def client_forms(document: Document) -> Document:
     # Of the components named there, a client reads only this one.
     components["responses"] = {"Error": _ERROR}
     components.pop("examples", None)
-    _name_what_may_be_null(components["schemas"])
+    _name_nullable_schemas(components["schemas"])
     _send_one_token(document)
     for operation in operations(document):
         _send_one_token(operation.spec)
-        _have_a_body_or_none(document, operation.spec)
+        _require_or_remove_body(document, operation.spec)
         operation.spec["responses"] = _with_one_error(answers[id(operation.spec)])
     return document
 
@@ -62,7 +62,7 @@ def client_forms(document: Document) -> Document:
 def for_programs(document: Document) -> Document:
     """Return the document without the operations for people, and without components that only these refer to."""
     paths = {
-        path: {key: part for key, part in item.items() if not FOR_PEOPLE & set(_tags(part))}
+        path: {key: operation for key, operation in item.items() if not FOR_PEOPLE & set(_tags(operation))}
         for path, item in document["paths"].items()
     }
     components = dict(document["components"])
@@ -75,12 +75,14 @@ def for_programs(document: Document) -> Document:
     always = _unused(document)
     while unused := _unused(made) - always:
         for section, name in unused:
-            components[section] = {key: part for key, part in components[section].items() if key != name}
+            components[section] = {
+                key: operation for key, operation in components[section].items() if key != name
+            }
     return made
 
 
-def _tags(part: Any) -> list[str]:
-    return part.get("tags", []) if isinstance(part, dict) else []
+def _tags(operation: Any) -> list[str]:
+    return operation.get("tags", []) if isinstance(operation, dict) else []
 
 
 def _unused(document: Document) -> set[tuple[str, str]]:
@@ -109,7 +111,7 @@ def _without_patterns(schema: Document) -> Document:
     """
     unwanted = _OF_TEXTS if schema.get("format") == "date-time" else ("pattern",)
     kept = {key: value for key, value in schema.items() if key not in unwanted}
-    if "type" in kept and all(part == {"type": kept["type"]} for part in kept.get("allOf", ())):
+    if "type" in kept and all(alternative == {"type": kept["type"]} for alternative in kept.get("allOf", ())):
         kept.pop("allOf", None)
     return kept
 
@@ -132,7 +134,7 @@ def _open(schema: Document) -> Document:
     return {key: value for key, value in schema.items() if not (closed and key == "additionalProperties")}
 
 
-def _name_what_may_be_null(schemas: Document) -> None:
+def _name_nullable_schemas(schemas: Document) -> None:
     """Without a title, a generator for Python names the nullable object `CurrentSessionType0`."""
     for name, schema in schemas.items():
         if schema.get("nullable"):
@@ -149,7 +151,7 @@ def _send_one_token(holder: Document) -> None:
         holder["security"] = bearer + [{}] * ({} in holder["security"])
 
 
-def _have_a_body_or_none(document: Document, operation: Document) -> None:
+def _require_or_remove_body(document: Document, operation: Document) -> None:
     """Remove an optional body without fields; make any other body required.
 
     The clients of Go, Java and Rust send `null` for an omitted body, which the service refuses.

@@ -75,7 +75,7 @@ def read(base: str) -> Document:
     else:
         document = _at_commit(base)
     if not isinstance(document, dict) or "version" not in document.get("info", {}) or "paths" not in document:
-        raise UnusableError(f"{base} is no OpenAPI document: it has no info.version, or no paths")
+        raise UnusableError(f"{base} is not an OpenAPI document: info.version or paths is missing")
     return without_links(document)
 
 
@@ -92,10 +92,10 @@ def _with_security(document: Document) -> Document:
 
 
 def _at_commit(name: str) -> Document:
-    found = _run("git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    if found.returncode != 0:
+    commit = _run("git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if commit.returncode != 0:
         raise UnusableError(f"{name} is neither a file nor a commit, branch or tag")
-    archive = _run("git", "archive", "--format=zip", found.stdout.decode().strip(), "openapi")
+    archive = _run("git", "archive", "--format=zip", commit.stdout.decode().strip(), "openapi")
     if archive.returncode != 0:
         raise UnusableError(f"at {name} there is no contract: {archive.stderr.decode().strip()}")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(io.BytesIO(archive.stdout)) as files:
@@ -130,12 +130,12 @@ def main() -> int:
         base = read(given.base)
         revision = read(given.revision) if given.revision else without_links(bundle())
         versions = (base["info"]["version"], revision["info"]["version"])
-        breaks, found = compare(base, revision, given.oasdiff)
+        breaks, changes = compare(base, revision, given.oasdiff)
         wrong = verdict(*versions, breaks=breaks)
     except (UnusableError, OSError) as fault:
         print(fault, file=sys.stderr)
         return 2
-    print(found or "Nothing breaks.")
+    print(changes or "Nothing breaks.")
     print(f"FAILED: {wrong}" if wrong else f"May be published: {versions[0]} becomes {versions[1]}.")
     return 1 if wrong else 0
 

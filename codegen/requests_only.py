@@ -21,8 +21,8 @@ def without_answers(document: Document) -> Document:
     All other objects are shared with the document, so neither may be modified.
     """
     spared = {
-        id(one.spec): {**one.spec, "responses": _one_of(one.spec["responses"])}
-        for one in operations(document)
+        id(operation.spec): {**operation.spec, "responses": _one_of(operation.spec["responses"])}
+        for operation in operations(document)
     }
     kept = {name: part for name, part in document.get("components", {}).items() if name not in _OF_ANSWERS}
     paths = {
@@ -36,14 +36,14 @@ def without_answers(document: Document) -> Document:
 
 def _asked_for(node: Any, schemas: Document) -> Document:
     """Return the schemas with a direct or indirect reference to them, in their original order."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [node]
     while waiting:
         # Searching the serialized text for references takes a tenth of the time of walking the objects.
         named = {name.decode() for name in _SCHEMA.findall(orjson.dumps(waiting.pop()))}
-        waiting += [schemas[name] for name in named - found]
-        found |= named
-    return {name: schema for name, schema in schemas.items() if name in found}
+        waiting += [schemas[name] for name in named - names]
+        names |= named
+    return {name: schema for name, schema in schemas.items() if name in names}
 
 
 def _one_of(responses: Document) -> Document:

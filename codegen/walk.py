@@ -35,10 +35,10 @@ def operations(document: dict[str, Any]) -> Iterator[Operation]:
 def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     """Return the target of a bundled `$ref`, followed to its end; any other value unchanged."""
     while "$ref" in node:
-        found = document
-        for part in node["$ref"].removeprefix("#/").split("/"):
-            found = found[part.replace("~1", "/").replace("~0", "~")]
-        node = found
+        target = document
+        for key in node["$ref"].removeprefix("#/").split("/"):
+            target = target[key.replace("~1", "/").replace("~0", "~")]
+        node = target
     return node
 
 
@@ -58,9 +58,9 @@ def inside(schema: Any, change: Change) -> Any:
     copy = dict(schema)
     for key, value in schema.items():
         if key in _SCHEMA_MAPS:
-            copy[key] = {name: inside(part, change) for name, part in value.items()}
+            copy[key] = {name: inside(item, change) for name, item in value.items()}
         elif key in _SCHEMA_LISTS:
-            copy[key] = [inside(part, change) for part in value]
+            copy[key] = [inside(item, change) for item in value]
         elif key in _SCHEMAS:
             copy[key] = inside(value, change)
     return change(copy)

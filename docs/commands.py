@@ -32,7 +32,11 @@ _EXAMPLE = "Example: "
 def pages() -> dict[str, str]:
     """Return the page of commands by its path on the site."""
     group = typer.main.get_group(app)
-    return {PAGE: page(_INTRODUCTION, *(_entry(name, one) for name, one in _commands(group, "gatewright")))}
+    return {
+        PAGE: page(
+            _INTRODUCTION, *(_entry(name, command) for name, command in _commands(group, "gatewright"))
+        )
+    }
 
 
 def _commands(group: TyperGroup, above: str) -> Iterator[tuple[str, Command]]:
@@ -45,14 +49,14 @@ def _commands(group: TyperGroup, above: str) -> Iterator[tuple[str, Command]]:
 
 
 def _entry(name: str, command: Command) -> str:
-    arguments = [one for one in command.params if isinstance(one, TyperArgument)]
+    arguments = [parameter for parameter in command.params if isinstance(parameter, TyperArgument)]
     rows = [
         (
-            code(_name(one) if isinstance(one, TyperArgument) else ", ".join(one.opts)),
-            one_line(getattr(one, "help", None) or ""),
+            code(_name(parameter) if isinstance(parameter, TyperArgument) else ", ".join(parameter.opts)),
+            one_line(getattr(parameter, "help", None) or ""),
         )
-        for one in command.params
-        if one.name != "help"
+        for parameter in command.params
+        if parameter.name != "help"
     ]
     typed = " ".join((name, *map(_typed, arguments)))
     return page(
@@ -73,7 +77,7 @@ def _name(argument: TyperArgument) -> str:
 
 def _unwrapped(text: str) -> str:
     """Return a docstring's paragraphs, each on one line."""
-    return page(*(_paragraph(one_line(one)) for one in text.split("\n\n")))
+    return page(*(_paragraph(one_line(paragraph)) for paragraph in text.split("\n\n")))
 
 
 def _paragraph(text: str) -> str:

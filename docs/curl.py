@@ -33,12 +33,14 @@ def command(document: Document, operation: Operation, security: frozenset[str]) 
 def _target(document: Document, operation: Operation) -> str:
     """Return path and query, with the examples of required parameters."""
     path, query = operation.path, {}
-    wanted = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
+    needed = _USELESS_WITHOUT.get(operation.spec["operationId"], ())
     shared = document["paths"][operation.path].get("parameters", [])
-    for parameter in (resolve(document, one) for one in [*shared, *operation.spec.get("parameters", [])]):
+    for parameter in (
+        resolve(document, reference) for reference in [*shared, *operation.spec.get("parameters", [])]
+    ):
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", escaped(str(_example(document, parameter))))
-        elif parameter.get("required") or parameter["name"] in wanted:
+        elif parameter.get("required") or parameter["name"] in needed:
             query[parameter["name"]] = _example(document, parameter)
     return f"{path}?{urlencode(query)}" if query else path
 

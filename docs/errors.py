@@ -61,11 +61,11 @@ in a single field, for example if the body is not an object.
 
 def _said() -> set[Said]:
     """Return the description of every refusal, without duplicates."""
-    found = set()
+    descriptions = set()
     for refusal in every_refusal():
         meaning = one_line((refusal.__doc__ or "").split("\n\n")[0])
-        found.add((refusal.status, refusal.code, refusal.message, meaning))
-    return found
+        descriptions.add((refusal.status, refusal.code, refusal.message, meaning))
+    return descriptions
 
 
 def _entry(
@@ -84,8 +84,8 @@ def _entry(
 
 def _where(status: int, answering: list[Operation], every: list[Operation]) -> str:
     """Return the sentence that lists the operations with this error."""
-    missing = [one for one in every if one not in answering]
-    listed = ", ".join(link(one, "../") for one in (missing if len(missing) <= _ALMOST else answering))
+    missing = [each for each in every if each not in answering]
+    listed = ", ".join(link(each, "../") for each in (missing if len(missing) <= _ALMOST else answering))
     if not missing:
         return f"{code(str(status))}: every operation."
     if len(missing) <= _ALMOST:

@@ -9,9 +9,9 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from docs.links import PAGES, mended
-from docs.site import made
+from docs.site import generated_pages
 
-_MADE = {one.path: one for one in made()}
+_GENERATED = {page.path: page for page in generated_pages()}
 _GROWING = ("contributing", "guides", "operations", "reference/operations")
 """The folders whose pages are added to the navigation automatically, after the named ones, below their index."""
 
@@ -21,7 +21,7 @@ Navigation = list[Any]
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Complete the navigation."""
     there = {path.relative_to(config.docs_dir).as_posix() for path in Path(config.docs_dir).rglob("*.md")}
-    config.nav = completed(config.nav or [], there | set(_MADE))
+    config.nav = completed(config.nav or [], there | set(_GENERATED))
     return config
 
 
@@ -58,12 +58,12 @@ def _named(navigation: Navigation) -> Iterator[str]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    for one in _MADE.values():
-        files.append(File.generated(config, one.path, content=one.text))
+    for generated in _GENERATED.values():
+        files.append(File.generated(config, generated.path, content=generated.text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Rewrite the links of a page."""
     path = page.file.src_uri
-    return mended(markdown, _MADE[path].source if path in _MADE else PAGES + path, path)
+    return mended(markdown, _GENERATED[path].source if path in _GENERATED else PAGES + path, path)

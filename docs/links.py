@@ -25,8 +25,8 @@ def mended(text: str, source: str, at: str) -> str:
     """Return the text of the file `source` of the repository, with its links rewritten for the path `at` of the
     site.
 
-    A link to another document leads to its page. A link to a file that is no page, such as a module, is replaced by the
-    file's name. A broken link is left unchanged, so that the build reports it.
+    A link to another document leads to its page. A link to a file that is not a page, such as a module, is replaced by
+    the file's name. A broken link is left unchanged, so that the build reports it.
     """
 
     def mend(link: re.Match[str]) -> str:
@@ -34,11 +34,11 @@ def mended(text: str, source: str, at: str) -> str:
         if _ELSEWHERE.match(target):
             return link[0]
         path, mark, anchor = target.partition("#")
-        found = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        home = HOMES.get(found) or (found.removeprefix(PAGES) if found.startswith(PAGES) else None)
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        home = HOMES.get(file) or (file.removeprefix(PAGES) if file.startswith(PAGES) else None)
         if home is not None:
             return f"[{label}]({posixpath.relpath(home, posixpath.dirname(at) or '.')}{mark}{anchor})"
-        if (ROOT / found).exists():
+        if (ROOT / file).exists():
             return label if "`" in label else f"`{label}`"
         return link[0]
 

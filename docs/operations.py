@@ -16,7 +16,7 @@ _SUCCESS = ("200", "302", "303")
 _AUTHENTICATION = {
     frozenset[str](): "none",
     frozenset({"bearerAuth", "cookieAuth"}): "session",
-    frozenset({"bearerAuth", "cookieAuth", "nobody"}): "session, optional",
+    frozenset({"bearerAuth", "cookieAuth", "none"}): "session, optional",
     frozenset({"bearerAuth", "cookieAuth", "pendingBearerAuth", "pendingCookieAuth"}): (
         "session or pending sign-in"
     ),
@@ -45,9 +45,9 @@ def anchor(operation: Operation) -> str:
 
 
 def security(document: dict[str, Any], operation: Operation) -> frozenset[str]:
-    """Return the security schemes of an operation, with `nobody` if authentication is optional."""
-    wanted = operation.spec.get("security", document["security"])
-    return frozenset(name for one in wanted for name in (one or ("nobody",)))
+    """Return the security schemes of an operation, with `none` if authentication is optional."""
+    requirements = operation.spec.get("security", document["security"])
+    return frozenset(name for scheme in requirements for name in (scheme or ("none",)))
 
 
 def _index(document: dict[str, Any]) -> str:
@@ -91,9 +91,9 @@ def _types(document: dict[str, Any]) -> str:
 
 
 def _tag_page(document: dict[str, Any], tag: dict[str, Any]) -> str:
-    of_tag = [one for one in operations(document) if one.spec["tags"] == [tag["name"]]]
+    of_tag = [operation for operation in operations(document) if operation.spec["tags"] == [tag["name"]]]
     title = tag["name"].replace("_", "-").capitalize()
-    return page(f"# {title}", tag["description"], *(_operation(document, one) for one in of_tag))
+    return page(f"# {title}", tag["description"], *(_operation(document, operation) for operation in of_tag))
 
 
 def _operation(document: dict[str, Any], operation: Operation) -> str:
@@ -154,8 +154,8 @@ def _examples(document: dict[str, Any], content: dict[str, Any]) -> list[tuple[s
     """Return every example with its summary, which is empty for an unnamed one."""
     if "example" in content:
         return [("", content["example"])]
-    named = (resolve(document, one) for one in content.get("examples", {}).values())
-    return [(one["summary"], one["value"]) for one in named]
+    named = (resolve(document, example) for example in content.get("examples", {}).values())
+    return [(example["summary"], example["value"]) for example in named]
 
 
 def _pretty(value: Any) -> str:
@@ -164,12 +164,14 @@ def _pretty(value: Any) -> str:
 
 def refusals(document: dict[str, Any], operation: Operation) -> dict[int, list[str]]:
     """Return the error codes of an operation, by status."""
-    found: dict[int, list[str]] = {}
+    codes_by_status: dict[int, list[str]] = {}
     for status, response in operation.spec["responses"].items():
         if status not in _SUCCESS:
             content = resolve(document, response).get("content", {}).get("application/json", {})
-            found[int(status)] = list(dict.fromkeys(body["code"] for _, body in _examples(document, content)))
-    return dict(sorted(found.items()))
+            codes_by_status[int(status)] = list(
+                dict.fromkeys(body["code"] for _, body in _examples(document, content))
+            )
+    return dict(sorted(codes_by_status.items()))
 
 
 def _errors(document: dict[str, Any], operation: Operation) -> str:

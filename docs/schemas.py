@@ -42,13 +42,13 @@ class Reading:
         """Return the table of an operation's parameters."""
         rows = [
             (
-                code(one["name"]),
-                one["in"],
-                "yes" if one.get("required") else "",
-                self.kind(one["schema"]),
-                one_line(one["description"]),
+                code(resolved["name"]),
+                resolved["in"],
+                "yes" if resolved.get("required") else "",
+                self.kind(resolved["schema"]),
+                one_line(resolved["description"]),
             )
-            for one in (resolve(self._document, parameter) for parameter in parameters)
+            for resolved in (resolve(self._document, parameter) for parameter in parameters)
         ]
         return table(("Parameter", "In", "Required", "Type", "Meaning"), rows)
 
@@ -62,24 +62,22 @@ class Reading:
 
     def _named(self, schema: Schema) -> str:
         name = schema["$ref"].rpartition("/")[2]
-        found = resolve(self._document, schema)
+        resolved = resolve(self._document, schema)
         if name in self.objects():
-            return (
-                f"[{name}]({self._here}{TYPES}#{name.lower()}){' or null' if found.get('nullable') else ''}"
-            )
-        return self.kind(found)
+            return f"[{name}]({self._here}{TYPES}#{name.lower()}){' or null' if resolved.get('nullable') else ''}"
+        return self.kind(resolved)
 
     def objects(self) -> dict[str, Schema]:
         """Return the named schemas that have fields, by name."""
         schemas: dict[str, Schema] = self._document["components"]["schemas"]
-        return {name: one for name, one in schemas.items() if "properties" in one}
+        return {name: definition for name, definition in schemas.items() if "properties" in definition}
 
     def _kinds(self, schema: Schema) -> list[str]:
         if "x-client-form" in schema:
             return [self.kind(schema["x-client-form"])]
         for key in ("oneOf", "anyOf"):
             if key in schema:
-                return [self.kind(one) for one in schema[key]]
+                return [self.kind(member) for member in schema[key]]
         if "enum" in schema:
             return [
                 "null" if value is None else code(orjson.dumps(value).decode()) for value in schema["enum"]
@@ -87,9 +85,9 @@ class Reading:
         if schema.get("type") == "array":
             return [f"list of {self.kind(schema['items'])}"]
         if "type" not in schema and "allOf" in schema:
-            return [self.kind(one) for one in schema["allOf"]]
-        kind = str(schema.get("type", ""))
-        return [_FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind))]
+            return [self.kind(member) for member in schema["allOf"]]
+        type_ = str(schema.get("type", ""))
+        return [_FORMATS.get(schema.get("format", ""), _WORDS.get(type_, type_))]
 
     def _meaning(self, field: Schema) -> str:
         """Return the description of a field, or that of the schema it refers to."""

@@ -71,9 +71,9 @@ def _meaning_of(name: str) -> str:
     """Return the description of a group: the first paragraph of its class, without the prefix that the heading
     repeats."""
     model: type[BaseModel] = AllSettings
-    for part in name.split(".") if name else ():
+    for step in name.split(".") if name else ():
         annotation = next(
-            field.annotation for key, field in model.model_fields.items() if part in (key, field.alias)
+            field.annotation for key, field in model.model_fields.items() if step in (key, field.alias)
         )
         model = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else model
     return _summary(model) if name else ""
@@ -92,8 +92,10 @@ def _row(path: tuple[str, ...], field: FieldInfo) -> tuple[str, str, str]:
 
 def _choices(field: FieldInfo) -> str:
     """Return the allowed values, if they are listed."""
-    kinds = [one for one in (field.annotation, *get_args(field.annotation)) if get_origin(one) is Literal]
-    values = [value for kind in kinds[:1] for value in get_args(kind) if value != ""]
+    kinds = [
+        type_ for type_ in (field.annotation, *get_args(field.annotation)) if get_origin(type_) is Literal
+    ]
+    values = [value for literal in kinds[:1] for value in get_args(literal) if value != ""]
     return f" One of {', '.join(code(str(value)) for value in values)}." if values else ""
 
 

@@ -23,7 +23,7 @@ Every page except the changelog and the page on tools is generated from the code
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SitePage:
     """A page that is not in docs/pages: its path on the site, its text, and the file its links are relative to."""
 
     path: str
@@ -31,16 +31,16 @@ class Made:
     source: str
 
 
-def made() -> list[Made]:
+def generated_pages() -> list[SitePage]:
     """Return every page in addition to those in docs/pages."""
     generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
     return [
         *(
-            Made(path, _read(source), source)
+            SitePage(path, _read(source), source)
             for source, path in HOMES.items()
             if source != "README.md"  # Its place is taken by a home page of the site's own.
         ),
-        *(Made(path, text, PAGES + path) for path, text in generated.items()),
+        *(SitePage(path, text, PAGES + path) for path, text in generated.items()),
     ]
 
 

@@ -101,7 +101,7 @@ def _no_cookies(name: bytes) -> Sequence[str]:
     return ()
 
 
-def _is_no_navigation() -> bool:
+def _is_not_navigation() -> bool:
     return False
 
 
@@ -161,7 +161,7 @@ class RequestFacts(NamedTuple):
     """The name of the service that verifies an API key."""
     page: PageRequest | None = None
     """Set for the operations that respond with hosted pages."""
-    is_navigation: Callable[[], bool] = _is_no_navigation
+    is_navigation: Callable[[], bool] = _is_not_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
 
 
@@ -231,7 +231,7 @@ class Context:
     @property
     def signed_in(self) -> Caller:
         """The caller of an operation that requires a session."""
-        assert self.facts.caller is not None, "the contract lets nobody in without a session"  # noqa: S101
+        assert self.facts.caller is not None, "the contract requires a session for this operation"  # noqa: S101
         return self.facts.caller
 
     @property

@@ -116,7 +116,7 @@ def username(text: str) -> str:
     return _username(text, UsernameTooShort, UsernameTooLong, InvalidUsername)
 
 
-def wanted_username(text: str) -> str:
+def username_to_look_up(text: str) -> str:
     """Return the username in lower case, to look it up. Raises the same refusals with status 422."""
     return _username(text, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername)
 

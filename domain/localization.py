@@ -116,10 +116,10 @@ def localization(language: str) -> Localization:
 
 def supported(tag: str | None) -> str | None:
     """Return the best match in LANGUAGES for a BCP 47 tag (`pt` and `pt-PT`: `pt-BR`), or None."""
-    wanted = (tag or "").replace("_", "-").lower()
-    base = wanted.partition("-")[0]
+    normalized = (tag or "").replace("_", "-").lower()
+    base = normalized.partition("-")[0]
     for language in LANGUAGES:
-        if language.lower() == wanted:
+        if language.lower() == normalized:
             return language
     return next((language for language in LANGUAGES if language.lower().partition("-")[0] == base), None)
 
@@ -131,7 +131,7 @@ def negotiate(*wishes: str | None, accept_language: str | None = None, default: 
     """
     tags = [tag for wish in wishes if wish for tag in wish.split()[:8]]
     ranked = _by_weight(accept_language) if accept_language else []
-    return next((found for tag in (*tags, *ranked) if (found := supported(tag))), default)
+    return next((language for tag in (*tags, *ranked) if (language := supported(tag))), default)
 
 
 @cache
@@ -145,6 +145,6 @@ def _translations(language: str) -> NullTranslations:
 def _by_weight(accept_language: str) -> list[str]:
     """Return the tags of an Accept-Language header, the most preferred first (RFC 9110, 12.5.4)."""
     # The header comes from strangers; its length bounds the work.
-    found = [_WEIGHT.fullmatch(part) for part in accept_language[:256].split(",")]
-    weighted = [(float(match[2] or 1), match[1]) for match in found if match is not None]
-    return [tag for weight, tag in sorted(weighted, key=lambda one: -one[0]) if weight > 0]
+    matches = [_WEIGHT.fullmatch(language_range) for language_range in accept_language[:256].split(",")]
+    weighted = [(float(match[2] or 1), match[1]) for match in matches if match is not None]
+    return [tag for weight, tag in sorted(weighted, key=lambda pair: -pair[0]) if weight > 0]

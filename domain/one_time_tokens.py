@@ -122,8 +122,8 @@ async def consume_challenge(
         # A ceremony that was begun in one session must not be finished in another one.
         # defence: P6 session
         used = used.where(col(OneTimeToken.user_id) == bound[0], col(OneTimeToken.binding) == bound[1])
-    found = (await ctx.db.execute(used.returning(col(OneTimeToken.user_id)))).first()
-    return None if found is None else UsedChallenge(found.user_id)  # defence: P19 used-once
+    row = (await ctx.db.execute(used.returning(col(OneTimeToken.user_id)))).first()
+    return None if row is None else UsedChallenge(row.user_id)  # defence: P19 used-once
 
 
 async def issue_decoy(ctx: Context) -> str:
@@ -140,11 +140,11 @@ async def find(ctx: Context, token: str) -> tuple[OneTimeTokenRow, UserRow] | No
 
 async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
     """Return the stored row of a token if it is valid for this purpose; the token is not used up."""
-    found = await find(ctx, token)
+    row = await find(ctx, token)
     # defence: V29 V82 live-grant
-    if found is None or found[0].purpose != purpose or found[0].expires_at <= ctx.now:
+    if row is None or row[0].purpose != purpose or row[0].expires_at <= ctx.now:
         return None
-    return found
+    return row
 
 
 async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken | None:
@@ -152,8 +152,8 @@ async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken
     if not tokens.is_token(token):
         return None
     rows = await ctx.db.execute(_MAILED, token=tokens.digest(token), kind=purpose, now=ctx.now)
-    found = rows.first()
-    return None if found is None else MailedToken(*found)
+    row = rows.first()
+    return None if row is None else MailedToken(*row)
 
 
 async def consume(ctx: Context, purpose: Purpose, user_id: str | None, token: str) -> bool:

@@ -72,8 +72,8 @@ def is_token(text: str) -> bool:
 
 def presented(values: Sequence[str], has_form: Callable[[str], bool] = is_token) -> Sequence[str]:
     """Return the values of a cookie that have the form of a token; an empty list if they are too many to look up."""
-    found = [value for value in values if has_form(value)]
-    return found if len(found) <= MOST_PRESENTED else ()  # defence: V27 most-presented
+    tokens = [value for value in values if has_form(value)]
+    return tokens if len(tokens) <= MOST_PRESENTED else ()  # defence: V27 most-presented
 
 
 def digest(secret: str) -> bytes:

@@ -86,7 +86,7 @@ def _one_spelling(host: str) -> str | None:
         return None
 
 
-def _refuse_strange_numbers(host: str, entry: str) -> None:
+def _refuse_numeric_hosts(host: str, entry: str) -> None:
     """Refuse hosts that browsers interpret as an IPv4 address, such as `2130706433` or `127.1`."""
     if _NUMERIC_END.fullmatch(host):
         try:
@@ -120,7 +120,7 @@ def _parse_origin(match: re.Match[str], entry: str) -> str:
     origin = _origin(match)
     if origin is None:
         raise ValueError(f"{entry!r} has a host or port that does not exist")
-    _refuse_strange_numbers(match["host"], entry)
+    _refuse_numeric_hosts(match["host"], entry)
     return origin
 
 

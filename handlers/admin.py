@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import impersonation, listing, user_fields, user_sessions, users
+from domain.admin import exports, impersonation, listing, user_fields, user_sessions, users
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
 from handlers import shapes, wire
-from handlers.responses import cookies
-from handlers.responses.reply import Reply
+from handlers.responses import cookies, spreadsheets
+from handlers.responses.reply import Reply, Stream
 from handlers.responses.sessions import (
     impersonated_response,
     restored_response,
@@ -64,7 +64,7 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     offset: int | None = None,
 ) -> shapes.UserPage:
     """Return a page of users."""
-    wanted = listing.UserQuery(
+    query = listing.UserQuery(
         search=search_value or None,
         search_field=search_field or "email",
         search_operator=search_operator or "contains",
@@ -77,14 +77,49 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
         limit=100 if limit is None else limit,
         offset=offset or 0,
     )
-    page = await listing.list_users(ctx, wanted)
+    page = await listing.list_users(ctx, query)
     return {
         "users": [wire.user(row) for row in page.users],
         "total": page.total,
         "totalCapped": page.is_capped,
-        "limit": wanted.limit,
-        "offset": wanted.offset,
+        "limit": query.limit,
+        "offset": query.offset,
     }
+
+
+# admin.export_users
+async def export_users(
+    ctx: Context,
+    search_value: str | None = None,
+    search_field: str | None = None,
+    search_operator: str | None = None,
+    filter_field: str | None = None,
+    filter_operator: str | None = None,
+    filter_value: list[str] | None = None,
+) -> Stream:
+    """Return all users that match, as CSV."""
+    wanted = listing.UserQuery(
+        search=search_value or None,
+        search_field=search_field or "email",
+        search_operator=search_operator or "contains",
+        filter_field=_LISTED[filter_field or "email"],
+        filter_operator=filter_operator or "eq",
+        filter_values=filter_value,
+        sort_by="created_at",
+        descending=True,
+        limit=0,
+        offset=0,
+    )
+    filters = {
+        "searchValue": search_value,
+        "searchField": search_field,
+        "searchOperator": search_operator,
+        "filterField": filter_field,
+        "filterOperator": filter_operator,
+        "filterValue": None if filter_value is None else ",".join(map(exports.masked, filter_value)),
+    }
+    pages = await listing.export_users(ctx, wanted, spreadsheets.given(filters))
+    return spreadsheets.stream("users", ctx.now, pages, wire.user, shapes.User.__annotations__)
 
 
 # admin.get_user
@@ -96,8 +131,8 @@ async def get_user(ctx: Context, id_: str) -> shapes.User:
 # admin.list_user_sessions
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
     """Return the active sessions of a user."""
-    found = await user_sessions.list_sessions(ctx, body["userId"])
-    return {"sessions": [wire.session(row, token) for row, token in found]}
+    rows = await user_sessions.list_sessions(ctx, body["userId"])
+    return {"sessions": [wire.session(row, token) for row, token in rows]}
 
 
 # admin.has_permission
@@ -111,7 +146,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
     """Create a user."""
     data: dict[str, Any] = {**body.get("data", {})}
     _refuse_owned(data, "id", "password")
-    wanted = user_fields.NewUser(
+    new = user_fields.NewUser(
         email=body["email"],
         name=body["name"],
         password=body.get("password"),
@@ -124,7 +159,7 @@ async def create_user(ctx: Context, body: shapes.CreateUserRequest) -> shapes.Us
         email_verified=data.get("emailVerified"),
         ban=_columns({key: data[key] for key in _BAN if key in data}),
     )
-    return _answer(await user_fields.create_user(ctx, wanted))
+    return _answer(await user_fields.create_user(ctx, new))
 
 
 # admin.update_user

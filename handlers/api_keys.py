@@ -5,11 +5,14 @@ from typing import Any, cast
 
 import orjson
 
+from domain.admin import api_keys
+from domain.admin.api_keys import KeyFilter
 from domain.api_keys import fields, keys, verification
 from domain.context import Context, Rollback
 from domain.errors import Refusal
 from handlers import shapes, wire
 from models.api_key import ApiKeyRow
+from models.user import UserRow
 
 _SORTED = {
     "createdAt": "created_at",
@@ -25,8 +28,8 @@ _SORTED = {
 async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.CreatedApiKey:
     """Create a key."""
     sent: dict[str, Any] = {**body}
-    wanted = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
-    row, text = await keys.create(ctx, wanted, kind=body.get("configId"), user_id=body.get("userId"))
+    requested = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
+    row, text = await keys.create(ctx, requested, kind=body.get("configId"), user_id=body.get("userId"))
     return {**api_key_shape(row), "key": text}
 
 
@@ -64,12 +67,32 @@ async def list_own(
     }
 
 
+# api_keys.list_all
+async def list_all(
+    ctx: Context,
+    start: str | None = None,
+    user: str | None = None,
+    config_id: str | None = None,
+    state: api_keys.State | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> shapes.OwnedApiKeyPage:
+    """Return a page of the keys of all users."""
+    wanted = KeyFilter(start, user, config_id, state)
+    before = None if cursor is None else wire.position(cursor)
+    page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)
+    return {
+        "apiKeys": [{**api_key_shape(one.key), "owner": _owner(one.owner)} for one in page.keys],
+        "nextCursor": None if page.last is None else wire.cursor(*page.last),
+    }
+
+
 # api_keys.update
 async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKey:
     """Change a key."""
     sent: dict[str, Any] = {**body}
-    wanted = {name: sent[name] for name in fields.SHARED | {"enabled"} if name in sent}
-    return api_key_shape(await keys.update_key(ctx, body["keyId"], wanted, kind=body.get("configId")))
+    requested = {name: sent[name] for name in fields.SHARED | {"enabled"} if name in sent}
+    return api_key_shape(await keys.update_key(ctx, body["keyId"], requested, kind=body.get("configId")))
 
 
 # api_keys.delete
@@ -85,14 +108,18 @@ async def verify(
 ) -> shapes.ApiKeyVerdict | Rollback[shapes.ApiKeyVerdict]:
     """Verify a key for another service."""
     try:
-        found = await verification.verify(
-            ctx, body["key"], asked=body.get("permissions"), kind=body.get("configId")
+        verified = await verification.verify(
+            ctx, body["key"], permissions=body.get("permissions"), kind=body.get("configId")
         )
     except verification.REFUSALS as refusal:
         # Rolled back, so that a refused verification costs the owner neither a use nor a request.
         # defence: KEY9 rolled-back
         return Rollback({"valid": False, "error": _key_refusal(refusal), "key": None})
-    return {"valid": True, "error": None, "key": api_key_shape(found.key)}
+    return {"valid": True, "error": None, "key": api_key_shape(verified.key)}
+
+
+def _owner(row: UserRow) -> shapes.ApiKeyOwner:
+    return {"id": row.id, "name": row.name, "email": row.email}
 
 
 @lru_cache(maxsize=512)

@@ -4,6 +4,7 @@ from domain.authentication import sign_in, sign_up
 from domain.authentication.gate import SignInOptions
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
+from domain.passwords import events as password_events
 from domain.sessions.sign_out import end_presented
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
@@ -17,14 +18,14 @@ from handlers.responses.sessions import (
 # authentication.sign_up_email
 async def sign_up_email(ctx: Context, body: shapes.SignUpRequest) -> Reply[shapes.SignedUp]:
     """Create a user with an email address and a password, and sign them in."""
-    user, opened = await sign_up.sign_up(ctx, _wanted_user(body))
+    user, opened = await sign_up.sign_up(ctx, _new_user(body))
     reduced = wire.reduced_user(user)  # defence: V30 sign-up-fields
     if opened is None:
         return Reply({"token": None, "user": reduced})
     return session_response(ctx, opened, {"token": opened.token, "user": reduced})
 
 
-def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
+def _new_user(body: shapes.SignUpRequest) -> SignUp:
     return SignUp(
         name=body["name"],
         email=body["email"],
@@ -41,24 +42,24 @@ def _wanted_user(body: shapes.SignUpRequest) -> SignUp:
 # authentication.sign_in_email
 async def sign_in_email(ctx: Context, body: shapes.SignInEmailRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with an email address and a password."""
-    wanted = _wanted_session(body)
-    opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], wanted)
-    return signed_in_response(ctx, opened, wanted.callback_url)
+    options = _sign_in_options(body)
+    opened = await sign_in.sign_in_by_email(ctx, body["email"], body["password"], options)
+    return signed_in_response(ctx, opened, options.callback_url)
 
 
 # authentication.sign_in_username
 async def sign_in_username(ctx: Context, body: shapes.SignInUsernameRequest) -> Reply[shapes.SignInAnswer]:
     """Sign in with a username and a password."""
-    wanted = _wanted_session(body)
-    opened = await sign_in.sign_in_by_username(ctx, body["username"], body["password"], wanted)
-    return signed_in_response(ctx, opened, wanted.callback_url)
+    options = _sign_in_options(body)
+    opened = await sign_in.sign_in_by_username(ctx, body["username"], body["password"], options)
+    return signed_in_response(ctx, opened, options.callback_url)
 
 
-def _wanted_session(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignInOptions:
+def _sign_in_options(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequest) -> SignInOptions:
     return SignInOptions(
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL"),
-        method="username" if "username" in body else "password",
+        method=(password_events.USERNAME if "username" in body else password_events.PASSWORD).name,
     )
 
 

@@ -27,14 +27,14 @@ _ERRORS: dict[type[Refusal], str] = {NewUserSignupDisabled: "new_user_signup_dis
 # magic_links.request
 async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.Status:
     """Queue the request for a link; the response is the same for every address."""
-    wanted = LinkRequest(
+    link_request = LinkRequest(
         name=body.get("name", ""),
         remembered=wire.flag(body.get("rememberMe"), default=True),
         callback_url=body.get("callbackURL") or None,
         new_user_callback_url=body.get("newUserCallbackURL") or None,
         error_callback_url=body.get("errorCallbackURL") or None,
     )
-    magic_links.request(ctx, body["email"], wanted)
+    magic_links.request(ctx, body["email"], link_request)
     return {"status": True}
 
 
@@ -57,12 +57,12 @@ async def verify(
     page = magic_links.confirm_page(ctx.policy)
     # Mail scanners open every link. An opened link therefore only leads to a page with a button.
     if page is not None and ctx.facts.is_navigation():  # defence: M1 confirmed
-        asked = {
+        parameters = {
             "callbackURL": callback_url,
             "newUserCallbackURL": new_user_callback_url,
             "errorCallbackURL": error_callback_url,
         }
-        return Redirect(urls.with_parameters(page, token=token, **asked))
+        return Redirect(urls.with_parameters(page, token=token, **parameters))
     try:
         signed_in = await magic_links.consume(ctx, token)
     except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
@@ -108,12 +108,12 @@ async def confirm(
     url = redirects.on(ctx.policy, target or None, ctx.policy[SocialPolicy].default_redirect_url).location
     if isinstance(signed_in.opened, PendingSignIn):
         reply = two_factor_required(ctx, signed_in.opened)
-        asked: shapes.SignInAnswer = {
+        pending: shapes.SignInAnswer = {
             **reply.body,
             "redirect": True,
             "url": redirects.second_factor_url(ctx.policy, url),
         }
-        return replace(reply, body=asked)
+        return replace(reply, body=pending)
     opened = signed_in.opened
     shape: shapes.MagicLinkConfirmed = {
         "redirect": True,

@@ -38,13 +38,13 @@ async def list_mails(ctx: Context) -> Page:
 # mailbox.show_mail
 async def show_mail(ctx: Context, mail_id: str) -> Page:
     """Show an email: its link or code, its HTML in a frame, its text."""
-    return _page(ctx, "mail.html", mail=_found(ctx, mail_id))
+    return _page(ctx, "mail.html", mail=_sent_mail(ctx, mail_id))
 
 
 # mailbox.show_html
 async def show_html(ctx: Context, mail_id: str) -> Page:
     """Return the HTML of an email, in which no script runs."""
-    return Page(_found(ctx, mail_id).html, (_OF_HTML,))
+    return Page(_sent_mail(ctx, mail_id).html, (_OF_HTML,))
 
 
 def _mailbox(ctx: Context) -> Mailbox:
@@ -54,11 +54,11 @@ def _mailbox(ctx: Context) -> Mailbox:
     return mailbox
 
 
-def _found(ctx: Context, mail_id: str) -> SentMail:
-    found = _mailbox(ctx).find(mail_id)
-    if found is None:
+def _sent_mail(ctx: Context, mail_id: str) -> SentMail:
+    sent_mail = _mailbox(ctx).find(mail_id)
+    if sent_mail is None:
         raise errors.NotFound
-    return found
+    return sent_mail
 
 
 def _page(ctx: Context, template: str, **values: object) -> Page:

@@ -42,8 +42,8 @@ def template_environment(
     for a single language is faster, because fixed texts are translated when a template is compiled.
     """
     # The sandbox costs a fifth of the rendering time, so trusted templates run without it.
-    kind = Environment if is_trusted else ImmutableSandboxedEnvironment
-    made = kind(
+    environment_class = Environment if is_trusted else ImmutableSandboxedEnvironment
+    made = environment_class(
         loader=loader(folders),
         autoescape=autoescape,
         # A misspelled variable raises an error instead of rendering as an empty text.
@@ -95,16 +95,16 @@ def _fixed_texts(language: Localization) -> type[Extension]:
 
 def _localization(context: Context) -> Localization:
     """Return the variable `localization`. Raises KeyError if a template is rendered without it."""
-    found: Localization = context["localization"]
-    return found
+    localization: Localization = context["localization"]
+    return localization
 
 
 @pass_context
 def _gettext(context: Context, text: str, /, **values: object) -> str:
-    found = _localization(context).gettext(text)
+    translation = _localization(context).gettext(text)
     if context.eval_ctx.autoescape:
-        found = Markup(found)  # noqa: S704 - from the catalogs, as Jinja does it
-    return found % values if "%" in found else found
+        translation = Markup(translation)  # noqa: S704 - from the catalogs, as Jinja does it
+    return translation % values if "%" in translation else translation
 
 
 @pass_context

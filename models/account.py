@@ -53,9 +53,9 @@ PASSWORD_ACCOUNT = (col(Account.user_id) == col(User.id)) & (col(Account.provide
 
 
 def _password_by(column: Any) -> ReadStatement[PasswordRow]:
-    wanted = select(col(User.id), col(Account.password))
+    columns = select(col(User.id), col(Account.password))
     return ReadStatement(
-        wanted.join(Account, PASSWORD_ACCOUNT, isouter=True).where(by(column)), PasswordRow._make
+        columns.join(Account, PASSWORD_ACCOUNT, isouter=True).where(by(column)), PasswordRow._make
     )
 
 

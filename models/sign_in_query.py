@@ -31,8 +31,8 @@ def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
 def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadStatement[SignInRow]:
     """Return the query for a sign-in by lower-case `email` or `username`. It also reads whether the user has
     fewer than `few` sessions (None for any number)."""
-    wanted = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
-    joined = wanted.join(Account, PASSWORD_ACCOUNT, isouter=True)
+    columns = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
+    joined = columns.join(Account, PASSWORD_ACCOUNT, isouter=True)
     return ReadStatement(joined.where(by(getattr(User, name))), _sign_in_row)
 
 
@@ -40,5 +40,5 @@ def _has_fewer(sessions: int | None) -> ColumnElement[bool]:
     if sessions is None:
         return true()
     # An index-only scan: the index contains these columns.
-    one = select(col(Session.user_id)).where(col(Session.user_id) == col(User.id))
-    return ~exists(one.offset(sessions - 1).limit(1)) if sessions else false()
+    session = select(col(Session.user_id)).where(col(Session.user_id) == col(User.id))
+    return ~exists(session.offset(sessions - 1).limit(1)) if sessions else false()

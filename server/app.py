@@ -102,7 +102,7 @@ def assemble(services: Services) -> Application:
         max_body=settings[ServerSettings].max_body,
     )
     if services.tracing is not None:
-        api = services.tracing.around(api)
+        api = services.tracing.instrument(api)
     return Application(services, api, _documents(services), Assets(policy, settings[ServerSettings].max_body))
 
 
@@ -146,7 +146,7 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 
     Raises ValueError if the contract names a switch that is neither a boolean setting nor a list.
     """
-    switches = {one.spec["operationId"]: extension_of(one.spec).switch for one in operations(document)}
+    switches = {each.spec["operationId"]: extension_of(each.spec).switch for each in operations(document)}
     return frozenset(
         name for name, keys in switches.items() if not all(_is_on(settings, key) for key in keys)
     )
@@ -155,5 +155,5 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 def _is_on(settings: Settings, switch: str) -> bool:
     value = setting(settings, switch)
     if not isinstance(value, bool | tuple):
-        raise ValueError(f"the contract switches operations by {switch}, which is no boolean or list")
+        raise ValueError(f"the contract switches operations by {switch}, which is not a boolean or list")
     return bool(value)

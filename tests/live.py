@@ -15,14 +15,14 @@ from typing import IO
 
 import httpx
 
-from tests.service import CHEAP, PASSWORD
+from tests.service import CHEAP, PASSWORD, variables
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
 NOTHING: Mapping[str, str] = {}
 HERE = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "GATEWRIGHT_SERVER__HOST": "127.0.0.1"}
 """What a process needs to run this program at one address only."""
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds for the service to start, or to print what is waited for."""
 
 
@@ -53,7 +53,7 @@ class Output:
             return bool(found)
 
         with self.grown:
-            assert self.grown.wait_for(look, PATIENCE), "".join(self.lines)
+            assert self.grown.wait_for(look, TIMEOUT), "".join(self.lines)
         return found[-1]
 
     def faults(self) -> list[str]:
@@ -74,9 +74,8 @@ class LiveService:
 
 def environment(overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
-    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    return {**inherited, **CHEAP, **HERE, **named}
+    return {**inherited, **CHEAP, **HERE, **variables(overrides)}
 
 
 def launch(

@@ -14,7 +14,7 @@ from sqlalchemy import URL, make_url
 
 from tests.labs.bench.servers import free_port
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds for the pooler to listen."""
 
 _CONFIGURATION = """
@@ -66,10 +66,10 @@ def _server(url: URL) -> str:
 
 
 def _wait(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+            socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT).close()
         except OSError:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"PgBouncer did not start: {log.read_text('utf-8')}") from None

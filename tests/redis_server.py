@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 PROGRAMS = ("redis-server", "valkey-server")
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds for the server to answer."""
 
 
@@ -44,7 +44,7 @@ class RedisServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self._ask(b"PING\r\n") != b"+PONG\r\n":
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
@@ -70,7 +70,7 @@ class RedisServer:
     def _ask(self, command: bytes) -> bytes:
         try:
             with socket.socket(socket.AF_UNIX) as connection:
-                connection.settimeout(PATIENCE)
+                connection.settimeout(TIMEOUT)
                 connection.connect(str(self._socket))
                 connection.sendall(command)
                 return connection.recv(64)

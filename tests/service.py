@@ -19,35 +19,30 @@ from server.app import assemble, contract
 from server.components.jwt import SigningKeyStore
 from server.config.groups.jwt import JwtSettings
 from server.services import Services, load_settings
+from tests import settings
 from tests.contract.conformance import CheckingTransport, Contract
+from tests.discovery import modules
 
 BASE_URL = "http://localhost:8000"
 PASSWORD = "correct horse battery"
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
-VERIFIER = "v" * 40
-"""The token of a service that verifies API keys."""
 
-CHEAP = {
-    "GATEWRIGHT_PROFILE": "development",
-    "GATEWRIGHT_MAIL__SENDER": "file",
-    "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
-    "GATEWRIGHT_PASSWORD__ARGON2_TIME": "1",
-    "GATEWRIGHT_PASSWORD__HASH_NICE": "0",
-    "GATEWRIGHT_JWT__ALGORITHMS": "ES256",
-    "GATEWRIGHT_PASSKEY__ENABLED": "true",
-    "GATEWRIGHT_PASSKEY__RP_ID": "example.com",
-    "GATEWRIGHT_PASSKEY__ORIGINS": "https://app.example.com",
-}
-"""Settings that every test runs with: mail into a file, no RSA key, hashing that costs little and waits for none, and
-passkeys, whose pages are elsewhere."""
+def variables(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables of settings such as `session.expires_in`."""
+    return {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in values.items()}
 
-BY_MAIL = {
-    "GATEWRIGHT_MAGIC_LINKS__ENABLED": "true",
-    "GATEWRIGHT_MAGIC_LINKS__PAGE": f"{BASE_URL}/confirm?lang=en",
-    "GATEWRIGHT_EMAIL_CODES__ENABLED": "true",
-}
-"""Sign-in by mail, for a service that sends mail and is at the usual address."""
+
+def declared_settings(name: str) -> dict[str, str]:
+    """Return the settings that the modules of tests/settings declare by this name, SETTINGS or WITH_MAIL."""
+    return {key: value for module in modules(settings) for key, value in getattr(module, name, {}).items()}
+
+
+CHEAP = variables({"profile": "development", "mail.sender": "file", **declared_settings("SETTINGS")})
+"""Environment variables of every service under test: mail goes into a file, and every capability is switched on."""
+
+WITH_MAIL = variables(declared_settings("WITH_MAIL"))
+"""Those of services that send mail and are at the usual URL."""
 
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that only use HTTP on the loopback: otherwise each reads all certificates of this machine, for 25 ms."""
@@ -124,14 +119,9 @@ _EMPTY = [delete(table) for table in reversed(metadata.sorted_tables)]
 
 def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
-    named = {"GATEWRIGHT_" + name.upper().replace(".", "__"): value for name, value in overrides.items()}
-    places = {
-        "GATEWRIGHT_DATABASE_URL": database_url,
-        "GATEWRIGHT_MAIL__FILE_PATH": str(mail_file),
-        "GATEWRIGHT_API_KEYS__VERIFIERS": f"tests:{VERIFIER}",
-    }
-    mailed = {} if named.get("GATEWRIGHT_MAIL__SENDER") == "none" or "base_url" in overrides else BY_MAIL
-    return {**CHEAP, **mailed, **places, **named}
+    places = variables({"database_url": database_url, "mail.file_path": str(mail_file)})
+    sends_mail = overrides.get("mail.sender") != "none" and "base_url" not in overrides
+    return {**CHEAP, **(WITH_MAIL if sends_mail else {}), **places, **variables(overrides)}
 
 
 Peer = tuple[str, int] | None

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 import domain
 import server.audit
 from codegen.bundle import bundle
+from codegen.catalogs import texts
 from codegen.walk import operations
 from domain.audit.record import EVENTS
+from domain.authentication_methods import METHODS
 from models import metadata
 from models.discovery import import_modules
 from server.config.settings import AllSettings
@@ -38,6 +40,7 @@ PARTS = {
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
+    "statistics": {"daily_count"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},
     "users": {"delete_user", "deletion", "role", "user_deletion", "username"},
 }
@@ -45,17 +48,17 @@ PARTS = {
 
 SHARED = {
     "handlers": {"responses", "shapes", "templating", "wire"},
-    "rules": {"audit", "data_export", "data_import", "mail", "rate_limits"},
-    "settings": {"audit", "database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
+    "rules": {"data_export", "data_import", "mail", "rate_limits"},
+    "settings": {"database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
     "policies": {"mail", "rate_limit"},
-    "tables": {"audit", "counter", "grant", "known_network", "lease", "outbox"},
+    "tables": {"counter", "grant", "known_network", "lease", "outbox"},
     "events": {"limit", "mail", "origin", "redirect", "secrets"},
     "account pages": {"removal", "codes", "data", "delete", "entries", "frame", "history", "overview"},
     "emails": {"test"},
-    "tests": {"cookies", "inputs", "limits", "passwordless", "redirects", "switches", "templating", "wire"},
-    "threats": {"enumeration", "identifier", "limit", "passwordless", "redirect"},
+    "tests": {"cookies", "inputs", "limits", "redirects", "switches", "templating", "wire"},
+    "threats": {"enumeration", "identifier", "limit", "redirect"},
     "guides": {
-        *("audit", "browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
+        *("browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
         *("gallery", "generate_a_client", "import", "index", "limits", "protect_django", "protect_express"),
         *("protect_fastapi", "protect_flask", "run_it_for_others", "sign_in_by_mail", "verify_tokens"),
     },
@@ -157,6 +160,21 @@ class TestNames:
         self, name: str, slice_: str, place: str, expected: bool
     ) -> None:
         assert belongs(name, slice_, place) == expected
+
+
+class TestSentences:
+    """Events and authentication methods have words for people, in the catalogs of all languages."""
+
+    def test_each_event_has_a_sentence_without_a_full_stop(self) -> None:
+        sentences = {event.name: event.sentence for event in EVENTS.values()}
+
+        assert {name for name, text in sentences.items() if not re.fullmatch(r"[A-Z].*[^.\s]", text)} == set()
+
+    def test_each_is_marked_so_that_it_is_translated(self) -> None:
+        sentences = {sentence for event in EVENTS.values() for sentence in (event.sentence, event.failure)}
+        labels = {method.label for method in METHODS.values()}
+
+        assert (sentences | labels) - {None} - set(texts(ROOT)) == set()
 
 
 class TestOperations:

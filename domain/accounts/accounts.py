@@ -80,20 +80,20 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
 
 async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
     """Return the current account of an identity, of any user."""
-    found = await ctx.db.execute(
+    rows = await ctx.db.execute(
         ACCOUNT_BY_IDENTITY,
         provider_id=identity.provider_id,
         issuer=identity.issuer,
         account_id=identity.subject,
     )
-    account: AccountRow | None = found.first()
+    account: AccountRow | None = rows.first()
     return account
 
 
 async def add_identity(
-    ctx: Context, user_id: str, identity: Identity, tokens: Tokens, asked: tuple[str, ...]
+    ctx: Context, user_id: str, identity: Identity, tokens: Tokens, requested_scopes: tuple[str, ...]
 ) -> None:
-    """Add an identity to a user whose row is locked or new; `asked` as for `keep_tokens`.
+    """Add an identity to a user whose row is locked or new; `requested_scopes` as for `keep_tokens`.
 
     If another transaction added this identity first, the job is run again.
     """
@@ -104,26 +104,26 @@ async def add_identity(
         issuer=identity.issuer,
         account_id=identity.subject,
         created_at=ctx.now,
-        **_values(ctx, None, tokens, asked),
+        **_values(ctx, None, tokens, requested_scopes),
     )
     ctx.db.add(account)
     await profile.flush(ctx)
 
 
 async def keep_tokens(
-    ctx: Context, account: AccountRow, tokens: Tokens, asked: tuple[str, ...] = (), **changes: Any
+    ctx: Context, account: AccountRow, tokens: Tokens, requested_scopes: tuple[str, ...] = (), **changes: Any
 ) -> None:
     """Store the tokens of a provider. A missing value leaves the old one in place, and scopes are never removed.
 
-    Above `SCOPES_AT_MOST`, the newest scopes are dropped. `asked` are the requested scopes, which count as granted
-    unless the provider says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
+    Above `SCOPES_AT_MOST`, the newest scopes are dropped. `requested_scopes` count as granted unless the provider
+    says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
     """
-    values = _values(ctx, account, tokens, asked)
+    values = _values(ctx, account, tokens, requested_scopes)
     await ctx.db.execute(CHANGE_ACCOUNT, whose=account.id, **values, **changes)
 
 
 def _values(
-    ctx: Context, account: AccountRow | None, tokens: Tokens, asked: tuple[str, ...]
+    ctx: Context, account: AccountRow | None, tokens: Tokens, requested_scopes: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return the columns of an account for the tokens of a provider."""
     values: dict[str, Any] = {}
@@ -140,7 +140,7 @@ def _values(
         values["refresh_token_expires_at"] = tokens.refresh_token_expires_at
     if tokens.id_token is not None:
         values["id_token"] = ctx.cipher.encrypt(ID_TOKEN, tokens.id_token)  # defence: V87 id-token
-    granted = asked if tokens.scopes is None else tokens.scopes
+    granted = requested_scopes if tokens.scopes is None else tokens.scopes
     united = dict.fromkeys([*(() if account is None else account.scopes), *granted])
     return {**values, "scope": " ".join([*united][:SCOPES_AT_MOST]) or None, "updated_at": ctx.now}
 
@@ -171,10 +171,10 @@ def _refuse_unnamed(provider_id: str | None, account_id: str | None, place: str)
 def _named(rows: Sequence[AccountRow], provider_id: str | None, account_id: str | None) -> AccountRow:
     candidates = [row for row in rows if provider_id in (None, row.provider_id)]
     by_row = [row for row in candidates if account_id in (None, row.id)]
-    found = by_row or [row for row in candidates if row.account_id == account_id]
-    if not found:
+    matching = by_row or [row for row in candidates if row.account_id == account_id]
+    if not matching:
         raise AccountNotFound
-    return min(found, key=_BY_AGE)
+    return min(matching, key=_BY_AGE)
 
 
 async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:

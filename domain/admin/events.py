@@ -1,21 +1,32 @@
 """Audit events of administration."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.base import to_milliseconds
 
-ADMIN_REFUSED = Event("admin.refused", unbounded=True)
-SESSIONS_LISTED = Event("admin.sessions_listed")
-USER_ROLE_CHANGED = Event("user.role_changed")
-USER_BANNED = Event("user.banned")
-USER_UNBANNED = Event("user.unbanned")
-PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin")
-IMPERSONATION_STARTED = Event("impersonation.started")
-IMPERSONATION_STOPPED = Event("impersonation.stopped")
-IMPERSONATION_ENDED = Event("impersonation.ended")
+ADMIN_REFUSED = Event(
+    "admin.refused", N_("An action of an administrator was refused"), in_history=False, unbounded=True
+)
+SESSIONS_LISTED = Event("admin.sessions_listed", N_("An administrator listed the sessions"), in_history=False)
+USER_ROLE_CHANGED = Event("user.role_changed", N_("The role was changed"))
+USER_BANNED = Event("user.banned", N_("The account was blocked"))
+USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"))
+PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin", N_("An administrator set a new password"))
+ADMIN_EXPORTED = Event("admin.exported", N_("An administrator exported data"), in_history=False)
+IMPERSONATION_STARTED = Event(
+    "impersonation.started", N_("An administrator began to act in the name of this account")
+)
+IMPERSONATION_STOPPED = Event(
+    "impersonation.stopped", N_("An administrator stopped acting in the name of this account")
+)
+IMPERSONATION_ENDED = Event(
+    "impersonation.ended", N_("A session of an administrator in the name of this account was ended")
+)
 
 
 def refused(ctx: Context, refusal: Refused) -> None:
@@ -26,6 +37,11 @@ def refused(ctx: Context, refusal: Refused) -> None:
 def sessions_listed(ctx: Context, user_id: str) -> None:
     """The caller listed the sessions of a user."""
     record(ctx, SESSIONS_LISTED, user_id=user_id)
+
+
+def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, is_complete: bool) -> None:
+    """The caller received so many rows of an export; `filters` are those of the request, without email addresses."""
+    record(ctx, ADMIN_EXPORTED, export=what, filters=dict(filters), rows=rows, complete=is_complete)
 
 
 def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:

@@ -84,10 +84,10 @@ async def refusal(
     """Return the reason why an active impersonation session may no longer be used, or None."""
     if not policy[ImpersonationPolicy].enabled:
         return "disabled"
-    found = await reads.one(IMPERSONATOR_OF_SESSION, session.id)
-    if found is None:
+    row = await reads.one(IMPERSONATOR_OF_SESSION, session.id)
+    if row is None:
         return "signed out"
-    own, administrator = found
+    own, administrator = row
     # Read again for each request, because the administrator may have been signed out, banned or demoted since.
     if not own.is_active(now):  # defence: ADM7 own-session
         return "signed out"
@@ -137,12 +137,12 @@ async def stop(ctx: Context, presented: Sequence[str]) -> OpenedSession | None:
     if caller.session.impersonated_by is None:
         raise NotImpersonating
     own = await ctx.reads.one(IMPERSONATOR_OF_SESSION, caller.session.id)
-    found = await sessions.presented(ctx.reads, presented)
+    callers = await sessions.presented(ctx.reads, presented)
     user = await locking.lock_caller(ctx)
     if not await sessions.end(ctx, user, caller.session.id):
         raise Unauthenticated
     events.impersonation_stopped(ctx)
-    active = [one for one in found if one.session.is_active(ctx.now)]
+    active = [candidate for candidate in callers if candidate.session.is_active(ctx.now)]
     # The cookie must lead back to exactly the session that began the impersonation, not to that of another
     # administrator.
     # defence: ADM11 own
@@ -171,7 +171,7 @@ async def running(ctx: Context) -> Sequence[RunningImpersonation]:
         col(Session.created_at),
         col(Session.expires_at),
     )
-    found = (
+    statement = (
         select(*columns)
         .select_from(User)
         .join(Session, col(Session.user_id) == col(User.id))
@@ -180,4 +180,4 @@ async def running(ctx: Context) -> Sequence[RunningImpersonation]:
         .where(col(Session.expires_at) > ctx.now, col(own.expires_at) > ctx.now)
         .order_by(col(Session.created_at).desc(), col(Session.id))
     )
-    return await ctx.db.execute(found.execution_options(row=RunningImpersonation, in_thread=True))
+    return await ctx.db.execute(statement.execution_options(row=RunningImpersonation, in_thread=True))

@@ -1,9 +1,10 @@
 """List users for administrators: search, filter, sort, paginate."""
 
 import operator
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import (
@@ -17,19 +18,22 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    tuple_,
     type_coerce,
 )
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import permissions
+from domain.admin import exports, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
+from domain.admin.exports import Export
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.ports import SearchTimedOut
 from domain.users import admins, roles
 from models import User
+from models.base import Instant
 from models.user import USER_COLUMNS, UserRow
 
 
@@ -80,23 +84,56 @@ _LAST = "\U0010ffff"
 """The last character in sort order."""
 
 
-async def list_users(ctx: Context, wanted: UserQuery) -> Page:
+async def list_users(ctx: Context, query: UserQuery) -> Page:
     """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError,
     SearchTooBroad."""
     permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
     try:
-        return await _page(ctx, wanted)
+        return await _page(ctx, query)
     except SearchTimedOut:
         raise SearchTooBroad from None
 
 
-async def _page(ctx: Context, wanted: UserQuery) -> Page:
-    policy = ctx.policy[AdminPolicy]
+async def export_users(
+    ctx: Context, wanted: UserQuery, filters: Mapping[str, str]
+) -> AsyncGenerator[Sequence[UserRow], None]:
+    """Return the pages of all users that match, newest first, whatever the order of the query; `filters` are recorded.
+
+    Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
+    """
+    # defence: ADM24 export-users
+    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
     conditions = [condition async for condition in _conditions(ctx, wanted)]
+    read = partial(_newest, ctx, conditions)
+    return await Export(ctx, "users", filters, ("user", "list"), read).begin()
+
+
+async def _newest(
+    ctx: Context, conditions: Sequence[_Condition], after: tuple[datetime, str] | None
+) -> exports.Page[UserRow]:
+    created, id_ = col(User.created_at), col(User.id)
+    where = [condition.clause for condition in conditions]
+    if after is not None:
+        moment = literal(after[0], Instant)
+        # The first comparison is the end of the range in the index.
+        where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
+    newest_first = (created.desc(), id_.desc())
+    page = select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
+    is_scan = not all(condition.is_indexed for condition in conditions)
+    [found] = await ctx.resources.database.search(
+        [page.execution_options(row=UserRow)], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
+    )
+    users = found[: exports.PAGE]
+    return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
+
+
+async def _page(ctx: Context, query: UserQuery) -> Page:
+    policy = ctx.policy[AdminPolicy]
+    conditions = [condition async for condition in _conditions(ctx, query)]
     where = and_(true(), *(condition.clause for condition in conditions))
-    order = _order_of(ctx, wanted.sort_by)
-    by = [column.desc() if wanted.descending else column.asc() for column in (order, col(User.id))]
-    page = select(*USER_COLUMNS).where(where).order_by(*by).limit(wanted.limit).offset(wanted.offset)
+    order = _order_of(ctx, query.sort_by)
+    by = [column.desc() if query.descending else column.asc() for column in (order, col(User.id))]
+    page = select(*USER_COLUMNS).where(where).order_by(*by).limit(query.limit).offset(query.offset)
     # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
@@ -107,12 +144,12 @@ async def _page(ctx: Context, wanted: UserQuery) -> Page:
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
 
-async def _conditions(ctx: Context, wanted: UserQuery) -> AsyncIterator[_Condition]:
-    if wanted.search is not None:
-        yield _pattern(ctx, wanted.search_field, wanted.search_operator, wanted.search)
-    if wanted.filter_values is None:
+async def _conditions(ctx: Context, query: UserQuery) -> AsyncIterator[_Condition]:
+    if query.search is not None:
+        yield _pattern(ctx, query.search_field, query.search_operator, query.search)
+    if query.filter_values is None:
         return
-    name, comparison, values = wanted.filter_field, wanted.filter_operator, wanted.filter_values
+    name, comparison, values = query.filter_field, query.filter_operator, query.filter_values
     if len(values) > 1 and comparison not in _LISTS:
         _refuse("filterValue", "must not be given twice")
     if name == "role":
@@ -142,10 +179,10 @@ def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed:
 async def _role(ctx: Context, comparison: str, values: Sequence[str]) -> _Condition:
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
-    [found] = await ctx.resources.database.search(
+    [result] = await ctx.resources.database.search(
         [admins.ROLE_TEXTS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
     )
-    texts = found.scalars()
+    texts = result.scalars()
     if len(texts) > admins.MOST_TEXTS:
         padded = literal(",").concat(col(User.role)).concat(",")
         holds = or_(*(padded.contains(f",{value},", autoescape=True) for value in values))
@@ -161,12 +198,12 @@ def _flag(name: str, comparison: str, value: str) -> _Condition:
         _refuse("filterOperator", "must be eq or ne for truth values")
     if value.lower() not in ("true", "false"):
         _refuse("filterValue", "must be true or false")
-    wanted = (value.lower() == "true") == (comparison == "eq")
-    if name == "banned" and wanted:
+    is_set = (value.lower() == "true") == (comparison == "eq")
+    if name == "banned" and is_set:
         # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
         bare: Any = type_coerce(_column(name), Integer())
         return _Condition(bare, is_indexed=True)
-    return _Condition(_column(name).is_(wanted))
+    return _Condition(_column(name).is_(is_set))
 
 
 def _pattern(ctx: Context, name: str, comparison: str, value: str) -> _Condition:

@@ -71,10 +71,10 @@ async def list_users(
         matches &= col(User.banned)
     newest_first = (col(User.created_at).desc(), col(User.id))
     page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
-    found = await ctx.db.execute(page.execution_options(row=UserRow, in_thread=True))
+    rows = await ctx.db.execute(page.execution_options(row=UserRow, in_thread=True))
     number = select(func.count()).select_from(User).where(matches)
     total = await ctx.db.execute(number.execution_options(in_thread=True))
-    return found, total.scalar()
+    return rows, total.scalar()
 
 
 def _contains(search: str) -> ColumnElement[bool]:
@@ -94,21 +94,21 @@ async def show(ctx: Context, identifier: str) -> Overview:
     return Overview(user, providers, await sessions.of_user(ctx, user.id))
 
 
-async def create(ctx: Context, wanted: NewUser) -> UserRow:
+async def create(ctx: Context, new: NewUser) -> UserRow:
     """Create a user with a password by the rules of sign-up, even if sign-up is disabled; no session, no email.
 
     Raises InvalidEmail, ValidationError (the name), the refusals of usernames, roles and new passwords, and EmailTaken.
     """
-    email = identifiers.email(wanted.email)
-    if not identifiers.is_name(wanted.name):
+    email = identifiers.email(new.email)
+    if not identifiers.is_name(new.name):
         raise errors.ValidationError("The name is too long or holds control characters")
-    names = await profile.new_names(ctx, wanted.username, None)
+    names = await profile.new_names(ctx, new.username, None)
     user = profile.new_user(
-        ctx, name=wanted.name, email=email, email_verified=wanted.email_verified, image=None, names=names
+        ctx, name=new.name, email=email, email_verified=new.email_verified, image=None, names=names
     )
-    if wanted.role is not None:
-        user = user._replace(role=",".join(permissions.role_names(ctx, wanted.role)))
-    return await changes.add_user(ctx, user, wanted.password)
+    if new.role is not None:
+        user = user._replace(role=",".join(permissions.role_names(ctx, new.role)))
+    return await changes.add_user(ctx, user, new.password)
 
 
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
@@ -145,9 +145,9 @@ async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
     return await changes.set_roles(ctx, user, kept or [ctx.policy[RolePolicy].default_role])
 
 
-async def set_role(ctx: Context, identifier: str, wanted: str) -> UserRow:
+async def set_role(ctx: Context, identifier: str, role: str) -> UserRow:
     """Replace all roles of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
-    names = permissions.role_names(ctx, wanted)
+    names = permissions.role_names(ctx, role)
     return await changes.set_roles(ctx, await _locked(ctx, identifier), names)
 
 
@@ -163,8 +163,8 @@ async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | Non
     """
     texts = await admins.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]
-    found = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
-    rows = await ctx.db.execute(found.execution_options(row=UserRow, in_thread=True))
+    statement = select(*USER_COLUMNS).where(col(User.role).in_(holding)).order_by(col(User.email))
+    rows = await ctx.db.execute(statement.execution_options(row=UserRow, in_thread=True))
     last = select(func.max(col(KnownNetwork.last_success))).where(
         col(KnownNetwork.user_id) == bindparam("whose")
     )

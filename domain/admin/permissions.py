@@ -63,12 +63,12 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
             refuse(ctx, YouAreNotAllowedToChangeUsersRole)
 
 
-def role_names(ctx: Context, wanted: str | Iterable[str], *, field: str = "role") -> list[str]:
+def role_names(ctx: Context, role: str | Iterable[str], *, field: str = "role") -> list[str]:
     """Return the role names in a request; `field` is their place in the body.
 
     Raises ValidationError, YouAreNotAllowedToSetNonExistentValue.
     """
-    names = roles.parse(wanted)
+    names = roles.parse(role)
     if not 1 <= len(names) <= roles.MOST_ROLES or not all(names):
         problem = f"must be 1 to {roles.MOST_ROLES} role names"
         raise ValidationError(f"[body.{field}] {problem}", Field("body", field, problem))

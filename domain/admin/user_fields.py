@@ -47,30 +47,30 @@ class NewUser:
     """Any of the columns `banned`, `ban_reason` and `ban_expires`."""
 
 
-async def create_user(ctx: Context, wanted: NewUser) -> UserRow:
+async def create_user(ctx: Context, new: NewUser) -> UserRow:
     """Create a user by the rules of sign-up, even if sign-up is disabled; no session, no email.
 
     Raises the refusals of permissions, roles, email addresses, usernames and new passwords, and EmailTaken.
     """
     permissions.require(ctx, "user", "create", YouAreNotAllowedToCreateUsers)
-    names = _roles_to_give(ctx, wanted.role) if wanted.gives_role else None
-    if wanted.ban:
+    names = _roles_to_give(ctx, new.role) if new.gives_role else None
+    if new.ban:
         permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
-    if wanted.email_verified is not None:
+    if new.email_verified is not None:
         permissions.require(ctx, "user", "set-email", YouAreNotAllowedToSetUsersEmail)
     user = profile.new_user(
         ctx,
-        name=wanted.name,
-        email=identifiers.email(wanted.email),
-        email_verified=bool(wanted.email_verified),
-        image=wanted.image,
-        names=await profile.new_names(ctx, wanted.username, wanted.display_username),
-        locale=profile.supported_locale(wanted.locale, "data.locale"),
+        name=new.name,
+        email=identifiers.email(new.email),
+        email_verified=bool(new.email_verified),
+        image=new.image,
+        names=await profile.new_names(ctx, new.username, new.display_username),
+        locale=profile.supported_locale(new.locale, "data.locale"),
     )
     if names is not None:
         user = user._replace(role=",".join(names))
-    user = user._replace(**_ban_columns(ctx, wanted.ban))
-    return await changes.add_user(ctx, user, wanted.password)
+    user = user._replace(**_ban_columns(ctx, new.ban))
+    return await changes.add_user(ctx, user, new.password)
 
 
 async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> UserRow:
@@ -110,10 +110,10 @@ async def update_user(ctx: Context, user_id: str, data: Mapping[str, Any]) -> Us
     return await _change_ban(ctx, user, ban) if ban else user
 
 
-def _roles_to_give(ctx: Context, wanted: object) -> list[str]:
+def _roles_to_give(ctx: Context, role: object) -> list[str]:
     error = YouAreNotAllowedToChangeUsersRole
     permissions.require(ctx, "user", "set-role", error, fresh=True)  # defence: ADM2 new-user-role
-    texts = [wanted] if isinstance(wanted, str) else wanted
+    texts = [role] if isinstance(role, str) else role
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InvalidRoleType
     names = permissions.role_names(ctx, texts)
@@ -125,7 +125,7 @@ async def _change_profile(ctx: Context, user: UserRow, data: Mapping[str, Any]) 
     plain = {name: data[name] for name in ("name", "image") if name in data}
     if "locale" in data:
         plain["locale"] = profile.supported_locale(data["locale"], "data.locale")
-    plain |= await profile.wanted_names(ctx, user, data)
+    plain |= await profile.requested_names(ctx, user, data)
     email = identifiers.email(data["email"]) if "email" in data else user.email
     is_verified = bool(data.get("email_verified", email == user.email and user.email_verified))
     if email != user.email:

@@ -37,8 +37,8 @@ async def revoke_session(ctx: Context, value: str) -> bool:
     permissions.require(ctx, "session", "revoke", error)
     session_id = value.removeprefix(HANDLE_PREFIX)
     if value == session_id:
-        found = await sessions.find(ctx.reads, value)
-        session_id = "" if found is None else found[0].id
+        row = await sessions.find(ctx.reads, value)
+        session_id = "" if row is None else row[0].id
     owner = (await ctx.db.execute(FIND_SESSION, id=session_id)).scalar()
     if owner is None:
         return False

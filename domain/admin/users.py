@@ -29,21 +29,21 @@ async def get_user(ctx: Context, user_id: str) -> UserRow:
     return await targets.existing(ctx, user_id)
 
 
-def has_permission(ctx: Context, wanted: Mapping[str, Sequence[str]]) -> bool:
+def has_permission(ctx: Context, statements: Mapping[str, Sequence[str]]) -> bool:
     """Return whether one role of the caller grants all of the permissions."""
     user = ctx.signed_in.user  # defence: ADM18 caller
     has_factor = user.two_factor_enabled or not ctx.policy[RolePolicy].require_two_factor
-    return has_factor and roles.grants(ctx.policy, user.role, wanted)
+    return has_factor and roles.grants(ctx.policy, user.role, statements)
 
 
-async def set_role(ctx: Context, user_id: str, wanted: str | Sequence[str]) -> UserRow:
+async def set_role(ctx: Context, user_id: str, role: str | Sequence[str]) -> UserRow:
     """Replace the roles of a user.
 
     Raises the refusals of permissions, rank and roles, UserNotFound, LastAdmin.
     """
     error = YouAreNotAllowedToChangeUsersRole
     permissions.require(ctx, "user", "set-role", error, fresh=True)
-    names = permissions.role_names(ctx, wanted)
+    names = permissions.role_names(ctx, role)
     user = await targets.locked(ctx, user_id, error, may_lose_roles=True)
     await targets.check_new_roles(ctx, user, names)
     return await changes.set_roles(ctx, user, names)

@@ -4,15 +4,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from domain.audit.record import Event, Refused, record
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.api_key import ApiKeyRow
 
-CREATED = Event("api_key.created")
-UPDATED = Event("api_key.updated")
-DELETED = Event("api_key.deleted")
-DISABLED = Event("api_key.disabled")
-REFUSED = Event("api_key.refused", unbounded=True)
+CREATED = Event("api_key.created", N_("An API key was created"))
+UPDATED = Event("api_key.updated", N_("An API key was changed"))
+DELETED = Event("api_key.deleted", N_("An API key was deleted"))
+DISABLED = Event("api_key.disabled", N_("An API key was switched off"))
+REFUSED = Event("api_key.refused", N_("An API key was not accepted"), in_history=False, unbounded=True)
+
+API_KEY = AuthenticationMethod("api_key", N_("API key"))
 
 
 def created(ctx: Context, row: ApiKeyRow) -> None:
@@ -43,7 +47,7 @@ def refused(ctx: Context, row: ApiKeyRow, refusal: Refused, verifier: str | None
         user_id=row.user_id,
         outcome=Outcome.REFUSED,
         refusal=refusal,
-        method="api_key",
+        method=API_KEY.name,
         key=row.id,
         verifier=verifier,
     )

@@ -68,9 +68,9 @@ def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> No
         raise ServerOnlyProperty
 
 
-def _is_granted(wanted: Statements | None, grantable: Statements) -> bool:
+def _is_granted(requested: Statements | None, grantable: Statements) -> bool:
     """Return whether owners may grant these permissions; if no permission is grantable, owners cannot change any."""
-    granted = all(set(actions) <= set(grantable.get(name, ())) for name, actions in (wanted or {}).items())
+    granted = all(set(actions) <= set(grantable.get(name, ())) for name, actions in (requested or {}).items())
     return bool(grantable) and granted
 
 
@@ -148,7 +148,8 @@ def _check_prefix(policy: ApiKeyPolicy, prefix: str) -> None:
 
 
 def _check_name(policy: ApiKeyPolicy, name: str) -> None:
-    if not policy.minimum_name_length <= len(name) <= policy.maximum_name_length:
+    # A name of spaces alone would be invisible in lists.
+    if len(name.strip()) < policy.minimum_name_length or len(name) > policy.maximum_name_length:
         raise InvalidNameLength
 
 

@@ -52,7 +52,7 @@ class KeyQuery:
 
 
 async def create(
-    ctx: Context, wanted: Fields, *, kind: str | None = None, user_id: str | None = None
+    ctx: Context, requested: Fields, *, kind: str | None = None, user_id: str | None = None
 ) -> tuple[ApiKeyRow, str]:
     """Create a key of the caller or, for a manager, of another user; return the key and its text, which is not stored.
 
@@ -60,19 +60,19 @@ async def create(
     YouAreNotAllowedToManageApiKeys, the errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
     """
     name = kind or DEFAULT
-    chosen, policy = kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
-    fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
+    key_kind, policy = kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
+    fields.check_manager_only(requested, key_kind, is_manager=_is_manager(ctx))
     if user_id is not None:
         _require_manager(ctx)
-    values = fields.columns(ctx, wanted, chosen)
-    if policy.require_name and "name" not in wanted:
+    values = fields.columns(ctx, requested, key_kind)
+    if policy.require_name and "name" not in requested:
         raise NameRequired
     owner = await _lock_owner(ctx, user_id)
-    return await add(ctx, owner, name, wanted.get("prefix"), values)
+    return await add(ctx, owner, name, requested.get("prefix"), values)
 
 
 async def create_once(
-    ctx: Context, wanted: Fields, *, kind: str | None = None, seen: str
+    ctx: Context, requested: Fields, *, kind: str | None = None, seen: str
 ) -> tuple[ApiKeyRow, str]:
     """Create a key of the caller, unless their keys have changed since `state_of_list` returned `seen`.
 
@@ -83,7 +83,7 @@ async def create_once(
     await locking.lock_caller(ctx)
     if await state_of_list(ctx) != seen:  # defence: H7 seen-keys
         raise ApiKeysChanged
-    return await create(ctx, wanted, kind=kind)
+    return await create(ctx, requested, kind=kind)
 
 
 async def state_of_list(ctx: Context) -> str:
@@ -99,10 +99,10 @@ async def add(
 
     Raises ApiKeyConfigurationNotFound, ApiKeyLimitReached.
     """
-    chosen, policy = kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
-    prefix = chosen.default_prefix if prefix is None else prefix
+    key_kind, policy = kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
+    prefix = key_kind.default_prefix if prefix is None else prefix
     await _check_limit(ctx, owner.id)
-    text, lasts = key_text.create(prefix), fields.default_expiry(policy, chosen)
+    text, lasts = key_text.create(prefix), fields.default_expiry(policy, key_kind)
     created: dict[str, Any] = {
         "name": None,
         "enabled": True,
@@ -110,10 +110,10 @@ async def add(
         "remaining": values.get("refill_amount"),
         "refill_amount": None,
         "refill_interval_ms": None,
-        "rate_limit_enabled": chosen.rate_limit_enabled,
-        "rate_limit_window_ms": int(chosen.rate_limit_window.total_seconds() * 1000),
-        "rate_limit_max": chosen.rate_limit_max,
-        "permissions": fields.permissions_text(chosen.default_permissions),
+        "rate_limit_enabled": key_kind.rate_limit_enabled,
+        "rate_limit_window_ms": int(key_kind.rate_limit_window.total_seconds() * 1000),
+        "rate_limit_max": key_kind.rate_limit_max,
+        "permissions": fields.permissions_text(key_kind.default_permissions),
         "custom_data": None,
         **values,
     }
@@ -175,20 +175,20 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
     return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()
 
 
-async def update_key(ctx: Context, key_id: str, wanted: Fields, *, kind: str | None = None) -> ApiKeyRow:
+async def update_key(ctx: Context, key_id: str, requested: Fields, *, kind: str | None = None) -> ApiKeyRow:
     """Change the fields of a key that are present, all or none.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys, ServerOnlyProperty, the errors of
     `fields.columns`, NoValuesToUpdate.
     """
     row = await _find(ctx, key_id, kind)
-    chosen = kind_of(ctx, row.kind)
+    key_kind = kind_of(ctx, row.kind)
     await _lock_owner(ctx, row.user_id)
-    fields.check_manager_only(wanted, chosen, is_manager=_is_manager(ctx))
-    values = fields.columns(ctx, wanted, chosen)
+    fields.check_manager_only(requested, key_kind, is_manager=_is_manager(ctx))
+    values = fields.columns(ctx, requested, key_kind)
     if not values:
         raise NoValuesToUpdate
-    return await change(ctx, row, values, wanted)
+    return await change(ctx, row, values, requested)
 
 
 async def change(

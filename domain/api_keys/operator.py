@@ -15,31 +15,31 @@ from domain.users import locking, lookup
 from models.api_key import FIND_KEY, KEY_COLUMNS, ApiKey, ApiKeyRow
 
 
-async def create(ctx: Context, user: str, kind: str, wanted: fields.Fields) -> tuple[ApiKeyRow, str]:
+async def create(ctx: Context, user: str, kind: str, requested: fields.Fields) -> tuple[ApiKeyRow, str]:
     """Create a key of the user with this id, address or username; return it, and its text.
 
     Raises NotFound, and the errors of `keys.add` and `fields.columns`.
     """
-    values = fields.columns(ctx, wanted, keys.kind_of(ctx, kind))
+    values = fields.columns(ctx, requested, keys.kind_of(ctx, kind))
     owner = await locking.lock(ctx, (await lookup.find(ctx, user)).id)
     if owner is None:
         raise errors.NotFound("There is no such user")
-    return await keys.add(ctx, owner, kind, wanted.get("prefix"), values)
+    return await keys.add(ctx, owner, kind, requested.get("prefix"), values)
 
 
 async def list_keys(
     ctx: Context, *, user: str | None = None, created_by: str | None = None, unused: timedelta | None = None
 ) -> Sequence[ApiKeyRow]:
     """Return keys, newest first, filtered by owner, by creator, or by time without use. Raises NotFound."""
-    found = select(*KEY_COLUMNS).order_by(col(ApiKey.created_at).desc(), col(ApiKey.id))
+    statement = select(*KEY_COLUMNS).order_by(col(ApiKey.created_at).desc(), col(ApiKey.id))
     if user is not None:
-        found = found.where(col(ApiKey.user_id) == (await lookup.find(ctx, user)).id)
+        statement = statement.where(col(ApiKey.user_id) == (await lookup.find(ctx, user)).id)
     if created_by is not None:
-        found = found.where(col(ApiKey.created_by) == (await lookup.find(ctx, created_by)).id)
+        statement = statement.where(col(ApiKey.created_by) == (await lookup.find(ctx, created_by)).id)
     if unused is not None:
         last = func.coalesce(col(ApiKey.last_request), col(ApiKey.created_at))
-        found = found.where(last <= ctx.now - unused)
-    return await ctx.db.execute(found.execution_options(row=ApiKeyRow))
+        statement = statement.where(last <= ctx.now - unused)
+    return await ctx.db.execute(statement.execution_options(row=ApiKeyRow))
 
 
 async def get(ctx: Context, key_id: str) -> ApiKeyRow:
@@ -50,10 +50,10 @@ async def get(ctx: Context, key_id: str) -> ApiKeyRow:
     return row
 
 
-async def update(ctx: Context, key_id: str, wanted: fields.Fields) -> ApiKeyRow:
+async def update(ctx: Context, key_id: str, requested: fields.Fields) -> ApiKeyRow:
     """Change the fields of a key that are present. Raises KeyNotFound, and the errors of `fields.columns`."""
     row = await get(ctx, key_id)
-    return await keys.change(ctx, row, fields.columns(ctx, wanted, keys.kind_of(ctx, row.kind)), wanted)
+    return await keys.change(ctx, row, fields.columns(ctx, requested, keys.kind_of(ctx, row.kind)), requested)
 
 
 async def delete(ctx: Context, key_id: str) -> None:
@@ -63,14 +63,14 @@ async def delete(ctx: Context, key_id: str) -> None:
 
 async def find(ctx: Context, text: str) -> VerifiedKey:
     """Return the stored key with this text, valid or not. Raises InvalidApiKey."""
-    found = await verification.find(ctx, text)
-    if found is None:
+    verified = await verification.find(ctx, text)
+    if verified is None:
         raise InvalidApiKey
-    return found
+    return verified
 
 
-async def verify(ctx: Context, text: str, asked: Mapping[str, Sequence[str]]) -> VerifiedKey:
+async def verify(ctx: Context, text: str, permissions: Mapping[str, Sequence[str]]) -> VerifiedKey:
     """Verify a key without using it. Raises the reason why it is refused."""
-    found = await find(ctx, text)
-    verification.check(found, asked, ctx.now)
-    return found
+    verified = await find(ctx, text)
+    verification.check(verified, permissions, ctx.now)
+    return verified

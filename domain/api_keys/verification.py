@@ -45,7 +45,11 @@ class VerifiedKey(NamedTuple):
 
 
 async def verify(
-    ctx: Context, text: str, *, asked: Mapping[str, Sequence[str]] | None = None, kind: str | None = None
+    ctx: Context,
+    text: str,
+    *,
+    permissions: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
 ) -> VerifiedKey:
     """Verify a key, and use it once; a refused one is not used.
 
@@ -54,18 +58,18 @@ async def verify(
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
-    found, usage = await find(ctx, text), ctx.port[KeyUsage]
-    if found is None or kind not in {None, found.key.kind}:  # defence: KEY2 kind
+    seen, usage = await find(ctx, text), ctx.port[KeyUsage]
+    if seen is None or kind not in {None, seen.key.kind}:  # defence: KEY2 kind
         _refuse_unknown(ctx)
     try:
         # Before the use is counted: refused verifications must not use up what the owner has paid for.
-        check(found, asked, ctx.now)  # defence: KEY9 checked-first
-        verified = found._replace(key=await _use(ctx, found, asked))
+        check(seen, permissions, ctx.now)  # defence: KEY9 checked-first
+        verified = seen._replace(key=await _use(ctx, seen, permissions))
     except REFUSALS as refusal:
         usage.verified(ctx.facts.verifier, refusal.code)
         # defence: KEY15 one-read
-        if usage.is_first(found.key.id, refusal.code, now=ctx.now):
-            events.refused(ctx, found.key, refusal, ctx.facts.verifier)
+        if usage.is_first(seen.key.id, refusal.code, now=ctx.now):
+            events.refused(ctx, seen.key, refusal, ctx.facts.verifier)
         raise
     usage.verified(ctx.facts.verifier, VALID)
     return verified
@@ -89,21 +93,21 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
     if not key_text.has_form(text) and not imported:
         return None
     # Looked up by digest: a key is not stored, and comparing texts would take time that depends on the key.
-    found = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
+    row = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
     # Keys of a kind that is no longer configured are unknown.
-    return None if found is None or found[0].kind not in policy.kinds else VerifiedKey(*found)
+    return None if row is None or row[0].kind not in policy.kinds else VerifiedKey(*row)
 
 
-def check(found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
+def check(verified: VerifiedKey, permissions: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
     """Check the conditions stored in a row. The order of the checks is part of the contract. Raises the reason."""
-    key, user = found
+    key, user = verified
     if user.is_banned(now):  # defence: KEY6 ban
         raise UserBanned
     if not key.enabled:  # defence: KEY7 enabled
         raise KeyDisabled
     if key.has_expired(now):  # defence: KEY7 expiry
         raise KeyExpired
-    if asked and not _permits(key, asked):  # defence: KEY5 permissions
+    if permissions and not _permits(key, permissions):  # defence: KEY5 permissions
         raise KeyPermissionsInsufficient
     ends = key.window_ends_at()
     if key.rate_limit_enabled and ends is not None and ends > now and key.request_count >= key.rate_limit_max:
@@ -113,11 +117,12 @@ def check(found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None, now: da
         raise _spent(UsageExceeded, refills, now)
 
 
-def _permits(key: ApiKeyRow, asked: Mapping[str, Sequence[str]]) -> bool:
+def _permits(key: ApiKeyRow, permissions: Mapping[str, Sequence[str]]) -> bool:
     """Return whether the key grants every requested action; an empty list of actions is refused, as with roles."""
     granted = orjson.loads(key.permissions or "{}")
     return all(
-        actions and set(actions) <= set(granted.get(resource, ())) for resource, actions in asked.items()
+        actions and set(actions) <= set(granted.get(resource, ()))
+        for resource, actions in permissions.items()
     )
 
 
@@ -129,10 +134,10 @@ def _spent(error: type[Limited], until: datetime | None, now: datetime) -> Limit
     return error(retry_after=-(-wait // 1000), tryAgainIn=wait)
 
 
-async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[str]] | None) -> ApiKeyRow:
+async def _use(ctx: Context, seen: VerifiedKey, permissions: Mapping[str, Sequence[str]] | None) -> ApiKeyRow:
     """Use a key once, and return its updated row. Raises an error of `check` if a concurrent request
     has made the key unusable; StaleRead if the row has changed and the key is still usable."""
-    key = found.key
+    key = seen.key
     if not key.is_counted():
         ctx.port[KeyUsage].used(key.id, ctx.now)
         return key
@@ -148,7 +153,7 @@ async def _use(ctx: Context, found: VerifiedKey, asked: Mapping[str, Sequence[st
     if row is None:
         raise InvalidApiKey
     if not used:
-        check(found._replace(key=row), asked, ctx.now)
+        check(seen._replace(key=row), permissions, ctx.now)
         raise StaleRead  # The row was changed after it was read, but the key is still usable.
     return row
 

@@ -1,6 +1,6 @@
 """The history of the caller's own account: their audit records, page by page."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, String, and_, bindparam, or_, select
 from sqlmodel import col
 
+from domain.audit.record import EVENTS, Event
 from domain.context import Context
 from models import Audit
 from models.base import Instant
@@ -51,21 +52,29 @@ class HistoryPage:
 
 
 async def page_of_caller(
-    ctx: Context, events: Collection[str], before: Position | None = None, *, limit: int = PAGE
+    ctx: Context, before: Position | None = None, *, event: Event | None = None, limit: int = PAGE
 ) -> HistoryPage:
-    """Return the caller's newest records of these events, or those before a position, of the last 90 days."""
+    """Return the caller's newest records, or those before a position, of the last 90 days.
+
+    They are records of one event, or by default of all events that users see in their history.
+    """
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
+    events = _shown_events() if event is None else (event.name,)
     if before is None:
-        found = await ctx.reads.all(_newest(tuple(events), limit + 1), user_id)
+        rows = await ctx.reads.all(_newest(events, limit + 1), user_id)
         # Batched look-ups do not guarantee the order of the rows.
-        newest = sorted(found, key=attrgetter("time"), reverse=True)
+        newest = sorted(rows, key=attrgetter("time"), reverse=True)
     else:
-        older = _older(tuple(events), limit + 1)
+        older = _older(events, limit + 1)
         newest = list(await ctx.db.execute(older, value=user_id, time=before.time, id=before.id))
     recent = [record for record in newest if record.time >= since]
     records = recent[:limit]
     has_more = len(recent) > limit
     return HistoryPage(records, Position(records[-1].time, records[-1].id) if has_more else None)
+
+
+def _shown_events() -> tuple[str, ...]:
+    return tuple(sorted(event.name for event in EVENTS.values() if event.in_history))
 
 
 # Built once, because each statement object is compiled once.

@@ -1,9 +1,9 @@
 """The record of one event in the audit trail.
 
-A capability declares its events in `events.py`, each with a function that records it. A success is written in the
-transaction of the action: no record, no action. A failure or refusal is written after the rollback in its own
-transaction, and an error there changes nothing. `server/unit_of_work.py` does both. Details contain no secrets and no
-email addresses, because they outlive the user.
+A capability declares its events in `events.py`, each with a sentence for people and a function that records it. A
+success is written in the transaction of the action: no record, no action. A failure or refusal is written after the
+rollback in its own transaction, and an error there changes nothing. `server/unit_of_work.py` does both. Details contain
+no secrets and no email addresses, because they outlive the user.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,18 @@ EVENTS: "dict[str, Event]" = {}
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A kind of event. Declaring one registers it in `EVENTS`."""
+    """A kind of event. Declaring one registers it in `EVENTS`.
+
+    The sentences are marked with `N_` and say what happened to "the account", since users and administrators read them.
+    """
 
     name: str
+    sentence: str
+    """What happened, in English and without a full stop."""
+    failure: str | None = None
+    """The sentence of a failure or refusal, if `sentence` does not fit."""
+    in_history: bool = True
+    """Whether users see it in the history of their account."""
     unbounded: bool = False
     """Whether unauthenticated clients can cause it without limit; only some of its records are kept."""
 

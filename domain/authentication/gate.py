@@ -53,7 +53,7 @@ class SignInOptions:
 
 
 async def complete_sign_in(
-    ctx: Context, user: UserRow, wanted: SignInOptions
+    ctx: Context, user: UserRow, options: SignInOptions
 ) -> OpenedSession | PendingSignIn:
     """Complete the sign-in of a proven user; every way to sign in ends here.
 
@@ -64,39 +64,39 @@ async def complete_sign_in(
     """
     # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
-        session_events.sign_in_banned(ctx, user.id, wanted.method, BannedUser)
+        session_events.sign_in_banned(ctx, user.id, options.method, BannedUser)
         raise BannedUser
     # `banned` is set but `is_banned` was false: the ban has expired.
     if user.banned and (row := await locking.lock(ctx, user.id)):
         await lift_ban(ctx, row)  # defence: V33 lift-ban
     verification = ctx.policy[EmailVerificationPolicy]
-    needs_verified = verification.required or wanted.needs_verified_email
-    if needs_verified and not (user.email_verified or wanted.proves_mailbox):
+    needs_verified = verification.required or options.needs_verified_email
+    if needs_verified and not (user.email_verified or options.proves_mailbox):
         if verification.enabled and verification.send_on_sign_in:
-            await emails.mail_verification(ctx, user, wanted.callback_url)
-        session_events.sign_in_unverified(ctx, user.id, wanted.method, EmailNotVerified)
+            await emails.mail_verification(ctx, user, options.callback_url)
+        session_events.sign_in_unverified(ctx, user.id, options.method, EmailNotVerified)
         raise EmailNotVerified  # defence: V32 P16 sign-in-verified
     device = None
-    has_proved_both = wanted.factors > 1
+    has_proved_both = options.factors > 1
     # defence: V43 M6 second-factor
-    if user.two_factor_enabled and wanted.asks_second_factor and not has_proved_both:
+    if user.two_factor_enabled and options.asks_second_factor and not has_proved_both:
         device = await trusted_devices.rotate(ctx, user.id)
         if device is None:
-            session_events.sign_in_pending(ctx, user.id, wanted.method, **wanted.details)
+            session_events.sign_in_pending(ctx, user.id, options.method, **options.details)
             return await challenges.create(
-                ctx, user, remembered=wanted.remembered, mailbox=wanted.proves_mailbox
+                ctx, user, remembered=options.remembered, mailbox=options.proves_mailbox
             )
         device_events.trusted_device_used(ctx, user.id)
     opened = await sessions.create(
         ctx,
         user,
-        remembered=wanted.remembered,
-        method=wanted.method,
-        amr=wanted.amr,
-        under_session_limit=wanted.under_session_limit,
+        remembered=options.remembered,
+        method=options.method,
+        amr=options.amr,
+        under_session_limit=options.under_session_limit,
     )
-    await limits.record_success(ctx, user.id, is_first=wanted.is_first)  # defence: V69 known-network
-    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, wanted.method, **wanted.details)
+    await limits.record_success(ctx, user.id, is_first=options.is_first)  # defence: V69 known-network
+    session_events.sign_in_succeeded(ctx, user.id, opened.session.id, options.method, **options.details)
     forget_device = device is None and not has_proved_both and await trusted_devices.is_dead(ctx)
     return replace(opened, device=device, forget_device=forget_device)
 

@@ -24,7 +24,7 @@ from models.sign_in_query import sign_in_row_by
 
 
 async def sign_in_by_email(
-    ctx: Context, email: str, password: str, wanted: gate.SignInOptions
+    ctx: Context, email: str, password: str, options: gate.SignInOptions
 ) -> OpenedSession | PendingSignIn:
     """Sign in with an email address.
 
@@ -33,11 +33,11 @@ async def sign_in_by_email(
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
     address = identifiers.email(email)
-    return await _sign_in(ctx, "email", address, password, wanted, InvalidEmailOrPassword)
+    return await _sign_in(ctx, "email", address, password, options, InvalidEmailOrPassword)
 
 
 async def sign_in_by_username(
-    ctx: Context, username: str, password: str, wanted: gate.SignInOptions
+    ctx: Context, username: str, password: str, options: gate.SignInOptions
 ) -> OpenedSession | PendingSignIn:
     """Sign in with a username.
 
@@ -46,8 +46,8 @@ async def sign_in_by_username(
     """
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
-    name = identifiers.wanted_username(username)
-    return await _sign_in(ctx, "username", name, password, wanted, InvalidUsernameOrPassword)
+    name = identifiers.username_to_look_up(username)
+    return await _sign_in(ctx, "username", name, password, options, InvalidUsernameOrPassword)
 
 
 async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingSignIn:
@@ -56,8 +56,8 @@ async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingS
     The older session stays if a second factor is required. Raises what `sign_in_by_email` raises.
     """
     user, session = ctx.signed_in.user, ctx.signed_in.session
-    wanted = gate.SignInOptions(session.remembered, callback_url=None, method="password")
-    opened = await sign_in_by_email(ctx, user.email, password, wanted)
+    options = gate.SignInOptions(session.remembered, callback_url=None, method=password_events.PASSWORD.name)
+    opened = await sign_in_by_email(ctx, user.email, password, options)
     await gate.end_replaced(ctx, opened)
     return opened
 
@@ -67,29 +67,29 @@ async def _sign_in(
     column: Literal["email", "username"],
     identifier: str,
     password: str,
-    wanted: gate.SignInOptions,
+    options: gate.SignInOptions,
     refusal: type[errors.Refusal],
 ) -> OpenedSession | PendingSignIn:
     async with ctx.hasher.admission():
-        found = await ctx.reads.one(sign_in_row_by(column, ctx.policy[SessionLimitThreshold].few), identifier)
-        stored = found.hash if found is not None else None  # defence: V70 stored-hash
+        row = await ctx.reads.one(sign_in_row_by(column, ctx.policy[SessionLimitThreshold].few), identifier)
+        stored = row.hash if row is not None else None  # defence: V70 stored-hash
         # Unknown identifiers have a budget, too; without one, a limit would show which accounts exist.
-        subject = limits.FailureSubject(found and found.user.id, identifier)  # defence: V66 unknown-user
+        subject = limits.FailureSubject(row and row.user.id, identifier)  # defence: V66 unknown-user
         # Before hashing: refused guesses must not fill the hash queue.
         await limits.check(ctx, subject)  # defence: R42 budget-first
     # Unknown users cost a hash as well, otherwise the time would show who has an account.
     # defence: V70 V71 same-refusal
-    if not await ctx.hasher.verify(password, stored) or found is None or stored is None:
+    if not await ctx.hasher.verify(password, stored) or row is None or stored is None:
         await limits.count_failure(ctx, subject)  # defence: V66 wrong-password
-        session_events.sign_in_failed(ctx, found and found.user.id, identifier, wanted.method, refusal)
+        session_events.sign_in_failed(ctx, row and row.user.id, identifier, options.method, refusal)
         raise refusal
     await limits.check(ctx, subject)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
     # The password or a column that the gate reads may have changed while the password was checked.
-    locking.require_unchanged(ctx, found)  # defence: V37 as-seen
+    locking.require_unchanged(ctx, row)  # defence: V37 as-seen
     if newer is not None:
-        await accounts.replace_hash(ctx, found.user.id, stored, newer)
-        password_events.password_rehashed(ctx, found.user.id)
+        await accounts.replace_hash(ctx, row.user.id, stored, newer)
+        password_events.password_rehashed(ctx, row.user.id)
     return await gate.complete_sign_in(
-        ctx, found.user, replace(wanted, under_session_limit=found.under_session_limit)
+        ctx, row.user, replace(options, under_session_limit=row.under_session_limit)
     )

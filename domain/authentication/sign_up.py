@@ -10,6 +10,7 @@ from domain.context import Context, StaleRead
 from domain.emails import emails
 from domain.emails.policy import EmailVerificationPolicy
 from domain.mail import messages
+from domain.passwords import events as password_events
 from domain.passwords import strength
 from domain.rate_limits import limits
 from domain.sessions.sessions import OpenedSession
@@ -35,7 +36,7 @@ class SignUp:
     callback_url: str | None
 
 
-async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession | None]:
+async def sign_up(ctx: Context, new: SignUp) -> tuple[UserRow, OpenedSession | None]:
     """Create a user with a password, and a session unless the policy creates none.
 
     Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
@@ -46,12 +47,12 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
     # Hashed before the look-up, so that a taken address costs the same time as a free one.
-    user, hashed = await _new_user(ctx, wanted)  # defence: V71 hash-first
+    user, hashed = await _new_user(ctx, new)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
         return await _answer_taken_address(ctx, user), None
     if _verifies_sign_ups(ctx):
         await _add_user(ctx, user, hashed)
-        await emails.mail_verification(ctx, user, wanted.callback_url)  # defence: R17 one-transaction
+        await emails.mail_verification(ctx, user, new.callback_url)  # defence: R17 one-transaction
     elif not _makes_session(ctx):
         await _add_user(ctx, user, hashed)
         if policy[SignUpPolicy].notify_existing:
@@ -61,26 +62,26 @@ async def sign_up(ctx: Context, wanted: SignUp) -> tuple[UserRow, OpenedSession 
         profile.defer_add(ctx, user)
         accounts.add_credential(ctx, user.id, hashed)
     user_events.user_created(ctx, user.id, "password")
-    return user, await _first_session(ctx, user, wanted)
+    return user, await _first_session(ctx, user, new)
 
 
-async def _new_user(ctx: Context, wanted: SignUp) -> tuple[UserRow, str]:
+async def _new_user(ctx: Context, new: SignUp) -> tuple[UserRow, str]:
     """Return a new, unsaved user and the hash of their password, both checked by the rules of sign-up.
 
     Raises the refusals of usernames and new passwords.
     """
-    names = await profile.new_names(ctx, wanted.username, wanted.display_username)
+    names = await profile.new_names(ctx, new.username, new.display_username)
     user = profile.new_user(
         ctx,
-        name=wanted.name,
-        email=wanted.email,
+        name=new.name,
+        email=new.email,
         email_verified=False,  # defence: V30 new-email
-        image=wanted.image,
+        image=new.image,
         names=names,
-        locale=profile.supported_locale(wanted.locale),
+        locale=profile.supported_locale(new.locale),
     )
-    strength.check(ctx.policy, wanted.password, email=user.email, username=user.username, name=user.name)
-    return user, await ctx.hasher.hash(wanted.password)
+    strength.check(ctx.policy, new.password, email=user.email, username=user.username, name=user.name)
+    return user, await ctx.hasher.hash(new.password)
 
 
 async def _add_user(ctx: Context, user: UserRow, hashed: str) -> None:
@@ -99,13 +100,17 @@ def _makes_session(ctx: Context) -> bool:
     return ctx.policy[SignUpPolicy].auto_sign_in and not ctx.policy[EmailVerificationPolicy].required
 
 
-async def _first_session(ctx: Context, user: UserRow, wanted: SignUp) -> OpenedSession | None:
+async def _first_session(ctx: Context, user: UserRow, new: SignUp) -> OpenedSession | None:
     if not _makes_session(ctx):
         return None
-    way = gate.SignInOptions(
-        wanted.remembered, wanted.callback_url, "password", is_first=True, under_session_limit=True
+    options = gate.SignInOptions(
+        new.remembered,
+        new.callback_url,
+        password_events.PASSWORD.name,
+        is_first=True,
+        under_session_limit=True,
     )
-    opened = await gate.complete_sign_in(ctx, user, way)
+    opened = await gate.complete_sign_in(ctx, user, options)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101
     return opened
 
@@ -114,7 +119,9 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     owner = await locking.lock_by_email(ctx, invented.email)
     if owner is None:
         raise StaleRead  # The user with this email was deleted after the look-up.
-    user_events.user_not_created(ctx, owner.id, UserAlreadyExistsUseAnotherEmail)
+    user_events.user_not_created(
+        ctx, owner.id, password_events.PASSWORD.name, UserAlreadyExistsUseAnotherEmail
+    )
     # A sign-up that opens a session cannot hide that the address is taken, so the error says it.
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
@@ -129,5 +136,5 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
 async def _queue_decoy(ctx: Context, email: str) -> None:
     """Queue a decoy for an email address that gets no email, so that the timing does not reveal whether it is
     registered."""
-    if await limits.may_mail(ctx, "nobody", email):
+    if await limits.may_mail(ctx, "decoys", email):
         mails.existing_account(ctx, messages.UNREGISTERED)

@@ -112,8 +112,8 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
     UndecipherableSecret for a secret whose key is no longer configured.
     """
     page = _all_of(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
-    found = await ctx.db.execute(page)
-    ids = [user.id for user in found]
+    users = await ctx.db.execute(page)
+    ids = [user.id for user in users]
     accounts = await _by_user(ctx, Account, ids)
     factors = await _by_user(ctx, TwoFactor, ids)
     passkeys = await _by_user(ctx, Passkey, ids)
@@ -122,7 +122,7 @@ async def export_all(ctx: Context, after: str) -> list[Held]:
             **_moving(ctx, user, accounts.get(user.id, []), factors.get(user.id, [None])[0]),
             **({"passkeys": [_passkey(row) for row in passkeys[user.id]]} if user.id in passkeys else {}),
         }
-        for user in found
+        for user in users
     ]
 
 

@@ -91,13 +91,13 @@ async def dry_run(
 async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
     """Return which keys of a batch are already taken."""
     known: dict[str, str] = {}
-    for column, wanted in (
+    for column, values in (
         (User.id, {user.id for user in batch}),
         (User.email, {user.email for user in batch}),
         (User.username, {user.username for user in batch} - {None}),
     ):
-        found = select(col(User.id), col(User.email), col(User.username)).where(col(column).in_(wanted))
-        for user_id, email, username in await ctx.db.execute(found):
+        statement = select(col(User.id), col(User.email), col(User.username)).where(col(column).in_(values))
+        for user_id, email, username in await ctx.db.execute(statement):
             known |= {id_key(user_id): email, email_key(email): user_id}
             if username is not None:
                 known[username_key(username)] = user_id
@@ -109,9 +109,9 @@ async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
 async def _known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
     known: dict[str, str] = {}
     for start in range(0, len(digests), LOOKED_UP_AT_ONCE):
-        wanted = col(ApiKey.digest).in_(digests[start : start + LOOKED_UP_AT_ONCE])
+        matches = col(ApiKey.digest).in_(digests[start : start + LOOKED_UP_AT_ONCE])
         for digest, user_id in await ctx.db.execute(
-            select(col(ApiKey.digest), col(ApiKey.user_id)).where(wanted)
+            select(col(ApiKey.digest), col(ApiKey.user_id)).where(matches)
         ):
             known[digest_key(ImportedKey(digest, ""))] = user_id
     return known
@@ -120,9 +120,9 @@ async def _known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
 async def _known_credentials(ctx: Context, credential_ids: Sequence[bytes]) -> dict[str, str]:
     known: dict[str, str] = {}
     for start in range(0, len(credential_ids), LOOKED_UP_AT_ONCE):
-        wanted = col(Passkey.credential_id).in_(credential_ids[start : start + LOOKED_UP_AT_ONCE])
+        matches = col(Passkey.credential_id).in_(credential_ids[start : start + LOOKED_UP_AT_ONCE])
         for credential_id, user_id in await ctx.db.execute(
-            select(col(Passkey.credential_id), col(Passkey.user_id)).where(wanted)
+            select(col(Passkey.credential_id), col(Passkey.user_id)).where(matches)
         ):
             known[credential_key(credential_id)] = user_id
     return known
@@ -132,10 +132,10 @@ async def _known_identities(ctx: Context, linked: Sequence[Linked]) -> dict[str,
     identity = (col(Account.provider_id), col(Account.issuer), col(Account.account_id))
     known: dict[str, str] = {}
     for start in range(0, len(linked), LOOKED_UP_AT_ONCE):
-        part = linked[start : start + LOOKED_UP_AT_ONCE]
-        wanted = [(account.provider_id, account.issuer, account.account_id) for account in part]
-        found = select(*identity, col(Account.user_id)).where(tuple_(*identity).in_(wanted))
-        for provider_id, issuer, account_id, user_id in await ctx.db.execute(found):
+        accounts = linked[start : start + LOOKED_UP_AT_ONCE]
+        identities = [(account.provider_id, account.issuer, account.account_id) for account in accounts]
+        statement = select(*identity, col(Account.user_id)).where(tuple_(*identity).in_(identities))
+        for provider_id, issuer, account_id, user_id in await ctx.db.execute(statement):
             known[identity_key(Linked(provider_id, issuer, account_id))] = user_id
     return known
 

@@ -107,9 +107,9 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
 
     A decoy has attempts and an expiry like any code, so that responses do not reveal it.
     """
-    kind = binding.kind
-    events.code_requested(ctx, user, binding.email, kind.name, reason)
-    family: limits.Family = kind.family if reason is None or kind is SIGN_IN else "nobody"
+    code_type = binding.kind
+    events.code_requested(ctx, user, binding.email, code_type.name, reason)
+    family: limits.Family = code_type.family if reason is None or code_type is SIGN_IN else "decoys"
     if not await limits.may_mail(ctx, family, binding.email):
         return
     expires_in = ctx.policy[EmailCodePolicy].expires_in
@@ -119,7 +119,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     kept = binding.digests(ctx.cipher, user_id, code if reason is None else tokens.token())[0]
     values: dict[str, Any] = {  # defence: M13 decoy
         "digest": binding.key,
-        "purpose": kind.purpose,
+        "purpose": code_type.purpose,
         "user_id": user_id,
         "email": binding.email,
         # A digest under a service key: six digits could be found from a plain digest in milliseconds.
@@ -130,9 +130,9 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
         "updated_at": ctx.now,
     }
     await ctx.db.execute(_replacing(ctx.db.dialect), **values)
-    sender = ctx.policy[PasswordResetPolicy].sender if kind is RESET else None
+    sender = ctx.policy[PasswordResetPolicy].sender if code_type is RESET else None
     to = binding.email if reason is None else outbox.DECOY_ADDRESS
-    mails.code(ctx, kind.template, user or messages.UNREGISTERED, to, code, expires_in, sender)
+    mails.code(ctx, code_type.template, user or messages.UNREGISTERED, to, code, expires_in, sender)
 
 
 @cache
@@ -148,8 +148,8 @@ def _replacing(dialect: str) -> Insert:
 
 async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
     """Return the subject that failures are counted for, after checking its limit. Call it outside the transaction."""
-    found = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
-    subject = limits.FailureSubject(found and found.user_id, email)
+    row = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
+    subject = limits.FailureSubject(row and row.user_id, email)
     await limits.check(ctx, subject)
     return subject
 
@@ -171,7 +171,7 @@ async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.Fail
         events.code_exhausted(ctx, subject.user_id, binding.email, binding.kind.name, TooManyAttempts)
         raise TooManyAttempts
     is_right = [
-        hmac.compare_digest(taken.code, wanted) for wanted in binding.digests(ctx.cipher, taken.user_id, otp)
+        hmac.compare_digest(taken.code, digest) for digest in binding.digests(ctx.cipher, taken.user_id, otp)
     ]
     if not any(is_right):  # defence: M10 compared
         await limits.count_failure(ctx, subject)  # defence: M10 failure

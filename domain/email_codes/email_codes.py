@@ -4,7 +4,7 @@ from functools import partial
 
 from domain import errors, mailbox_proofs
 from domain.context import Context
-from domain.email_codes import codes, mails
+from domain.email_codes import codes, events, mails
 from domain.email_codes.errors import InvalidOtp
 from domain.email_codes.policy import EmailCodePolicy
 from domain.emails import emails
@@ -21,24 +21,22 @@ from domain.rate_limits import limits
 from domain.users import locking, lookup, profile
 from models.user import UserRow
 
-METHOD = "email_otp"
 
-
-def request(ctx: Context, email: str, kind: codes.CodeType) -> None:
+def request(ctx: Context, email: str, code_type: codes.CodeType) -> None:
     """Queue the request for a code; the user is looked up in the background.
 
     Raises ResetPasswordDisabled and VerificationEmailNotEnabled, for every address.
     """
     sender = ctx.policy[MailPolicy].sender
-    if kind is codes.RESET:
+    if code_type is codes.RESET:
         sender = ctx.policy[PasswordResetPolicy].sender
         if sender == "none":
             raise ResetPasswordDisabled
-    if kind is codes.VERIFY and not (
+    if code_type is codes.VERIFY and not (
         ctx.policy[EmailVerificationPolicy].enabled or ctx.policy[EmailCodePolicy].verify_current_email
     ):
         raise VerificationEmailNotEnabled
-    messages.queue_request(ctx, kind.template, sender, email.lower(), None)
+    messages.queue_request(ctx, code_type.template, sender, email.lower(), None)
 
 
 @messages.resolves(mails.SIGN_IN_CODE)
@@ -68,10 +66,10 @@ async def resolve_reset(ctx: Context, email: str, target: str | None) -> None:
     await codes.send(ctx, codes.Binding(codes.RESET, email), user, "no such user" if user is None else None)
 
 
-async def check(ctx: Context, email: str, kind: codes.CodeType, otp: str) -> None:
+async def check(ctx: Context, email: str, code_type: codes.CodeType, otp: str) -> None:
     """Check a code without using it up. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
     email = email.lower()
-    await codes.peek(ctx, codes.Binding(kind, email), otp, await codes.failure_subject(ctx, email))
+    await codes.peek(ctx, codes.Binding(code_type, email), otp, await codes.failure_subject(ctx, email))
 
 
 async def verify_email(ctx: Context, email: str, otp: str) -> UserRow:
@@ -101,7 +99,9 @@ async def sign_in(
     user = await locking.lock_by_email(ctx, email)
     await (await codes.compare(ctx, codes.Binding(codes.SIGN_IN, email), otp, subject)).use(ctx)
     new = NewUser(ctx.policy[EmailCodePolicy].sign_up, name, image)
-    return await mailbox_proofs.sign_in(ctx, user, email, new, method=METHOD, remembered=remembered)
+    return await mailbox_proofs.sign_in(
+        ctx, user, email, new, method=events.EMAIL_CODE.name, remembered=remembered
+    )
 
 
 async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:

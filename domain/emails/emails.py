@@ -1,6 +1,8 @@
 """Verify and change email addresses."""
 
-from domain import errors, one_time_tokens
+from dataclasses import dataclass
+
+from domain import errors, identifiers, one_time_tokens
 from domain.context import Context
 from domain.emails import events, mails
 from domain.emails.errors import (
@@ -31,6 +33,9 @@ DIES_WITH_ADDRESS = (
     *MAILBOX_PROOFS,
 )
 """The tokens and codes that become invalid when the email address changes."""
+
+SAME_EMAIL = "Email is the same"
+"""The message for a new address that is the present one."""
 
 
 async def mail_verification(ctx: Context, user: UserRow, callback_url: str | None) -> None:
@@ -70,8 +75,34 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
     events.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
-    elif await limits.may_mail(ctx, "nobody", email):
+    elif await limits.may_mail(ctx, "decoys", email):
         mails.verify_email(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), callback_url)
+
+
+@dataclass(frozen=True, slots=True)
+class MailedLink:
+    """What a live link does: it verifies `email`, or makes it the address of an account."""
+
+    email: str
+    account: str | None
+    """The present address of the account that gets another one, masked for all but its user; None if it stays."""
+    is_foreign: bool
+    """Whether another user than that of the account is signed in, who may not use the link."""
+
+
+async def peek(ctx: Context, token: str) -> MailedLink | None:
+    """Return what a verification or email-change link does, or None if it is not valid; it is not used up."""
+    found = await one_time_tokens.find(ctx, token)
+    if found is None or found[0].expires_at <= ctx.now:
+        return None
+    row, owner = found
+    if row.purpose == Purpose.VERIFY and row.email == owner.email:
+        return MailedLink(owner.email, None, is_foreign=False)
+    if row.purpose != Purpose.CHANGE_EMAIL or row.email is None:
+        return None
+    is_own = ctx.caller is not None and ctx.caller.user.id == owner.id
+    account = owner.email if is_own else identifiers.masked_email(owner.email)  # defence: H8 masked-account
+    return MailedLink(row.email, account, is_foreign=ctx.caller is not None and not is_own)
 
 
 async def verify(ctx: Context, token: str) -> UserRow:
@@ -79,10 +110,10 @@ async def verify(ctx: Context, token: str) -> UserRow:
 
     Raises InvalidToken, TokenExpired, and InvalidUser if another user is signed in.
     """
-    found = await one_time_tokens.find(ctx, token)
-    if found is None or found[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
+    joined = await one_time_tokens.find(ctx, token)
+    if joined is None or joined[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
         raise errors.InvalidToken
-    row, owner = found
+    row, owner = joined
     if row.expires_at <= ctx.now:  # defence: V82 expiry-of-link
         raise errors.TokenExpired
     changes = row.purpose == Purpose.CHANGE_EMAIL
@@ -127,8 +158,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
         raise ChangeEmailDisabled
     user = await locking.lock_caller(ctx)
     if address == user.email:
-        message = "Email is the same"
-        raise errors.ValidationError(message, errors.Field("body", "newEmail", message))
+        raise errors.ValidationError(SAME_EMAIL, errors.Field("body", "newEmail", SAME_EMAIL))
     # defence: V32 immediate-change
     at_once = not user.email_verified and policy[ChangeEmailPolicy].immediate_if_unverified
     if not at_once and policy[MailPolicy].sender == "none":
@@ -151,7 +181,7 @@ async def _mail_change(
 
     Neither the response time nor an older link may reveal whether the address is registered.
     """
-    if await limits.may_mail(ctx, "nobody" if is_taken else "links", address):  # defence: V74 change-mails
+    if await limits.may_mail(ctx, "decoys" if is_taken else "links", address):  # defence: V74 change-mails
         # Only the newest link works, so that an older one cannot replace the latest request.
         await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link
         expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in

@@ -2,13 +2,20 @@
 
 from domain.audit.record import Event, record, record_request
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.user import UserRow
 
-EMAIL_VERIFICATION_REQUESTED = Event("email.verification_requested")
-EMAIL_VERIFIED = Event("email.verified")
-EMAIL_CHANGE_REQUESTED = Event("email.change_requested")
-EMAIL_CHANGED = Event("email.changed")
+EMAIL_VERIFICATION_REQUESTED = Event(
+    "email.verification_requested", N_("A link to verify the email address was requested")
+)
+EMAIL_VERIFIED = Event("email.verified", N_("The email address was verified"))
+EMAIL_CHANGE_REQUESTED = Event(
+    "email.change_requested",
+    N_("A change of the email address was requested"),
+    failure=N_("A change to an email address that is taken was requested"),
+)
+EMAIL_CHANGED = Event("email.changed", N_("The email address was changed"))
 
 
 def verification_requested(ctx: Context, user: UserRow | None, email: str) -> None:

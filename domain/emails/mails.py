@@ -28,14 +28,16 @@ def change_email(ctx: Context, user: Recipient, new_email: str, token: str, call
     """Email the link that makes `new_email` the user's address; it is sent there, so that opening it verifies the
     address."""
     expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
-    queue_mail(
-        ctx, CHANGE_EMAIL, user, to=new_email, link=_link(ctx, token, callback_url), expires_in=expires_in
-    )
+    link = _link(ctx, token, callback_url, reason="change")
+    queue_mail(ctx, CHANGE_EMAIL, user, to=new_email, link=link, expires_in=expires_in)
 
 
-def _link(ctx: Context, token: str, callback_url: str | None) -> str:
-    """Return the link with the token: to the operation that redirects to `callback_url`, else to the hosted page."""
-    page = mailed_page(ctx.policy, "/verify-email", token, callback_url)
+def _link(ctx: Context, token: str, callback_url: str | None, *, reason: str | None = None) -> str:
+    """Return the link with the token: to the operation that redirects to `callback_url`, else to the hosted page.
+
+    `reason` tells the page what the link is for, even when the token is no longer valid.
+    """
+    page = mailed_page(ctx.policy, "/verify-email", token, callback_url, reason=reason)
     return page or urls.public_url(ctx.policy, "/verify-email", token=token, callbackURL=callback_url)
 
 

@@ -81,8 +81,8 @@ def due(rows: Sequence[SigningKeyRow], policy: JwtPolicy, now: datetime) -> dict
     Every key after the first is published `publish_ahead` before it signs, and the current key signs longer if
     necessary. Verifiers can therefore fetch every key before they need it.
     """
-    found = {algorithm: _next_start(rows, algorithm, policy, now) for algorithm in policy.algorithms}
-    return {algorithm: start for algorithm, start in found.items() if start is not None}
+    starts = {algorithm: _next_start(rows, algorithm, policy, now) for algorithm in policy.algorithms}
+    return {algorithm: start for algorithm, start in starts.items() if start is not None}
 
 
 def _next_start(

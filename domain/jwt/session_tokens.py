@@ -3,11 +3,11 @@
 from typing import Any
 
 from domain import tokens
+from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.jwt.errors import AudienceNotAllowed
 from domain.jwt.policy import JwtPolicy
 from domain.ports import SigningKeys
-from domain.sessions.proofs import amr_of
 from models.base import to_milliseconds
 from models.user import UserRow
 

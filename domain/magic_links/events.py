@@ -1,12 +1,16 @@
 """Audit events of magic links."""
 
 from domain.audit.record import Event, Refused, record, record_request
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.user import UserRow
 
-MAGIC_LINK_REQUESTED = Event("magic_link.requested")
-MAGIC_LINK_REFUSED = Event("magic_link.refused", unbounded=True)
+MAGIC_LINK_REQUESTED = Event("magic_link.requested", N_("A link to sign in was requested"))
+MAGIC_LINK_REFUSED = Event("magic_link.refused", N_("A link to sign in was not accepted"), unbounded=True)
+
+MAGIC_LINK = AuthenticationMethod("magic_link", N_("Link by email"), amr="mca")
 
 
 def link_requested(ctx: Context, user: UserRow | None, email: str, reason: str | None) -> None:

@@ -17,7 +17,6 @@ from domain.rate_limits import limits
 from domain.users import locking, lookup
 from models import Purpose
 
-METHOD = "magic_link"
 _NAME = "grant.name"
 """The purpose under which the name of a new user is encrypted."""
 
@@ -32,16 +31,16 @@ class LinkRequest(NamedTuple):
     error_callback_url: str | None
 
 
-def request(ctx: Context, email: str, wanted: LinkRequest) -> None:
+def request(ctx: Context, email: str, link_request: LinkRequest) -> None:
     """Queue the request for a link; the user is looked up in the background."""
     sender = ctx.policy[MailPolicy].sender
-    messages.queue_request(ctx, mails.MAGIC_LINK, sender, email.lower(), json.dumps(wanted._asdict()))
+    messages.queue_request(ctx, mails.MAGIC_LINK, sender, email.lower(), json.dumps(link_request._asdict()))
 
 
 @messages.resolves(mails.MAGIC_LINK)
 async def resolve(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
-    wanted = LinkRequest(**json.loads(target or ""))
+    link_request = LinkRequest(**json.loads(target or ""))
     user = await locking.lock_by_email(ctx, email)
     reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
     events.link_requested(ctx, user, email, reason)
@@ -56,19 +55,21 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
         None if user is None else user.id,
         expires_in=rules.expires_in,
         email=email,
-        payload=ctx.cipher.encrypt(_NAME, wanted.name),
-        remembered=wanted.remembered,
+        payload=ctx.cipher.encrypt(_NAME, link_request.name),
+        remembered=link_request.remembered,
     )
     to = email if reason is None else outbox.DECOY_ADDRESS
-    mails.magic_link(ctx, user or messages.UNREGISTERED, to, _link(ctx, token, wanted), rules.expires_in)
+    mails.magic_link(
+        ctx, user or messages.UNREGISTERED, to, _link(ctx, token, link_request), rules.expires_in
+    )
 
 
-def _link(ctx: Context, token: str, wanted: LinkRequest) -> str:
+def _link(ctx: Context, token: str, link_request: LinkRequest) -> str:
     query = {
         "token": token,
-        "callbackURL": wanted.callback_url,
-        "newUserCallbackURL": wanted.new_user_callback_url,
-        "errorCallbackURL": wanted.error_callback_url,
+        "callbackURL": link_request.callback_url,
+        "newUserCallbackURL": link_request.new_user_callback_url,
+        "errorCallbackURL": link_request.error_callback_url,
     }
     page = confirm_page(ctx.policy)
     if page is not None:
@@ -89,9 +90,9 @@ async def peek(ctx: Context, token: str) -> tuple[str, bool]:
 
     Raises InvalidToken.
     """
-    found = await _find(ctx, token)
-    user = await lookup.by_email(ctx, found.email)
-    return identifiers.masked_email(found.email), user is None
+    link = await _find(ctx, token)
+    user = await lookup.by_email(ctx, link.email)
+    return identifiers.masked_email(link.email), user is None
 
 
 async def replaces_caller(ctx: Context, token: str) -> bool:
@@ -110,21 +111,21 @@ async def consume(ctx: Context, token: str) -> MailboxSignIn:
 
 
 async def _consume(ctx: Context, token: str) -> MailboxSignIn:
-    found = await _find(ctx, token)
+    link = await _find(ctx, token)
     # Every transaction locks the user first, so that two of them cannot deadlock.
-    user = await locking.lock_by_email(ctx, found.email)
+    user = await locking.lock_by_email(ctx, link.email)
     # Deleted by its own condition: of fifty requests that found the token live, one deletes it.
     # defence: M2 used-once
-    if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, found.user_id, token):
+    if not await one_time_tokens.consume(ctx, Purpose.MAGIC_LINK, link.user_id, token):
         raise errors.InvalidToken
-    new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, found.payload) or "")
+    new = NewUser(ctx.policy[MagicLinkPolicy].sign_up, ctx.cipher.decrypt(_NAME, link.payload) or "")
     return await mailbox_proofs.sign_in(
-        ctx, user, found.email, new, method=METHOD, remembered=found.remembered
+        ctx, user, link.email, new, method=events.MAGIC_LINK.name, remembered=link.remembered
     )
 
 
 async def _find(ctx: Context, token: str) -> MailedToken:
-    found = await one_time_tokens.find_mailed(ctx, Purpose.MAGIC_LINK, token)
-    if found is None:
+    link = await one_time_tokens.find_mailed(ctx, Purpose.MAGIC_LINK, token)
+    if link is None:
         raise errors.InvalidToken
-    return found
+    return link

@@ -2,9 +2,10 @@
 
 from domain.audit.record import Event, record
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 
-MAIL_FAILED = Event("mail.failed")
+MAIL_FAILED = Event("mail.failed", N_("An email could not be delivered"), in_history=False)
 
 
 def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, reason: str) -> None:

@@ -16,14 +16,16 @@ def static_path(policy: Policy) -> str:
     return f"{policy.base_path}{policy[PagesPolicy].path}/static/"
 
 
-def mailed_page(policy: Policy, page: str, token: str, asked: str | None) -> str | None:
+def mailed_page(
+    policy: Policy, page: str, token: str, requested_url: str | None, **query: str | None
+) -> str | None:
     """Return the URL of the hosted page that an email links to; None if the email links to an operation.
 
-    It links to an operation if the pages are disabled, or if the request `asked` for another URL. A hosted page asks
-    for its own URL, with the parameters of all steps in the query.
+    It links to an operation if the pages are disabled, or if the request names another URL. A hosted page asks
+    for its own URL, with the parameters of all steps in the query. `query` has further parameters of the page.
     """
-    if not asked:
-        return page_url(policy, page, token=token)
+    if not requested_url:
+        return page_url(policy, page, token=token, **query)
     own = f"{policy.base_path}{policy[PagesPolicy].path}{page}"
-    is_own = policy[PagesPolicy].enabled and asked.partition("?")[0] == own
-    return urls.with_parameters(policy.base_url + asked, token=token) if is_own else None
+    is_own = policy[PagesPolicy].enabled and requested_url.partition("?")[0] == own
+    return urls.with_parameters(policy.base_url + requested_url, token=token, **query) if is_own else None

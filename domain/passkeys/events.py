@@ -3,16 +3,20 @@
 from typing import Any
 
 from domain.audit.record import Event, Refused, record
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.passkey import PasskeyRow
 
-PASSKEY_REGISTERED = Event("passkey.registered")
-PASSKEY_REGISTRATION_FAILED = Event("passkey.registration_failed")
-PASSKEY_RENAMED = Event("passkey.renamed")
-PASSKEY_REMOVED = Event("passkey.removed")
-PASSKEY_FAILED = Event("passkey.failed", unbounded=True)
-PASSKEY_COUNTER_REGRESSED = Event("passkey.counter_regressed")
+PASSKEY_REGISTERED = Event("passkey.registered", N_("A passkey was added"))
+PASSKEY_REGISTRATION_FAILED = Event("passkey.registration_failed", N_("A passkey could not be added"))
+PASSKEY_RENAMED = Event("passkey.renamed", N_("A passkey was renamed"))
+PASSKEY_REMOVED = Event("passkey.removed", N_("A passkey was removed"))
+PASSKEY_FAILED = Event("passkey.failed", N_("A sign-in with a passkey failed"), unbounded=True)
+PASSKEY_COUNTER_REGRESSED = Event("passkey.counter_regressed", N_("A copy of a passkey may have been used"))
+
+PASSKEY = AuthenticationMethod("passkey", N_("Passkey"))
 
 
 def registered(ctx: Context, passkey_id: str, *, user_verified: bool) -> None:

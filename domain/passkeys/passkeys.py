@@ -73,8 +73,8 @@ async def remove(ctx: Context, passkey_id: str) -> None:
 
 
 async def _find(ctx: Context, user_id: str, passkey_id: str) -> PasskeyRow:
-    found = await ctx.db.execute(FIND_PASSKEY, passkey_id=passkey_id, user_id=user_id)
-    row: PasskeyRow | None = found.first()
+    rows = await ctx.db.execute(FIND_PASSKEY, passkey_id=passkey_id, user_id=user_id)
+    row: PasskeyRow | None = rows.first()
     if row is None:
         raise PasskeyNotFound
     return row
@@ -116,11 +116,11 @@ async def remove_of(ctx: Context, user: str, passkey_id: str | None) -> int:
 
     Raises NotFound, PasskeyNotFound.
     """
-    found = await lookup.find(ctx, user)
-    locked = await locking.lock(ctx, found.id)
+    owner = await lookup.find(ctx, user)
+    locked = await locking.lock(ctx, owner.id)
     if passkey_id is not None:
-        rows = [await _find(ctx, found.id, passkey_id)]
+        rows = [await _find(ctx, owner.id, passkey_id)]
     else:
-        rows = list(await ctx.db.execute(FIND_PASSKEYS, user_id=found.id))
-    await _remove(ctx, locked or found, rows, by_operator=True)
+        rows = list(await ctx.db.execute(FIND_PASSKEYS, user_id=owner.id))
+    await _remove(ctx, locked or owner, rows, by_operator=True)
     return len(rows)

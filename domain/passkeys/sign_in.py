@@ -23,8 +23,6 @@ from models.passkey import (
     PasskeyRow,
 )
 
-METHOD = "passkey"
-
 
 @dataclass(frozen=True, slots=True)
 class SignInOffer:
@@ -126,8 +124,8 @@ async def _complete(
 ) -> OpenedSession | PendingSignIn:
     """Record the use of a passkey, with its user locked first as in every transaction, and pass the gate."""
     user = await locking.lock(ctx, row.user_id)
-    found = await ctx.db.execute(FIND_PASSKEY, passkey_id=row.id, user_id=row.user_id)
-    if user is None or not found:
+    rows = await ctx.db.execute(FIND_PASSKEY, passkey_id=row.id, user_id=row.user_id)
+    if user is None or not rows:
         events.failed(ctx, CredentialUnknown, row)
         raise CredentialUnknown
     counted = await ctx.db.execute(
@@ -153,7 +151,7 @@ def _options(ctx: Context, row: PasskeyRow, verified: VerifiedAssertion, remembe
     return SignInOptions(
         remembered,
         None,
-        METHOD,
+        events.PASSKEY.name,
         amr="pop user mfa" if verified.user_verified else "pop",
         factors=2 if is_both else 1,
         details={"passkey_id": row.id, "user_verified": verified.user_verified},

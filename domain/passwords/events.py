@@ -1,16 +1,23 @@
 """Audit events about passwords."""
 
 from domain.audit.record import Event, Refused, record, record_request
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 from models.user import UserRow
 
-PASSWORD_CHANGED = Event("password.changed")
-PASSWORD_CHECK_FAILED = Event("password.check_failed")
-PASSWORD_REHASHED = Event("password.rehashed")
-PASSWORD_RESET_REQUESTED = Event("password_reset.requested")
-PASSWORD_RESET_COMPLETED = Event("password_reset.completed")
-PASSWORD_RESET_FAILED = Event("password_reset.failed")
+PASSWORD_CHANGED = Event("password.changed", N_("The password was changed"))
+PASSWORD_CHECK_FAILED = Event("password.check_failed", N_("A wrong password was entered while signed in"))
+PASSWORD_REHASHED = Event("password.rehashed", N_("The hash of the password was renewed"), in_history=False)
+PASSWORD_RESET_REQUESTED = Event("password_reset.requested", N_("A link to reset the password was requested"))
+PASSWORD_RESET_COMPLETED = Event(
+    "password_reset.completed", N_("The password was reset with a link from an email")
+)
+PASSWORD_RESET_FAILED = Event("password_reset.failed", N_("A link to reset the password was not accepted"))
+
+PASSWORD = AuthenticationMethod("password", N_("Password"), amr="pwd")
+USERNAME = AuthenticationMethod("username", N_("Username"), amr="pwd")
 
 
 def password_changed(ctx: Context, user_id: str) -> None:

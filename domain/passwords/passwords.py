@@ -54,8 +54,8 @@ async def check(ctx: Context, password: str) -> str:
 
 
 async def _stored(ctx: Context) -> str | None:
-    found = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
-    return found.hash if found is not None else None
+    row = await ctx.reads.one(PASSWORD_BY_USER, ctx.signed_in.user.id)
+    return row.hash if row is not None else None
 
 
 async def _verify(ctx: Context, password: str, stored: str | None) -> str:
@@ -98,7 +98,7 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.password_reset_requested(ctx, user, email)
-    family: limits.Family = "nobody" if user is None else "links"
+    family: limits.Family = "decoys" if user is None else "links"
     if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
         return
     if user is None:
@@ -123,16 +123,16 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
         _refuse_token(ctx, None)  # defence: V23 missing-token
     # Before the token is used up, so that a refused password does not cost the link.
     strength.check_length(ctx.policy[PasswordPolicy], new)  # defence: V84 check-length
-    found = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
-    if found is None:
+    row = await one_time_tokens.find_live(ctx, Purpose.RESET, token)  # defence: V23 find-token
+    if row is None:
         _refuse_token(ctx, None)
-    _check_common(ctx, new, found[1])
+    _check_common(ctx, new, row[1])
     hashed = await ctx.hasher.hash(new)
-    user = await locking.lock(ctx, found[1].id)
+    user = await locking.lock(ctx, row[1].id)
     # One statement finds and deletes the token; two resets at the same moment must not both succeed.
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
-        _refuse_token(ctx, found[1].id)
+        _refuse_token(ctx, row[1].id)
     removed_access = await complete_reset(ctx, user, hashed)
     # No session: a mailbox alone must not bypass the second factor.
     return CompletedReset(user, removed_access)  # defence: V50 reset-end
@@ -198,8 +198,10 @@ async def change(
         return None
     # defence: V35 change-sessions
     session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
-    opened = await sessions.create(ctx, user, remembered=caller.session.remembered, method="password")
-    session_events.session_created(ctx, opened.session.id, "password")
+    opened = await sessions.create(
+        ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name
+    )
+    session_events.session_created(ctx, opened.session.id, events.PASSWORD.name)
     return opened
 
 

@@ -33,9 +33,11 @@ def check_common(
     """Check the blocklist; call it after `check_length`. Raises PasswordTooCommon."""
     if not policy[PasswordPolicy].blocklist:
         return
-    wanted = canonical(password)
+    canonical_password = canonical(password)
     personal = (email, email.partition("@")[0], username, name, policy.app_name)
-    if wanted in policy[Blocklist].passwords or any(text and canonical(text) == wanted for text in personal):
+    if canonical_password in policy[Blocklist].passwords or any(
+        text and canonical(text) == canonical_password for text in personal
+    ):
         raise PasswordTooCommon
 
 

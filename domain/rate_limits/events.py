@@ -4,9 +4,10 @@ from typing import Any
 
 from domain.audit.record import Event, hints, record
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 
-LIMIT_REACHED = Event("limit.reached")
+LIMIT_REACHED = Event("limit.reached", N_("A rate limit was reached"), in_history=False)
 
 
 def limit_reached(

@@ -26,9 +26,9 @@ NETWORK = "limits.network"
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "nobody"]
+Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys"]
 """Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in.
-Decoys are never sent; they are counted so that known and unknown addresses cost the same work."""
+decoys are not sent, and are counted because the work must be the same."""
 
 
 class FailureSubject(NamedTuple):
@@ -61,8 +61,8 @@ async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
 
 async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | None:
     counts = _failures(ctx, subject)
-    found = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
-    ends = dict(zip(counts, found, strict=True))
+    times = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
+    ends = dict(zip(counts, times, strict=True))
     # A stranger can exhaust the budget of an account. Networks from which its owner has signed in are not locked out
     # by that.
     if ends.get(ACCOUNT) is not None and await _is_known(ctx, subject):  # defence: V69 open-account
@@ -165,11 +165,11 @@ def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
     rules, network = ctx.policy[RateLimitPolicy], ctx.client.network
     # Account and network together, so that a stranger elsewhere does not lock the owner out.
     # defence: V67 network-key
-    found: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
+    quotas: dict[str, tuple[str, Quota]] = {"failures": (f"{subject.name} from {network}", rules.failures)}
     if network is not None:  # defence: V66 V67 known-network
-        found["network_failures"] = (f"anybody from {network}", rules.network_failures)
-    found[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
-    return {name: _count(ctx, text, quota) for name, (text, quota) in found.items() if quota.number}
+        quotas["network_failures"] = (f"anybody from {network}", rules.network_failures)
+    quotas[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
+    return {name: _count(ctx, text, quota) for name, (text, quota) in quotas.items() if quota.number}
 
 
 def _count(ctx: Context, text: str, quota: Quota) -> Limit:

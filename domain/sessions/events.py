@@ -4,17 +4,18 @@ from typing import Any
 
 from domain.audit.record import Event, Refused, error_detail, hints, record
 from domain.context import Caller, Context
+from domain.localization import N_
 from models import Outcome
 
-SIGN_IN_SUCCEEDED = Event("sign_in.succeeded")
-SIGN_IN_PENDING = Event("sign_in.pending")
-SIGN_IN_FAILED = Event("sign_in.failed")
-SIGN_IN_BANNED = Event("sign_in.banned")
-SIGN_OUT = Event("sign_out")
-SESSION_CREATED = Event("session.created")
-SESSION_REVOKED = Event("session.revoked")
-SESSION_REVOKED_ALL = Event("session.revoked_all")
-SESSION_REVOKED_OTHERS = Event("session.revoked_others")
+SIGN_IN_SUCCEEDED = Event("sign_in.succeeded", N_("Signed in"))
+SIGN_IN_PENDING = Event("sign_in.pending", N_("A sign-in asked for the second factor"))
+SIGN_IN_FAILED = Event("sign_in.failed", N_("A sign-in failed"))
+SIGN_IN_BANNED = Event("sign_in.banned", N_("A sign-in was refused, because the account is blocked"))
+SIGN_OUT = Event("sign_out", N_("Signed out"))
+SESSION_CREATED = Event("session.created", N_("A new session was opened after the password was changed"))
+SESSION_REVOKED = Event("session.revoked", N_("A session was ended"))
+SESSION_REVOKED_ALL = Event("session.revoked_all", N_("All sessions were ended"))
+SESSION_REVOKED_OTHERS = Event("session.revoked_others", N_("All other sessions were ended"))
 
 
 def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, **details: Any) -> None:
@@ -52,7 +53,7 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
     )
 
 
-def sign_in_turned_away(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
+def provider_sign_in_failed(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
     """A sign-in through a provider failed: invalid proof, no such user, or an error of the provider (`said`)."""
     outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
     record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))

@@ -10,12 +10,12 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
 
 from domain import tokens
+from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.ports import Reads
 from domain.sessions import events
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
-from domain.sessions.proofs import amr_of
 from domain.users import locking
 from models import Session
 from models.session import END_SESSION, OVER_LIMIT, SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow
@@ -174,9 +174,9 @@ async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
 async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
     """Return the stored sessions, active or not, of the values of a cookie, looked up together."""
     sent = tokens.presented(values)
-    found = await asyncio.gather(*(stored(reads, token) for token in sent))
+    rows = await asyncio.gather(*(stored(reads, token) for token in sent))
     return [
-        Caller(token, *row, by_cookie=True) for token, row in zip(sent, found, strict=True) if row is not None
+        Caller(token, *row, by_cookie=True) for token, row in zip(sent, rows, strict=True) if row is not None
     ]
 
 
@@ -230,10 +230,10 @@ async def _own_session(ctx: Context, caller: Caller, token: str) -> str | None:
     if token.startswith(HANDLE_PREFIX):
         session_id = token.removeprefix(HANDLE_PREFIX)
         return session_id if tokens.is_token(session_id) else None
-    found = await find(ctx.reads, token)
+    row = await find(ctx.reads, token)
     # A token of another user's session has no effect, and looks like an unknown one.
     # defence: V22 token-owner
-    return found[0].id if found is not None and found[0].user_id == caller.user.id else None
+    return row[0].id if row is not None and row[0].user_id == caller.user.id else None
 
 
 async def revoke_all(ctx: Context) -> int:

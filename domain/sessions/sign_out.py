@@ -13,7 +13,7 @@ async def end_presented(ctx: Context) -> None:
     A session that has ended meanwhile is not recorded as a sign-out.
     """
     impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
-    beside = [] if impersonates else await _beside_bearer(ctx)
+    beside = [] if impersonates else await _sessions_of_cookies(ctx)
     if beside:
         await _end_with_users_locked(ctx, beside if ctx.caller is None else [ctx.caller, *beside])
     elif ctx.caller is not None:
@@ -23,13 +23,15 @@ async def end_presented(ctx: Context) -> None:
         events.sign_out(ctx, ctx.caller)
 
 
-async def _beside_bearer(ctx: Context) -> list[Caller]:
+async def _sessions_of_cookies(ctx: Context) -> list[Caller]:
     """Return the sessions of the cookies, active or not, if the request was authenticated by another credential."""
     caller = ctx.caller
     if caller is not None and caller.by_cookie:
         return []
-    found = await sessions.presented(ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode()))
-    return [one for one in found if caller is None or one.token != caller.token]
+    callers = await sessions.presented(
+        ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode())
+    )
+    return [other for other in callers if caller is None or other.token != caller.token]
 
 
 async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:

@@ -86,8 +86,8 @@ def redirect_uri(ctx: Context, provider_id: str) -> str:
     return urls.public_url(ctx.policy, f"/callback/{provider_id}")
 
 
-def _scopes(traits: ProviderTraits, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("openid", *wanted) if traits.is_openid else wanted))
+def _scopes(traits: ProviderTraits, requested_scopes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(("openid", *requested_scopes) if traits.is_openid else requested_scopes))
 
 
 async def _begin(

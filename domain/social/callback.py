@@ -185,7 +185,9 @@ async def _link(
     await linking.require_same_user(ctx, user_id, presented)
     await ctx.in_new_transaction(partial(linking.check_start, user_id=user_id, session_id=session_id))
     proof = await provider.exchange(params, ctx.now)
-    job = partial(linking.link, user_id=user_id, session_id=session_id, proof=proof, asked=flow.scopes)
+    job = partial(
+        linking.link, user_id=user_id, session_id=session_id, proof=proof, requested_scopes=flow.scopes
+    )
     await ctx.in_new_transaction(job)
     return CallbackResult(flow.callback_url)
 
@@ -199,7 +201,7 @@ async def _sign_in(
         method=_method(flow),
         request_sign_up=flow.request_sign_up,
         callback_url=flow.callback_url,
-        asked=flow.scopes,
+        requested_scopes=flow.scopes,
     )
     result = await ctx.in_new_transaction(partial(sign_in.sign_in, attempt=attempt, proof=proof))
     welcome = flow.new_user_callback_url if result.is_new else None
@@ -252,14 +254,15 @@ def _record_failure(
         code = fault.code if isinstance(fault, errors.Refusal) else refusal.error
         events.link_refused(ctx, flow.user_id, flow.provider_id, code, said=refusal.said)
     elif not isinstance(fault, BannedUser | EmailNotVerified):
-        session_events.sign_in_turned_away(ctx, _method(flow), refusal.error, said=refusal.said)
+        session_events.provider_sign_in_failed(ctx, _method(flow), refusal.error, said=refusal.said)
 
 
 def _method(flow: OAuthState) -> str:
-    return f"oauth:{flow.provider_id}"
+    return f"{events.OAUTH.name}:{flow.provider_id}"
 
 
 def _failure(fault: Exception) -> CallbackError:
     return next(
-        (_FAILURES[kind] for kind in type(fault).__mro__ if kind in _FAILURES), CallbackError.OUR_FAULT
+        (_FAILURES[error_class] for error_class in type(fault).__mro__ if error_class in _FAILURES),
+        CallbackError.OUR_FAULT,
     )

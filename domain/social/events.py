@@ -1,16 +1,29 @@
 """Audit events about identity providers."""
 
 from domain.audit.record import Event, error_detail, record
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.identity_provider import IdentityProviders
+from domain.localization import N_
 from models import Outcome
 
-ACCOUNT_LINKED = Event("account.linked")
-ACCOUNT_LINK_REFUSED = Event("account.link_refused")
-PROVIDER_TOKEN_READ = Event("provider_token.read")
-PROVIDER_TOKEN_REFRESHED = Event("provider_token.refreshed")
-PROVIDER_TOKEN_FAILED = Event("provider_token.failed")
-OAUTH_STATE_REFUSED = Event("oauth_state.refused", unbounded=True)
+ACCOUNT_LINKED = Event("account.linked", N_("An account of a provider was connected"))
+ACCOUNT_LINK_REFUSED = Event(
+    "account.link_refused", N_("An account of a provider was not connected"), in_history=False
+)
+PROVIDER_TOKEN_READ = Event("provider_token.read", N_("The tokens of a provider were read"), in_history=False)
+PROVIDER_TOKEN_REFRESHED = Event(
+    "provider_token.refreshed", N_("The tokens of a provider were refreshed"), in_history=False
+)
+PROVIDER_TOKEN_FAILED = Event(
+    "provider_token.failed", N_("The tokens of a provider could not be refreshed"), in_history=False
+)
+OAUTH_STATE_REFUSED = Event(
+    "oauth_state.refused", N_("A response of a provider was not accepted"), in_history=False, unbounded=True
+)
+
+OAUTH = AuthenticationMethod("oauth", label=None, amr="fed")
+ID_TOKEN = AuthenticationMethod("id_token", label=None, amr="fed")
 
 
 def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:

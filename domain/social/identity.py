@@ -33,8 +33,8 @@ async def by_id_token(ctx: Context, provider: Provider, direct: IdTokenCredentia
         raise IdTokenNotSupported
     try:
         return await provider.verify(direct, ctx.now)
-    except SubjectMissing as nobody:
-        raise FailedToGetUserInfo from nobody
+    except SubjectMissing as error:
+        raise FailedToGetUserInfo from error
     except IdentityRefused as refused:
         raise errors.InvalidToken from refused
 

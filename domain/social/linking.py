@@ -47,8 +47,8 @@ async def require_same_user(ctx: Context, user_id: str, presented: Sequence[str]
 
     `presented` are the values of its session cookie. If there are too many to look up, the browser is refused.
     """
-    found = await sessions.presented(ctx.reads, presented)
-    others = [one for one in found if one.session.is_active(ctx.now) and one.user.id != user_id]
+    callers = await sessions.presented(ctx.reads, presented)
+    others = [other for other in callers if other.session.is_active(ctx.now) and other.user.id != user_id]
     # defence: V21 V54 presented
     if others or len(list(filter(tokens.is_token, presented))) > tokens.MOST_PRESENTED:
         raise errors.Unauthenticated
@@ -68,12 +68,16 @@ async def _locked(ctx: Context, user_id: str, session_id: str) -> UserRow:
 
 
 async def link(
-    ctx: Context, user_id: str, session_id: str, proof: VerifiedIdentity, asked: tuple[str, ...] = ()
+    ctx: Context,
+    user_id: str,
+    session_id: str,
+    proof: VerifiedIdentity,
+    requested_scopes: tuple[str, ...] = (),
 ) -> None:
     """Link a proven identity to a user whose session is still active; in one transaction.
 
-    The user's profile stays unchanged. If the user already has the identity, its tokens are replaced. `asked` are the
-    requested scopes. The caller audits refusals. Raises Unauthenticated, the refusals of `id_token_replay.use`,
+    The user's profile stays unchanged. If the user already has the identity, its tokens are replaced.
+    The caller audits refusals. Raises Unauthenticated, the refusals of `id_token_replay.use`,
     UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
     """
     await id_token_replay.use(ctx, proof)  # defence: V18 use-id-token
@@ -82,12 +86,12 @@ async def link(
     user = await _locked(ctx, user_id, session_id)
     account = await accounts.by_identity(ctx, identity)
     if account is not None and account.user_id == user.id:
-        await accounts.keep_tokens(ctx, account, proof.tokens, asked)
+        await accounts.keep_tokens(ctx, account, proof.tokens, requested_scopes)
         return
     refusal = SocialAccountAlreadyLinked if account is not None else _refusal(ctx, user, identity, address)
     if refusal is not None:
         raise refusal
-    await accounts.add_identity(ctx, user.id, identity, proof.tokens, asked)
+    await accounts.add_identity(ctx, user.id, identity, proof.tokens, requested_scopes)
     events.account_linked(ctx, user.id, identity.provider_id)
 
 

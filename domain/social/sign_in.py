@@ -37,8 +37,7 @@ class SocialSignIn:
     request_sign_up: bool
     callback_url: str | None
     """The redirect URL of the link in a verification email."""
-    asked: tuple[str, ...] = ()
-    """The requested scopes."""
+    requested_scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,13 @@ async def by_id_token(
     Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `sign_in`.
     """
     provider = social_identity.provider_of(ctx, provider_id)
-    method = f"id_token:{provider_id}"
+    method = f"{events.ID_TOKEN.name}:{provider_id}"
     attempt = SocialSignIn(provider.traits, method, request_sign_up, callback_url)
     try:
         proof = await social_identity.by_id_token(ctx, provider, direct)
         return (await ctx.in_new_transaction(partial(sign_in, attempt=attempt, proof=proof))).opened
     except (errors.Unauthenticated, ProviderUnavailable) as refused:
-        session_events.sign_in_turned_away(ctx, method, refused.code)  # defence: V70 turned-away
+        session_events.provider_sign_in_failed(ctx, method, refused.code)  # defence: V70 turned-away
         raise
 
 
@@ -80,10 +79,10 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     """
     await id_token_replay.use(ctx, proof)
     address = social_identity.address_of(proof.identity)
-    found = await _known(ctx, proof.identity)
-    if found is not None:
-        user, account = found
-        await accounts.keep_tokens(ctx, account, proof.tokens, attempt.asked)
+    known = await _known(ctx, proof.identity)
+    if known is not None:
+        user, account = known
+        await accounts.keep_tokens(ctx, account, proof.tokens, attempt.requested_scopes)
         user = await _sync_profile(ctx, user, proof.identity, syncs=attempt.traits.sync_profile)
         is_new = False
     else:
@@ -91,7 +90,7 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     if user.email == address and proof.identity.email_verified and not user.email_verified:
         user = await profile.change(ctx, user, email_verified=True)
         email_events.email_verified(ctx, user.id)
-    return SocialSignInResult(await gate.complete_sign_in(ctx, user, _wanted(ctx, attempt)), is_new)
+    return SocialSignInResult(await gate.complete_sign_in(ctx, user, _options(ctx, attempt)), is_new)
 
 
 async def _known(ctx: Context, identity: Identity) -> tuple[UserRow, AccountRow] | None:
@@ -116,7 +115,7 @@ async def _find_or_create_user(
     owner = await locking.lock_by_email(ctx, address)
     if owner is not None:
         _refuse_join(ctx, owner, proof.identity)
-        await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, attempt.asked)
+        await accounts.add_identity(ctx, owner.id, proof.identity, proof.tokens, attempt.requested_scopes)
         events.account_linked(ctx, owner.id, attempt.traits.id)
         return owner, False
     if not _may_sign_up(ctx, attempt):
@@ -124,7 +123,7 @@ async def _find_or_create_user(
     user = _new_user(ctx, proof.identity, address)
     await profile.add(ctx, user)
     user_events.user_created(ctx, user.id, attempt.method)
-    await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.asked)
+    await accounts.add_identity(ctx, user.id, proof.identity, proof.tokens, attempt.requested_scopes)
     events.account_linked(ctx, user.id, attempt.traits.id)
     await _mail_verification(ctx, user, attempt)
     return user, True
@@ -186,7 +185,7 @@ async def _sync_profile(ctx: Context, user: UserRow, identity: Identity, *, sync
     return await profile.change(ctx, user, name=name, image=image)
 
 
-def _wanted(ctx: Context, attempt: SocialSignIn) -> SignInOptions:
+def _options(ctx: Context, attempt: SocialSignIn) -> SignInOptions:
     return SignInOptions(
         remembered=True,
         callback_url=attempt.callback_url,

@@ -57,7 +57,7 @@ async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_toke
         if until is not None:
             return await _ask(ctx, provider, seen, refresh_token, _Lease(until, end))
         row = await _settled(ctx, seen)
-        if not _is_encrypted_anew(ctx, seen, row, refresh_token):
+        if not _is_reencrypted(ctx, seen, row, refresh_token):
             return _result_of_another(row)
         seen = row
 
@@ -152,7 +152,7 @@ def _is_held(ctx: Context, row: AccountRow) -> bool:
     return row.refresh_lease_until is not None and row.refresh_lease_until > ctx.now
 
 
-def _is_encrypted_anew(ctx: Context, seen: AccountRow, row: AccountRow, refresh_token: str) -> bool:
+def _is_reencrypted(ctx: Context, seen: AccountRow, row: AccountRow, refresh_token: str) -> bool:
     """Return whether a row differs from the one read before only in the key that encrypts its tokens."""
     if row.refresh_token is None or row.refresh_token == seen.refresh_token:
         return False

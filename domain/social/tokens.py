@@ -119,15 +119,15 @@ async def _valid(ctx: Context, account: AccountRow, provider: Provider) -> Decry
     """Return the tokens with a valid access token. Raises FailedToGetAccessToken, ProviderUnavailable."""
     opened = _decrypt(ctx, account)
     refresh_token = opened.refresh_token if opened is not None and provider.traits.refreshes else None
-    if refresh_token is not None and _ends_by(account, ctx.now + ctx.policy[SocialPolicy].refresh_skew):
+    if refresh_token is not None and _expires_by(account, ctx.now + ctx.policy[SocialPolicy].refresh_skew):
         renewed = await _renewed(ctx, provider, account, refresh_token, FailedToGetAccessToken)
         opened = _decrypt(ctx, renewed)
-    if opened is None or _ends_by(opened.account, ctx.now):
+    if opened is None or _expires_by(opened.account, ctx.now):
         raise FailedToGetAccessToken
     return opened
 
 
-def _ends_by(account: AccountRow, moment: datetime) -> bool:
+def _expires_by(account: AccountRow, moment: datetime) -> bool:
     return account.access_token_expires_at is not None and account.access_token_expires_at <= moment
 
 
@@ -148,8 +148,8 @@ async def _renewed(
 
 async def _check_session(ctx: Context) -> None:
     """Raise Unauthenticated if the caller's session ended during the call to the provider."""
-    found = await sessions.find(ctx.reads, ctx.signed_in.token)
-    if found is None or not found[0].is_active(ctx.now) or found[1].is_banned(ctx.now):
+    row = await sessions.find(ctx.reads, ctx.signed_in.token)
+    if row is None or not row[0].is_active(ctx.now) or row[1].is_banned(ctx.now):
         raise errors.Unauthenticated
 
 

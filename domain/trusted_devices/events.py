@@ -1,11 +1,15 @@
 """Audit events about trusted devices."""
 
 from domain.audit.record import Event, record
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 
-TRUSTED_DEVICE_ADDED = Event("trusted_device.added")
-TRUSTED_DEVICE_USED = Event("trusted_device.used")
-TRUSTED_DEVICE_REMOVED = Event("trusted_device.removed")
+TRUSTED_DEVICE_ADDED = Event("trusted_device.added", N_("A device was trusted"))
+TRUSTED_DEVICE_USED = Event("trusted_device.used", N_("A trusted device skipped the second factor"))
+TRUSTED_DEVICE_REMOVED = Event("trusted_device.removed", N_("A trusted device was removed"))
+
+TRUSTED_DEVICE = AuthenticationMethod("trusted_device", N_("Trusted device"))
 
 
 def device_trusted(ctx: Context, user_id: str) -> None:
@@ -15,7 +19,7 @@ def device_trusted(ctx: Context, user_id: str) -> None:
 
 def trusted_device_used(ctx: Context, user_id: str) -> None:
     """A trusted device skipped the second factor."""
-    record(ctx, TRUSTED_DEVICE_USED, user_id=user_id, actor_id=user_id, method="trusted_device")
+    record(ctx, TRUSTED_DEVICE_USED, user_id=user_id, actor_id=user_id, method=TRUSTED_DEVICE.name)
 
 
 def trusted_devices_removed(ctx: Context, user_id: str, devices: int) -> None:

@@ -89,10 +89,10 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
     if not has_form(token):
         return None
     digest = tokens.digest(token)
-    found = await reads.one(ONE_TIME_TOKEN_BY_DIGEST, digest)
-    if found is None or found[0].purpose != Purpose.CHALLENGE or found[0].expires_at <= now:
+    joined = await reads.one(ONE_TIME_TOKEN_BY_DIGEST, digest)
+    if joined is None or joined[0].purpose != Purpose.CHALLENGE or joined[0].expires_at <= now:
         return None
-    row, user = found
+    row, user = joined
     return Challenge(digest, user, bool(row.remembered), row.attempts, row.binding == _MAILBOX, row.email)
 
 

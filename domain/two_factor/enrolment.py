@@ -91,13 +91,13 @@ async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -
         raise StaleRead  # The secret was encrypted again under a newer key after it was read.
     await backup_codes.promote(ctx, user.id)  # defence: R18 one-transaction
     await trusted_devices.forget_all(ctx, user.id)  # defence: V52 authenticator-devices
-    return await switch_on(ctx, user, "totp")
+    return await switch_on(ctx, user, events.TOTP.name)
 
 
 async def confirm_by_mail(ctx: Context, user: UserRow) -> UserRow:
     """Enable email codes: the backup codes become active, the secret stays pending. Return the updated user."""
     await backup_codes.promote(ctx, user.id)
-    return await switch_on(ctx, user, "otp")
+    return await switch_on(ctx, user, events.OTP.name)
 
 
 async def switch_on(ctx: Context, user: UserRow, method: str) -> UserRow:

@@ -1,23 +1,34 @@
 """Audit events of the second factor."""
 
 from domain.audit.record import Event, Refused, record
+from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 
-TWO_FACTOR_ENROLMENT_STARTED = Event("two_factor.enrolment_started")
-TWO_FACTOR_ENABLED = Event("two_factor.enabled")
-TWO_FACTOR_DISABLED = Event("two_factor.disabled")
-TWO_FACTOR_VERIFIED = Event("two_factor.verified")
-TWO_FACTOR_FAILED = Event("two_factor.failed")
-TWO_FACTOR_LOCKED = Event("two_factor.locked")
-TWO_FACTOR_OTP_REQUESTED = Event("two_factor.otp_requested")
-BACKUP_CODES_GENERATED = Event("backup_codes.generated")
-BACKUP_CODE_USED = Event("backup_code.used")
+TWO_FACTOR_ENROLMENT_STARTED = Event(
+    "two_factor.enrolment_started", N_("Setting up two-factor authentication was begun")
+)
+TWO_FACTOR_ENABLED = Event("two_factor.enabled", N_("Two-factor authentication was turned on"))
+TWO_FACTOR_DISABLED = Event("two_factor.disabled", N_("Two-factor authentication was turned off"))
+TWO_FACTOR_VERIFIED = Event("two_factor.verified", N_("A code of the second factor was accepted"))
+TWO_FACTOR_FAILED = Event("two_factor.failed", N_("A code of the second factor was not accepted"))
+TWO_FACTOR_LOCKED = Event("two_factor.locked", N_("The second factor was locked after too many wrong codes"))
+TWO_FACTOR_OTP_REQUESTED = Event(
+    "two_factor.otp_requested", N_("A code for the second factor was sent by email")
+)
+BACKUP_CODES_GENERATED = Event("backup_codes.generated", N_("New backup codes were made"))
+BACKUP_CODE_USED = Event("backup_code.used", N_("A backup code was used"))
+
+_AMR = "pwd otp mfa"
+TOTP = AuthenticationMethod("totp", N_("Authenticator"), _AMR)
+OTP = AuthenticationMethod("otp", N_("Code by email"), _AMR)
+BACKUP_CODE = AuthenticationMethod("backup_code", N_("Backup code"), _AMR)
 
 
 def enrolment_started(ctx: Context, user_id: str) -> None:
     """An enrolment was started: a pending secret and backup codes."""
-    record(ctx, TWO_FACTOR_ENROLMENT_STARTED, user_id=user_id, method="totp")
+    record(ctx, TWO_FACTOR_ENROLMENT_STARTED, user_id=user_id, method=TOTP.name)
 
 
 def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
@@ -59,7 +70,7 @@ def two_factor_locked(ctx: Context, user_id: str) -> None:
 
 def otp_requested(ctx: Context, user_id: str) -> None:
     """An email code was requested."""
-    record(ctx, TWO_FACTOR_OTP_REQUESTED, user_id=user_id, method="otp")
+    record(ctx, TWO_FACTOR_OTP_REQUESTED, user_id=user_id, method=OTP.name)
 
 
 def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
@@ -69,4 +80,4 @@ def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
 
 def backup_code_used(ctx: Context, user_id: str) -> None:
     """A backup code was used."""
-    record(ctx, BACKUP_CODE_USED, user_id=user_id, actor_id=user_id, method="backup_code")
+    record(ctx, BACKUP_CODE_USED, user_id=user_id, actor_id=user_id, method=BACKUP_CODE.name)

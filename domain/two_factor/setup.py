@@ -86,7 +86,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
         raise EmailNotVerified  # The email address was changed after the caller was read.
     await enrolment.row_of(ctx, user.id)
     await _replace_codes(ctx, user, prepared)
-    await enrolment.switch_on(ctx, user, "otp")
+    await enrolment.switch_on(ctx, user, events.OTP.name)
     return Enrolled(None, prepared.shown)
 
 

@@ -55,8 +55,10 @@ async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verifie
     secret = enrolment.live_secret(ctx, row)
     await challenges.take_attempt(ctx, challenge)
     if not await _use_step(ctx, user, secret, code):
-        await _refuse_wrong(ctx, user, "totp", InvalidCode)
-    opened = await challenges.complete(ctx, challenge, user, method="totp", trust_device=trust_device)
+        await _refuse_wrong(ctx, user, events.TOTP.name, InvalidCode)
+    opened = await challenges.complete(
+        ctx, challenge, user, method=events.TOTP.name, trust_device=trust_device
+    )
     return Verified(user, opened)
 
 
@@ -97,12 +99,12 @@ async def _totp_under_session(ctx: Context, code: str) -> Verified:
     secret, _ = enrolment.shown_secret(ctx, row)
     if not row.is_enrolling():
         if not await _use_step(ctx, user, secret, code):
-            await _refuse_wrong(ctx, user, "totp", InvalidCode)
+            await _refuse_wrong(ctx, user, events.TOTP.name, InvalidCode)
     elif _step_of(ctx, secret, code) is None:  # defence: V48 confirm-code
-        await _refuse_wrong(ctx, user, "totp", InvalidCode)
+        await _refuse_wrong(ctx, user, events.TOTP.name, InvalidCode)
     else:
         user = await enrolment.confirm(ctx, user, row, secret)
-    return await _verified(ctx, user, "totp")
+    return await _verified(ctx, user, events.TOTP.name)
 
 
 def _step_of(ctx: Context, secret: str, code: str) -> int | None:
@@ -165,7 +167,9 @@ async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified
     await _refuse_expired(ctx, user)
     await challenges.take_attempt(ctx, challenge)
     await _use_mailed(ctx, user, code)
-    opened = await challenges.complete(ctx, challenge, user, method="otp", trust_device=trust_device)
+    opened = await challenges.complete(
+        ctx, challenge, user, method=events.OTP.name, trust_device=trust_device
+    )
     return Verified(user, opened)
 
 
@@ -175,12 +179,12 @@ async def _otp_under_session(ctx: Context, code: str) -> Verified:
     await _use_mailed(ctx, user, code)
     if not user.two_factor_enabled and await _is_enrolling(ctx, user):
         user = await enrolment.confirm_by_mail(ctx, user)
-    return await _verified(ctx, user, "otp")
+    return await _verified(ctx, user, events.OTP.name)
 
 
 async def _refuse_expired(ctx: Context, user: UserRow) -> None:
     if not await otp.is_live(ctx):
-        events.two_factor_failed(ctx, user.id, "otp", OtpHasExpired)
+        events.two_factor_failed(ctx, user.id, events.OTP.name, OtpHasExpired)
         raise OtpHasExpired
 
 
@@ -189,7 +193,7 @@ async def _use_mailed(ctx: Context, user: UserRow, code: str) -> None:
         events.two_factor_refused(ctx, user.id, TooManyAttemptsRequestNewCode)
         raise TooManyAttemptsRequestNewCode
     if not await otp.use(ctx, code):
-        await _refuse_wrong(ctx, user, "otp", InvalidCode)  # defence: V44 wrong-mail-code
+        await _refuse_wrong(ctx, user, events.OTP.name, InvalidCode)  # defence: V44 wrong-mail-code
 
 
 async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
@@ -215,21 +219,23 @@ async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> 
         await challenges.take_attempt(ctx, challenge)
     if not await backup_codes.use(ctx, user.id, stored, code_hash):
         # defence: V44 wrong-backup-code
-        await _refuse_wrong(ctx, user, "backup_code", InvalidBackupCode)
+        await _refuse_wrong(ctx, user, events.BACKUP_CODE.name, InvalidBackupCode)
     if challenge is None:
-        return await _verified(ctx, user, "backup_code")
-    opened = await challenges.complete(ctx, challenge, user, method="backup_code", trust_device=trust_device)
+        return await _verified(ctx, user, events.BACKUP_CODE.name)
+    opened = await challenges.complete(
+        ctx, challenge, user, method=events.BACKUP_CODE.name, trust_device=trust_device
+    )
     return Verified(user, opened)
 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:
     """Hash the code before the transaction, unless it will certainly be refused."""
-    if stored is None or _is_hopeless(ctx, ctx.challenge, stored):
+    if stored is None or _must_fail(ctx, ctx.challenge, stored):
         return None
     return await backup_codes.hash_code(ctx, stored, code)
 
 
-def _is_hopeless(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
+def _must_fail(ctx: Context, challenge: Challenge | None, stored: BackupSetRow) -> bool:
     return challenge is not None and (
         challenge.user.is_banned(ctx.now)
         or lockout.is_locked(ctx, stored.locked_until)

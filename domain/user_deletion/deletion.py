@@ -58,8 +58,8 @@ async def confirm(ctx: Context, token: str | None) -> None:
 
 async def is_deletion_token(ctx: Context, token: str) -> bool:
     """Return whether the emailed token would delete the caller now; it is not used up."""
-    found = await one_time_tokens.find_live(ctx, Purpose.DELETE, token)
-    return found is not None and found[1].id == ctx.signed_in.user.id
+    row = await one_time_tokens.find_live(ctx, Purpose.DELETE, token)
+    return row is not None and row[1].id == ctx.signed_in.user.id
 
 
 async def _consume(ctx: Context, user: UserRow, token: str | None) -> None:

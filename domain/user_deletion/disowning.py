@@ -22,10 +22,10 @@ class Disownable(NamedTuple):
 
 async def disown(ctx: Context, token: str) -> None:
     """Delete the user of a link while their address is unverified. Raises InvalidDisownToken, LastAdmin."""
-    found = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
-    if found is None:
+    live = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
+    if live is None:
         raise InvalidDisownToken
-    row, owner = found
+    row, owner = live
     is_admin = await admins.lock(ctx, owner.id)
     user = await locking.lock(ctx, owner.id)  # defence: N2 lock
     # defence: N1 unproven
@@ -41,10 +41,10 @@ async def disown(ctx: Context, token: str) -> None:
 
 async def peek(ctx: Context, token: str) -> Disownable | None:
     """Return the user that a link would delete, None if the link is not valid; the link is not used up."""
-    found = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
-    if found is None or found[0].email != found[1].email:
+    row = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
+    if row is None or row[0].email != row[1].email:
         return None
-    return Disownable(identifiers.masked_email(found[1].email), found[1].email_verified)
+    return Disownable(identifiers.masked_email(row[1].email), row[1].email_verified)
 
 
 async def begin(ctx: Context) -> str | None:

@@ -2,9 +2,12 @@
 
 from domain.audit.record import Event, record
 from domain.context import Context
+from domain.localization import N_
 
-USER_DELETION_REQUESTED = Event("user.deletion_requested")
-USER_DISOWNED = Event("user.disowned")
+USER_DELETION_REQUESTED = Event("user.deletion_requested", N_("A link to delete the account was requested"))
+USER_DISOWNED = Event(
+    "user.disowned", N_("The account was deleted by the owner of its email address"), in_history=False
+)
 
 
 def user_deletion_requested(ctx: Context) -> None:

@@ -5,12 +5,19 @@ from typing import Any
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 
-USER_CREATED = Event("user.created")
-USER_UPDATED = Event("user.updated")
-USER_DELETED = Event("user.deleted")
-UNPROVEN_ACCESS_REMOVED = Event("user.unproven_access_removed")
+USER_CREATED = Event(
+    "user.created",
+    N_("The account was created"),
+    failure=N_("Someone tried to sign up with the email address of this account"),
+)
+USER_UPDATED = Event("user.updated", N_("The profile was changed"))
+USER_DELETED = Event("user.deleted", N_("The account was deleted"), in_history=False)
+UNPROVEN_ACCESS_REMOVED = Event(
+    "user.unproven_access_removed", N_("Access from before the email address was verified was removed")
+)
 
 
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
@@ -19,13 +26,13 @@ def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator:
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
 
 
-def user_not_created(ctx: Context, owner_id: str, refusal: Refused) -> None:
+def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused) -> None:
     """A sign-up with the user's email address was attempted."""
     record(
         ctx,
         USER_CREATED,
         user_id=owner_id,
-        method="password",
+        method=method,
         outcome=Outcome.REFUSED,
         refusal=refusal,
     )

@@ -15,8 +15,8 @@ async def find(ctx: Context, identifier: str) -> UserRow:
 
 async def look_up(ctx: Context, identifier: str) -> UserRow | None:
     """Return the user with this id, address or username, or None."""
-    found = await ctx.db.execute(FIND_USER, id=identifier, lowered=identifier.lower())
-    user: UserRow | None = found.first()
+    rows = await ctx.db.execute(FIND_USER, id=identifier, lowered=identifier.lower())
+    user: UserRow | None = rows.first()
     return user
 
 

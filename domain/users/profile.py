@@ -92,7 +92,7 @@ async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
 async def is_username_available(ctx: Context, username: str) -> bool:
     """Return whether the username is free. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status
     422."""
-    return await _owner(ctx, identifiers.wanted_username(username)) is None
+    return await _owner(ctx, identifiers.username_to_look_up(username)) is None
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
@@ -119,7 +119,7 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     """Change the caller's profile: any of `name`, `image`, `locale`, `username`, `display_username`.
 
     Raises ValidationError if nothing is left to change or no language serves the locale, and the refusals of the two
-    usernames, which are ignored if usernames are disabled. Keeping one's own username is no conflict.
+    usernames, which are ignored if usernames are disabled. The user's own username does not conflict.
     """
     if not ctx.policy[UsernamePolicy].enabled:
         changes = {field: value for field, value in changes.items() if field in ("name", "image", "locale")}
@@ -128,7 +128,7 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
     if "locale" in changes:
         changes["locale"] = supported_locale(changes["locale"])
     caller = ctx.signed_in.user
-    changes |= await wanted_names(ctx, caller, changes)
+    changes |= await requested_names(ctx, caller, changes)
     locking.require_caller(ctx)
     # Sorted into a fixed order, so that the cache of compiled statements has one entry per set of columns.
     # defence: R35 stored-name
@@ -148,14 +148,14 @@ def supported_locale(tag: str | None, field: str = "locale") -> str | None:
     return language
 
 
-async def update_seen(ctx: Context, wanted: Mapping[str, Any], *, seen: datetime | None) -> None:
+async def update_seen(ctx: Context, values: Mapping[str, Any], *, seen: datetime | None) -> None:
     """Change the caller's profile as `update` does, unless the user was changed after `seen`, their `updated_at`.
 
     Values that are already stored are not a change, so a form that is sent twice succeeds. Raises StaleProfile, and the
     refusals of `update`.
     """
     caller = ctx.signed_in.user
-    changes = {name: value for name, value in wanted.items() if value != getattr(caller, name)}
+    changes = {name: value for name, value in values.items() if value != getattr(caller, name)}
     if not changes:
         return
     # The form shows an older state, and saving it would silently undo what another tab has changed.
@@ -165,23 +165,23 @@ async def update_seen(ctx: Context, wanted: Mapping[str, Any], *, seen: datetime
     locking.require_unchanged_caller(ctx, StaleProfile)  # defence: H6 unchanged-row
 
 
-async def wanted_names(ctx: Context, user: UserRow, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Check and return the usernames in `wanted`; returns none if usernames are disabled.
+async def requested_names(ctx: Context, user: UserRow, requested: Mapping[str, str]) -> dict[str, str]:
+    """Check and return the usernames in `requested`; returns none if usernames are disabled.
 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """
     names: dict[str, str] = {}
     if not ctx.policy[UsernamePolicy].enabled:
         return names
-    if "username" in wanted:
-        names["username"] = identifiers.username(wanted["username"])
-    if "display_username" in wanted:
-        names["display_username"] = identifiers.display_username(wanted["display_username"])
+    if "username" in requested:
+        names["username"] = identifiers.username(requested["username"])
+    if "display_username" in requested:
+        names["display_username"] = identifiers.display_username(requested["display_username"])
     if "username" in names and await _owner(ctx, names["username"]) not in (None, user.id):
         raise UsernameIsAlreadyTaken
     return names
 
 
 async def _owner(ctx: Context, username: str) -> str | None:
-    found = await ctx.reads.one(PASSWORD_BY_USERNAME, username)
-    return found and found.user_id
+    row = await ctx.reads.one(PASSWORD_BY_USERNAME, username)
+    return row and row.user_id

@@ -52,14 +52,14 @@ def parse(roles: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
 
 
-def grants(policy: Policy, role: str, wanted: Mapping[str, Sequence[str]]) -> bool:
+def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -> bool:
     """Return whether one of the roles grants every requested action on every requested resource.
 
     Refuses an empty request, and an empty list of actions, as the official clients do.
     """
-    if not wanted or not all(wanted.values()):
+    if not statements or not all(statements.values()):
         return False
-    needed = permissions_of(wanted)
+    needed = permissions_of(statements)
     configured = policy[RolePolicy].roles
     return any(needed <= configured.get(name, frozenset()) for name in split(role))  # defence: ADM2 granted
 

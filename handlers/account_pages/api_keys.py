@@ -10,7 +10,7 @@ from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.localization import N_, Localization
 from handlers import shapes
-from handlers.account_pages import frame, shown_once
+from handlers.account_pages import layout, shown_once
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -34,7 +34,7 @@ async def show_api_keys(
     view = views.view(ctx, "/api-keys", callback_url, ui_locales)
     policy = ctx.policy[ApiKeyPolicy]
     rows, _ = await keys.list_keys(ctx, keys.KeyQuery(None, None, "created_at", True, _MOST, 0))
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "api_keys.html",
@@ -56,9 +56,9 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Redirect:
     """Create a key, and redirect to the page that shows its text."""
     view = views.view(ctx)
     row, text = await keys.create_once(
-        ctx, _wanted(body), kind=body.get("kind") or None, seen=body.get("seen", "")
+        ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
-    return shown_once.lead(ctx, view, _CREATED, name=row.name, text=text)
+    return shown_once.redirect(ctx, view, _CREATED, name=row.name, text=text)
 
 
 # account_pages.show_new_api_key
@@ -69,8 +69,8 @@ async def show_new_api_key(
     view = views.view(ctx, _CREATED, callback_url, ui_locales)
     content = shown_once.content_of(ctx, _CREATED)
     if content is None:
-        return view.lead("/api-keys")
-    return frame.render(ctx, view, "api_key_created.html", **content)
+        return view.redirect("/api-keys")
+    return layout.render(ctx, view, "api_key_created.html", **content)
 
 
 # account_pages.show_api_key_deletion
@@ -83,8 +83,8 @@ async def show_api_key_deletion(
     try:
         row = await keys.get(ctx, key or "")
     except KeyNotFound:
-        return view.lead("/api-keys", reason="gone")
-    return frame.render(
+        return view.redirect("/api-keys", reason="gone")
+    return layout.render(
         ctx,
         view,
         "removal.html",
@@ -108,24 +108,24 @@ async def delete_api_key(ctx: Context, body: shapes.ApiKeyDeletionForm) -> Redir
         await keys.delete_key(ctx, body["key"])
     # A form that is sent twice, or from a stale page, has reached its goal already.
     except KeyNotFound:
-        return view.lead("/api-keys", reason="gone")
-    return view.lead("/api-keys", reason="deleted")
+        return view.redirect("/api-keys", reason="gone")
+    return view.redirect("/api-keys", reason="deleted")
 
 
-def _wanted(body: shapes.ApiKeyForm) -> fields.Fields:
+def _values(body: shapes.ApiKeyForm) -> fields.Fields:
     """Return the fields that were filled in, by their JSON names."""
-    wanted: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if name := body.get("name", "").strip():
-        wanted["name"] = name
+        values["name"] = name
     if lasts := body.get("expiresIn"):
-        wanted["expiresIn"] = None if lasts == _NEVER else int(lasts)
+        values["expiresIn"] = None if lasts == _NEVER else int(lasts)
     if written := body.get("permissions", "").split():
         permissions: dict[str, list[str]] = {}
         for permission in written:
             resource, _, action = permission.partition(":")
             permissions.setdefault(resource, []).append(action)
-        wanted["permissions"] = permissions
-    return wanted
+        values["permissions"] = permissions
+    return values
 
 
 def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:

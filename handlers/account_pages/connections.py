@@ -8,8 +8,8 @@ from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
 from handlers import shapes
-from handlers.account_pages import frame
-from handlers.pages import passkeys, ways_in
+from handlers.account_pages import layout
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
@@ -51,7 +51,7 @@ async def show_connections(
     rows = await accounts.of_caller(ctx)
     connected = {row.provider_id for row in rows}
     can_connect = ctx.policy[LinkingPolicy].enabled
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "connections.html",
@@ -59,10 +59,12 @@ async def show_connections(
         reason=None if error else reason,
         problem=_problem(view.localization, error),
         connections=[
-            (row, ways_in.provider_name(row.provider_id)) for row in rows if row.provider_id != CREDENTIAL
+            (row, sign_in_methods.provider_name(row.provider_id))
+            for row in rows
+            if row.provider_id != CREDENTIAL
         ],
         can_disconnect=len(rows) > 1 or ctx.policy[AccountPolicy].allow_unlinking_all,
-        offered=[one for one in ways_in.providers(ctx) if can_connect and one.id not in connected],
+        offered=[one for one in sign_in_methods.providers(ctx) if can_connect and one.id not in connected],
     )
 
 
@@ -98,15 +100,15 @@ async def show_disconnection(
     rows = await accounts.of_caller(ctx)
     row = next((one for one in rows if one.id == connection and one.provider_id != CREDENTIAL), None)
     if row is None:
-        return view.lead("/connections", reason="gone")
-    offered = ways_in.offered(ctx)
+        return view.redirect("/connections", reason="gone")
+    offered = sign_in_methods.offered(ctx)
     has_other = len(rows) > 1 or offered["with_link"] or offered["with_code"]
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "removal.html",
         heading=gettext("Disconnect this account?"),
-        name=ways_in.provider_name(row.provider_id),
+        name=sign_in_methods.provider_name(row.provider_id),
         effect=gettext("You can no longer sign in with it."),
         is_last=not has_other and not await passkeys.can_use(ctx, ctx.signed_in.user.id),
         obstacle=None,
@@ -124,6 +126,6 @@ async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redi
     # `unlink` would also remove the password, which this page does not offer.
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}
     if body["connection"] not in connected:
-        return view.lead("/connections", reason="gone")
+        return view.redirect("/connections", reason="gone")
     await accounts.unlink(ctx, None, body["connection"])
-    return view.lead("/connections", reason="disconnected")
+    return view.redirect("/connections", reason="disconnected")

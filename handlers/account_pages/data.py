@@ -13,9 +13,9 @@ from domain.user_deletion import deletion
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins
 from handlers import shapes, wire
-from handlers.account_pages import frame
+from handlers.account_pages import layout
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.pages.view import View
 from handlers.responses.reply import Download, Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -29,7 +29,7 @@ async def show_data(
 ) -> Page:
     """Show a link that downloads the stored data, and a form that deletes the account."""
     view = views.view(ctx, "/data", callback_url, ui_locales, reason=reason)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "data.html",
@@ -43,7 +43,7 @@ async def show_data(
 
 async def _deleted_with_account(ctx: Context, view: View) -> dict[str, Any]:
     return {
-        "has_password": await ways_in.has_password(ctx),
+        "has_password": await sign_in_methods.has_password(ctx),
         "held": _held(view.localization, await export.count_own(ctx)),
         "last_admin": await admins.is_last(ctx, ctx.signed_in.user),
     }
@@ -64,8 +64,7 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     words = [
         (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
                             "%(number)s ways to sign in: your password and connected accounts", accounts)),
-        (sessions, ngettext("%(number)s place where you are signed in",
-                            "%(number)s places where you are signed in", sessions)),
+        (sessions, ngettext("%(number)s session", "%(number)s sessions", sessions)),
         (factors, localization.gettext("Two-factor authentication")),
         (codes, ngettext("%(number)s backup code", "%(number)s backup codes", codes)),
         (devices, ngettext("%(number)s trusted device", "%(number)s trusted devices", devices)),
@@ -98,12 +97,12 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
     view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
     # An empty password is wrong, whereas None means that none is asked for.
-    password = body.get("password", "") if not by_mail and await ways_in.has_password(ctx) else None
+    password = body.get("password", "") if not by_mail and await sign_in_methods.has_password(ctx) else None
     if not by_mail and password is None:
         _require_address(ctx, body.get("typedEmail", ""))
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)
-    return view.lead("/data", reason="sent")
+    return view.redirect("/data", reason="sent")
 
 
 def _require_address(ctx: Context, typed: str) -> None:
@@ -121,7 +120,8 @@ async def show_deletion(
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
-    return frame.render(ctx, view, "delete.html", token=token if is_live else None, **values)
+    again = view.url("/delete", token=token)
+    return layout.render(ctx, view, "delete.html", token=token if is_live else None, again=again, **values)
 
 
 # account_pages.confirm_deletion
@@ -133,4 +133,4 @@ async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Red
 
 
 def _deleted(ctx: Context, view: View) -> Redirect:
-    return view.lead("/sign-in", sign_out_response(ctx, None).headers, reason="deleted")
+    return view.redirect("/sign-in", sign_out_response(ctx, None).headers, reason="deleted")

@@ -7,7 +7,7 @@ from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.localization import N_
 from domain.sessions import sessions
 from handlers import shapes
-from handlers.account_pages import frame
+from handlers.account_pages import layout
 from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
@@ -30,7 +30,7 @@ async def show_email(
     """Show the address, a form that changes it, and a button that sends the verification again."""
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
     sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "email.html",
@@ -51,7 +51,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
         identifiers.email(body["newEmail"].strip()),
         _link_target(view),
     )
-    return view.lead("/email", reason="changed" if at_once else "sent")
+    return view.redirect("/email", reason="changed" if at_once else "sent")
 
 
 # account_pages.send_verification_email
@@ -64,7 +64,7 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
         _link_target(view),
     )
     # Not the page of the email address, because that would require a fresh sign-in first.
-    return view.lead("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
+    return view.redirect("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

@@ -3,7 +3,7 @@
 from domain.audit import history
 from domain.audit.history import Position
 from domain.context import Context
-from handlers.account_pages import events, frame
+from handlers.account_pages import events, layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models.base import from_milliseconds, to_milliseconds
@@ -16,13 +16,13 @@ async def show_history(
     """Show sign-ins and changes of the last 90 days, newest first."""
     view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
     start = _position(before or "")
-    found = await history.page_of_caller(ctx, events.SHOWN, start)
-    return frame.render(
+    page = await history.page_of_caller(ctx, start)
+    return layout.render(
         ctx,
         view,
         "history.html",
-        entries=events.entries(ctx, view.localization, found.records),
-        older=found.last and f"{to_milliseconds(found.last.time)}.{found.last.id}",
+        entries=events.entries(ctx, view.localization, page.records),
+        older=page.last and f"{to_milliseconds(page.last.time)}.{page.last.id}",
         is_first=start is None,
         days=history.SHOWN_FOR.days,
     )

@@ -5,7 +5,7 @@ from domain.audit import history
 from domain.context import Context
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
-from handlers.account_pages import events, frame
+from handlers.account_pages import events, layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models import CREDENTIAL
@@ -18,8 +18,8 @@ async def show_overview(ctx: Context, callback_url: str | None = None, ui_locale
     """Show the signed-in user, the protection of the account, and recent events."""
     view = views.view(ctx, "", callback_url, ui_locales)
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
-    latest = await history.page_of_caller(ctx, events.SHOWN, limit=_LATEST)
-    return frame.render(
+    latest = await history.page_of_caller(ctx, limit=_LATEST)
+    return layout.render(
         ctx,
         view,
         "overview.html",

@@ -8,7 +8,7 @@ from domain.passkeys.errors import PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
 from handlers import passkeys as passkey_operations
 from handlers import shapes
-from handlers.account_pages import frame, user_agents
+from handlers.account_pages import layout, user_agents
 from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
@@ -34,7 +34,7 @@ async def show_passkeys(
     """Show the passkeys, and a form that adds one; `step` is the id of the passkey that is to be renamed."""
     view = views.view(ctx, "/passkeys", callback_url, ui_locales, step=step)
     policy, own = ctx.policy[PasskeyPolicy], await passkeys.list_own(ctx)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "passkeys.html",
@@ -61,7 +61,7 @@ async def add_passkey(ctx: Context, body: shapes.PasskeyAdditionForm) -> Redirec
         body["credential"], clientDataJSON=body["clientDataJSON"], attestationObject=body["attestationObject"]
     )
     await registration.finish(ctx, passkey_operations.attestation(sent), name=name, transports=transports)
-    return view.lead("/passkeys", reason="added")
+    return view.redirect("/passkeys", reason="added")
 
 
 # account_pages.rename_passkey
@@ -71,8 +71,8 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect
     try:
         await passkeys.rename(ctx, body["step"], body["newName"].strip())
     except PasskeyNotFound:
-        return view.lead("/passkeys", reason="gone")
-    return view.lead("/passkeys", reason="renamed")
+        return view.redirect("/passkeys", reason="gone")
+    return view.redirect("/passkeys", reason="renamed")
 
 
 # account_pages.show_passkey_removal
@@ -84,10 +84,10 @@ async def show_passkey_removal(
     gettext = view.localization.gettext
     row = next((one for one in await passkeys.list_own(ctx) if one.id == passkey), None)
     if row is None:
-        return view.lead("/passkeys", reason="gone")
+        return view.redirect("/passkeys", reason="gone")
     is_last = await passkeys.is_last_way(ctx, ctx.signed_in.user)
     needed = texts.SENTENCES["FAILED_TO_DELETE_LAST_PASSKEY"]
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "removal.html",
@@ -112,5 +112,5 @@ async def remove_passkey(ctx: Context, body: shapes.PasskeyForm) -> Redirect:
     try:
         await passkeys.remove(ctx, body["passkey"])
     except PasskeyNotFound:
-        return view.lead("/passkeys", reason="gone")
-    return view.lead("/passkeys", reason="removed")
+        return view.redirect("/passkeys", reason="gone")
+    return view.redirect("/passkeys", reason="removed")

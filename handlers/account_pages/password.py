@@ -4,9 +4,9 @@ from domain.context import Context
 from domain.localization import N_
 from domain.passwords import passwords
 from handlers import shapes, wire
-from handlers.account_pages import frame
+from handlers.account_pages import layout
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import session_cookies, trusted_device_cleared
 
@@ -22,15 +22,15 @@ async def show_password(
 ) -> Page:
     """Show a form that changes the password; for a user without a password, a button that sends a link to set one."""
     view = views.view(ctx, "/password", callback_url, ui_locales, reason=reason)
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "password.html",
         notices=_NOTICES,
         reason=reason,
-        has_password=await ways_in.has_password(ctx),
-        can_reset=ways_in.offered(ctx)["can_reset"],
-        **ways_in.password_rules(ctx),
+        has_password=await sign_in_methods.has_password(ctx),
+        can_reset=sign_in_methods.offered(ctx)["can_reset"],
+        **sign_in_methods.password_rules(ctx),
     )
 
 
@@ -45,7 +45,7 @@ async def change_password(ctx: Context, body: shapes.PasswordChangeForm) -> Redi
         revoke_others=wire.flag(body.get("revokeOtherSessions")),
     )
     headers = () if opened is None else session_cookies(ctx, opened)
-    return view.lead("/password", (*headers, *trusted_device_cleared(ctx)), reason="changed")
+    return view.redirect("/password", (*headers, *trusted_device_cleared(ctx)), reason="changed")
 
 
 # account_pages.send_password_link
@@ -53,4 +53,4 @@ async def send_password_link(ctx: Context, body: shapes.AccountForm) -> Redirect
     """Send a link that sets a password."""
     view = views.view(ctx)
     passwords.request_reset(ctx, ctx.signed_in.user.email, view.url("/reset-password"))
-    return view.lead("/password", reason="sent")
+    return view.redirect("/password", reason="sent")

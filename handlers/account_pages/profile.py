@@ -8,7 +8,7 @@ from domain.localization import LANGUAGES, N_
 from domain.users import profile
 from domain.users.policy import UsernamePolicy
 from handlers import shapes, wire
-from handlers.account_pages import frame
+from handlers.account_pages import layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -29,7 +29,7 @@ async def show_profile(
         "locale": user.locale or "",
     }
     automatic = view.localization.gettext("Automatic: the language of the browser")
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "profile.html",
@@ -48,26 +48,26 @@ async def update_profile(ctx: Context, body: shapes.ProfileForm) -> Redirect:
     """Change the profile, unless it was changed after the form was shown."""
     view = views.view(ctx)
     seen = identifiers.instant_or_none(body.get("version", ""))
-    wanted = _wanted(ctx, body)
-    await profile.update_seen(ctx, wanted, seen=seen)
-    if wanted.get("locale", ctx.signed_in.user.locale) != ctx.signed_in.user.locale:
+    values = _values(ctx, body)
+    await profile.update_seen(ctx, values, seen=seen)
+    if values.get("locale", ctx.signed_in.user.locale) != ctx.signed_in.user.locale:
         # The parameter `ui_locales` would override the new language.
-        return view.lead("/profile", reason="saved", ui_locales=None)
-    return view.lead("/profile", reason="saved")
+        return view.redirect("/profile", reason="saved", ui_locales=None)
+    return view.redirect("/profile", reason="saved")
 
 
-def _wanted(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
+def _values(ctx: Context, body: shapes.ProfileForm) -> dict[str, Any]:
     """Return the columns to change; a username is stored both as typed and in lower case."""
-    wanted: dict[str, Any] = {"name": body["name"].strip()}
+    values: dict[str, Any] = {"name": body["name"].strip()}
     if "image" in body:
-        wanted["image"] = body["image"].strip() or None
+        values["image"] = body["image"].strip() or None
     if "locale" in body:
-        wanted["locale"] = body["locale"] or None
+        values["locale"] = body["locale"] or None
     username, user = body.get("username", "").strip(), ctx.signed_in.user
     # The empty field of a user without a username is not a change.
     if "username" in body and ctx.policy[UsernamePolicy].enabled and (username or user.username):
-        wanted |= {"username": username.lower(), "display_username": username}
+        values |= {"username": username.lower(), "display_username": username}
         # Otherwise the unchanged form would set a displayed username.
         if username == user.username and user.display_username is None:
-            del wanted["display_username"]
-    return wanted
+            del values["display_username"]
+    return values

@@ -4,8 +4,8 @@ from domain.audit import history
 from domain.context import Context
 from domain.users import unproven
 from domain.users.events import UNPROVEN_ACCESS_REMOVED
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -15,13 +15,14 @@ async def show_removed_access(
 ) -> Page | Redirect:
     """Show the removed access, the reason, and a link to set a password; redirect onwards if none was removed."""
     view = views.view(ctx, "/removed-access", callback_url, ui_locales)
-    latest = await history.page_of_caller(ctx, (UNPROVEN_ACCESS_REMOVED.name,), limit=1)
+    latest = await history.page_of_caller(ctx, event=UNPROVEN_ACCESS_REMOVED, limit=1)
     removed = unproven.by_label(latest.records[0].details) if latest.records else {}
     if not removed:
         return view.finish()
     return view.render(
         "removed_access.html",
         removed=[(view.localization.gettext(label), number) for label, number in removed.items()],
-        can_set_password=ways_in.offered(ctx)["can_reset"] and not await ways_in.has_password(ctx),
+        can_set_password=sign_in_methods.offered(ctx)["can_reset"]
+        and not await sign_in_methods.has_password(ctx),
         target=view.finish().location,
     )

@@ -8,7 +8,7 @@ from domain.localization import N_, Localization
 from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from handlers import shapes
-from handlers.account_pages import frame, user_agents
+from handlers.account_pages import layout, user_agents
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
@@ -42,7 +42,7 @@ async def show_sessions(
     view = views.view(ctx, "/sessions", callback_url, ui_locales)
     rows = await sessions.of_user(ctx, ctx.signed_in.user.id)
     shown = [_shown(ctx, view.localization, row) for row in rows]
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "sessions.html",
@@ -77,8 +77,8 @@ async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
     # Always as a handle: a token in the field must not end the session that it belongs to.
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
     if await sessions.revoke(ctx, handle):
-        return view.lead("/signed-out", sign_out_response(ctx, None).headers)
-    return view.lead("/sessions", reason="ended")
+        return view.redirect("/signed-out", sign_out_response(ctx, None).headers)
+    return view.redirect("/sessions", reason="ended")
 
 
 # account_pages.end_other_sessions
@@ -86,4 +86,4 @@ async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Redirect
     """End all sessions of the caller but the current one."""
     view = views.view(ctx)
     await sessions.revoke_others(ctx)
-    return view.lead("/sessions", reason="others-ended")
+    return view.redirect("/sessions", reason="others-ended")

@@ -10,11 +10,11 @@ from handlers.responses import cookies
 from handlers.responses.reply import Header, Redirect
 
 
-def lead(ctx: Context, view: View, page: str, **content: Any) -> Redirect:
+def redirect(ctx: Context, view: View, page: str, **content: Any) -> Redirect:
     """Return the redirect to a page that shows this content until the user goes on or some minutes have passed."""
     sealed = shown_once.seal(ctx, page, content)
     max_age = int(shown_once.LIFE.total_seconds())
-    return view.lead(page, (cookies.set_shown_once(ctx.policy.cookies, sealed, max_age=max_age),))
+    return view.redirect(page, (cookies.set_shown_once(ctx.policy.cookies, sealed, max_age=max_age),))
 
 
 def content_of(ctx: Context, page: str) -> Mapping[str, Any] | None:

@@ -11,9 +11,9 @@ from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
 from handlers import shapes
-from handlers.account_pages import frame, shown_once
+from handlers.account_pages import layout, shown_once
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.pages.view import View
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import trusted_device_cleared
@@ -47,7 +47,7 @@ async def show_two_factor(
 
 
 async def _show(ctx: Context, view: View, reason: str | None = None, step: str | None = None) -> Page:
-    return frame.render(
+    return layout.render(
         ctx,
         view,
         "two_factor.html",
@@ -56,7 +56,7 @@ async def _show(ctx: Context, view: View, reason: str | None = None, step: str |
         reason=reason,
         step=step,
         factor=await setup.get_state(ctx),
-        has_password=await ways_in.has_password(ctx),
+        has_password=await sign_in_methods.has_password(ctx),
         with_mailed_codes=ctx.policy[TwoFactorPolicy].otp_available,
         devices=[
             (device, trusted_devices.is_presented(ctx, device))
@@ -71,9 +71,9 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
     view = views.view(ctx)
     if body.get("step") == "otp":
         enabled = await setup.enable_otp(ctx, body["password"])
-        return shown_once.lead(ctx, view, _BACKUP_CODES, codes=enabled.backup_codes, is_new=True)
+        return shown_once.redirect(ctx, view, _BACKUP_CODES, codes=enabled.backup_codes, is_new=True)
     enrolled = await setup.enable_totp(ctx, body["password"], None)
-    return shown_once.lead(ctx, view, _SETUP, uri=enrolled.totp_uri or "", codes=enrolled.backup_codes)
+    return shown_once.redirect(ctx, view, _SETUP, uri=enrolled.totp_uri or "", codes=enrolled.backup_codes)
 
 
 # account_pages.show_two_factor_setup
@@ -84,8 +84,8 @@ async def show_two_factor_setup(
     view = views.view(ctx, _SETUP, callback_url, ui_locales)
     content = shown_once.content_of(ctx, _SETUP)
     if content is None:
-        return await _show(ctx, view) if sessions.is_fresh(ctx) else view.lead("/second-factor")
-    return frame.render(
+        return await _show(ctx, view) if sessions.is_fresh(ctx) else view.redirect("/second-factor")
+    return layout.render(
         ctx,
         view,
         "two_factor_setup.html",
@@ -103,8 +103,8 @@ async def show_backup_codes(
     view = views.view(ctx, _BACKUP_CODES, callback_url, ui_locales)
     content = shown_once.content_of(ctx, _BACKUP_CODES)
     if content is None:
-        return view.lead("/second-factor")
-    return frame.render(ctx, view, "backup_codes.html", **content)
+        return view.redirect("/second-factor")
+    return layout.render(ctx, view, "backup_codes.html", **content)
 
 
 # account_pages.confirm_two_factor
@@ -113,7 +113,7 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
     view = views.view(ctx)
     # Authenticators show codes in groups, and users type or paste the space as well.
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
-    return view.lead("/second-factor", reason="enabled")
+    return view.redirect("/second-factor", reason="enabled")
 
 
 # account_pages.replace_backup_codes
@@ -121,7 +121,7 @@ async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -
     """Replace the backup codes, and redirect to the page that shows them."""
     view = views.view(ctx)
     codes = await setup.regenerate_backup_codes(ctx, body["password"])
-    return shown_once.lead(ctx, view, _BACKUP_CODES, codes=codes, is_new=False)
+    return shown_once.redirect(ctx, view, _BACKUP_CODES, codes=codes, is_new=False)
 
 
 # account_pages.disable_two_factor
@@ -129,7 +129,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
     """Disable the second factor; no device is trusted any more."""
     view = views.view(ctx)
     await setup.disable(ctx, body["password"])
-    return view.lead("/second-factor", trusted_device_cleared(ctx), reason="disabled")
+    return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="disabled")
 
 
 # account_pages.forget_trusted_device
@@ -142,7 +142,7 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
     }
     await trusted_devices.forget(ctx, body["device"])
     headers = trusted_device_cleared(ctx) if body["device"] in presented else ()
-    return view.lead("/second-factor", headers, reason="forgotten")
+    return view.redirect("/second-factor", headers, reason="forgotten")
 
 
 # account_pages.forget_trusted_devices
@@ -150,7 +150,7 @@ async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redi
     """Forget all trusted devices."""
     view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
-    return view.lead("/second-factor", trusted_device_cleared(ctx), reason="all-forgotten")
+    return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="all-forgotten")
 
 
 def qr_code(text: str) -> Markup:

@@ -43,14 +43,14 @@ def _assets(folder: str, pages: PagesPolicy, *, with_passkeys: bool) -> Mapping[
     if pages.stylesheet is not None:
         # A byte order mark in the middle of a style sheet would spoil the rule that follows it.
         styles.append(pages.stylesheet.read_bytes().removeprefix(codecs.BOM_UTF8))
-    found = {
+    assets = {
         "style": _asset(folder, "pages.css", b"\n".join(styles)),
         # The passkey script comes first, so that its submit listener runs first.
         "script": _asset(folder, "pages.js", b"".join((_FOLDER / name).read_bytes() for name in scripts)),
     }
     if pages.logo is not None:
-        found["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
-    return found
+        assets["logo"] = _asset(folder, f"logo{pages.logo.suffix.lower()}", pages.logo.read_bytes())
+    return assets
 
 
 def _asset(folder: str, name: str, body: bytes) -> Asset:

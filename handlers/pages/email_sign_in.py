@@ -6,12 +6,13 @@ from domain import errors, identifiers
 from domain.context import Context
 from domain.email_codes import codes, email_codes
 from domain.email_codes.policy import EmailCodePolicy
+from domain.identifiers import InvalidEmail
 from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
 from domain.magic_links.policy import MagicLinkPolicy
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -26,7 +27,7 @@ async def show_email_sign_in(
     """Ask for the address to send a link or a code to; with `method=code`, offer only a code."""
     view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
-    offered = ways_in.offered(ctx)
+    offered = sign_in_methods.offered(ctx)
     shown = {**offered, "with_link": offered["with_link"] and not (method == "code" and offered["with_code"])}
     return view.render("email_sign_in.html", email=email or "", **shown)
 
@@ -39,17 +40,17 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
     email = identifiers.email(body["email"].strip())
     wants_link = body.get("method") == "link" or not ctx.policy[EmailCodePolicy].enabled
     if wants_link and ctx.policy[MagicLinkPolicy].enabled:
-        wanted = LinkRequest(
+        link_request = LinkRequest(
             name="",
             remembered=True,
             callback_url=view.callback_url,
             new_user_callback_url=None,
             error_callback_url=None,
         )
-        magic_links.request(ctx, email, wanted)
-        return view.lead("/mail-sent", reason="link")
+        magic_links.request(ctx, email, link_request)
+        return view.redirect("/mail-sent", reason="link")
     email_codes.request(ctx, email, codes.SIGN_IN)
-    return view.lead("/sign-in/code", email=email)
+    return view.redirect("/sign-in/code", email=email)
 
 
 def _require_a_way(ctx: Context) -> None:
@@ -61,10 +62,14 @@ def _require_a_way(ctx: Context) -> None:
 # pages.show_email_code
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
-) -> Page:
-    """Ask for the code that was sent."""
+) -> Page | Redirect:
+    """Ask for the code that was sent; redirect to the page that sends it if there is no address."""
     view = views.view(ctx, "/sign-in/code", callback_url, ui_locales, email=email)
-    return view.render("email_code.html", email=email or "")
+    try:
+        address = identifiers.email((email or "").strip())  # defence: H3 only-addresses
+    except InvalidEmail:
+        return view.redirect("/sign-in/email")
+    return view.render("email_code.html", email=address)
 
 
 # pages.sign_in_with_email_code
@@ -74,7 +79,7 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     # A pasted code may bring spaces and line breaks along.
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
-    return await ways_in.complete_sign_in(
+    return await sign_in_methods.complete_sign_in(
         ctx, view, signed_in.opened, removed_access=signed_in.removed_access
     )
 
@@ -111,12 +116,12 @@ async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redire
     view = views.view(ctx)
     replaces = await magic_links.replaces_caller(ctx, body["token"])
     if replaces and body.get("replaces") != ctx.signed_in.user.email:  # defence: M8 asks-first
-        return view.lead(
+        return view.redirect(
             "/magic-link", token=body["token"], newUserCallbackURL=body.get("newUserCallbackURL")
         )
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)
-    return await ways_in.complete_sign_in(
+    return await sign_in_methods.complete_sign_in(
         ctx, view, signed_in.opened, removed_access=signed_in.removed_access
     )

@@ -1,4 +1,4 @@
-"""The pages to verify an email address, and to confirm that an email was sent."""
+"""The pages to verify or change an email address, and to confirm that an email was sent."""
 
 from domain import urls
 from domain.context import Context
@@ -43,11 +43,14 @@ async def show_verify_email(
 ) -> Page:
     """Ask the user to confirm before a mailed link is used, or show the outcome."""
     view = views.view(ctx, "/verify-email", callback_url, ui_locales, token=token, reason=reason)
-    is_dead = view.form.code in ("INVALID_TOKEN", "TOKEN_EXPIRED")
+    link = await emails.peek(ctx, token) if token else None
     return view.render(
         "verify_email.html",
         state=reason,
-        token=None if is_dead else token,
+        changes=reason in ("change", "changed") or (link is not None and link.account is not None),
+        link=link,
+        token=token,
+        again=view.url("/verify-email", token=token, reason=reason),
         target=view.finish().location,
         can_send=ctx.policy[EmailVerificationPolicy].enabled,
     )
@@ -57,8 +60,10 @@ async def show_verify_email(
 async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Use a mailed link: verify the address, or change it."""
     view = views.view(ctx)
+    link = await emails.peek(ctx, body["token"])
     await emails.verify(ctx, body["token"])
-    return view.lead("/verify-email", reason="verified")
+    changed = link is not None and link.account is not None
+    return view.redirect("/verify-email", reason="changed" if changed else "verified")
 
 
 # pages.send_verification_email
@@ -66,7 +71,7 @@ async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm)
     """Request a new link; the response is the same for every address."""
     view = views.view(ctx)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
-    return view.lead("/mail-sent", reason="verification")
+    return view.redirect("/mail-sent", reason="verification")
 
 
 def _mailbox(ctx: Context) -> str | None:

@@ -3,8 +3,8 @@
 from domain.context import Context
 from domain.user_deletion import disowning
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 _DELETED = "deleted"
@@ -20,13 +20,13 @@ async def show_not_me(
 ) -> Page:
     """Show the account to be deleted and ask for confirmation, or show the outcome."""
     view = views.view(ctx, "/not-me", callback_url, ui_locales, token=token, reason=reason)
-    found = await disowning.peek(ctx, token) if token else None
+    user = await disowning.peek(ctx, token) if token else None
     return view.render(
         "not_me.html",
         is_deleted=reason == _DELETED,
-        user=found,
+        user=user,
         token=token,
-        can_sign_up=ways_in.offered(ctx)["can_sign_up"],
+        can_sign_up=sign_in_methods.offered(ctx)["can_sign_up"],
     )
 
 
@@ -35,11 +35,11 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
     """Delete the account, and offer to sign up."""
     view = views.view(ctx)
     await disowning.disown(ctx, body["token"])
-    return view.lead("/not-me", reason=_DELETED)
+    return view.redirect("/not-me", reason=_DELETED)
 
 
 # pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Redirect from a pending sign-in to the page that deletes the account."""
     view = views.view(ctx)
-    return view.lead("/not-me", token=await disowning.begin(ctx))
+    return view.redirect("/not-me", token=await disowning.begin(ctx))

@@ -9,8 +9,8 @@ from domain.passkeys import sign_in as passkey_sign_in
 from domain.passkeys.policy import PasskeyPolicy
 from handlers import passkeys as passkey_operations
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Redirect
 
 
@@ -25,7 +25,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
     view = views.view(ctx)
     remembered = body.get("rememberMe") == "true"
     opened = await passkey_sign_in.finish(ctx, _assertion(body), remembered=remembered)
-    return await ways_in.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 # pages.complete_with_passkey
@@ -38,7 +38,7 @@ async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) ->
     opened = await passkey_sign_in.finish(
         ctx, _assertion(body), remembered=waiting.remembered, owner=waiting.user.id
     )
-    return await ways_in.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 # pages.confirm_with_passkey
@@ -46,7 +46,7 @@ async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await passkey_sign_in.sign_in_again(ctx, _assertion(body))
-    return await ways_in.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 def _assertion(body: shapes.PasskeySignInForm) -> Assertion:

@@ -6,8 +6,8 @@ from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.policy import PasswordResetPolicy
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -26,7 +26,7 @@ async def show_forgot_password(
         "forgot_password.html",
         email=email or "",
         notice=dead if reason == "dead" else None,
-        can_reset=ways_in.offered(ctx)["can_reset"],
+        can_reset=sign_in_methods.offered(ctx)["can_reset"],
     )
 
 
@@ -35,7 +35,7 @@ async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) 
     """Request a link; the response is the same for every address."""
     view = views.view(ctx)
     passwords.request_reset(ctx, body["email"].strip(), view.url("/reset-password"))
-    return view.lead("/mail-sent", reason="reset")
+    return view.redirect("/mail-sent", reason="reset")
 
 
 # pages.show_reset_password
@@ -45,9 +45,11 @@ async def show_reset_password(
     """Ask for a new password, or offer a new link in place of one that is no longer valid."""
     view = views.view(ctx, "/reset-password", callback_url, ui_locales, token=token)
     if not token or not await passwords.is_reset_token(ctx, token):
-        return view.lead("/forgot-password", reason="dead")
+        return view.redirect("/forgot-password", reason="dead")
     ends = ctx.policy[PasswordResetPolicy].revoke_sessions
-    return view.render("reset_password.html", token=token, ends_sessions=ends, **ways_in.password_rules(ctx))
+    return view.render(
+        "reset_password.html", token=token, ends_sessions=ends, **sign_in_methods.password_rules(ctx)
+    )
 
 
 # pages.reset_password
@@ -59,10 +61,10 @@ async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redire
     if done.removed_access:
         view = replace(view, callback_url=view.url("/removed-access"))
     # `prompt`, because a browser with a session would otherwise be asked whether to continue with it.
-    return view.lead("/sign-in", reason="reset", prompt="login")
+    return view.redirect("/sign-in", reason="reset", prompt="login")
 
 
 # pages.find_change_password
 async def find_change_password(ctx: Context) -> Redirect:
     """Redirect password managers to the page that changes the password."""
-    return views.view(ctx, None).lead("/password")
+    return views.view(ctx, None).redirect("/password")

@@ -30,8 +30,8 @@ def page(
     """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
 
     `asked` has the submitted fields, unchecked; `locale` is the user's stored language; `came_from` is the path and
-    query of the previous page. `action` is the path of a form that the page offers to send again, without secret
-    fields. `with_built_in` ignores the operator's templates.
+    query of the previous page, or empty. `action` is the path of a form that the page offers to send again, without
+    secret fields. `with_built_in` ignores the operator's templates.
     """
     fields = asked.submitted
     target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
@@ -45,14 +45,14 @@ def page(
     )
     if with_built_in:
         shown = replace(shown, templates_dir=None)
-    back = came_from if policy.origins.accepts(came_from) else None
+    back = came_from if came_from and policy.origins.accepts(came_from) else None
     # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
-        return shown.lead("/sign-in", callbackURL=back)
+        return shown.redirect("/sign-in", callbackURL=back)
     if isinstance(refusal, InvalidTwoFactorCookie):
-        return shown.lead("/sign-in", reason="expired")
+        return shown.redirect("/sign-in", reason="expired")
     if isinstance(refusal, SessionNotFresh):
-        return shown.lead("/confirm", callbackURL=back)
+        return shown.redirect("/confirm", callbackURL=back)
     return shown.render(
         "error.html",
         status=refusal.status,

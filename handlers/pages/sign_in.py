@@ -8,7 +8,7 @@ from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.users.policy import UsernamePolicy
 from handlers import shapes
-from handlers.pages import texts, ways_in
+from handlers.pages import sign_in_methods, texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
@@ -36,7 +36,7 @@ async def show_sign_in(
         return view.render("continue.html", target=view.finish().location)
     notice = _REASONS.get(reason or "")
     return view.render(
-        "sign_in.html", notice=notice and view.localization.gettext(notice), **ways_in.offered(ctx)
+        "sign_in.html", notice=notice and view.localization.gettext(notice), **sign_in_methods.offered(ctx)
     )
 
 
@@ -53,7 +53,7 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     else:
         options = SignInOptions(remembered, _verification_target(view), "username")
         opened = await authentication.sign_in_by_username(ctx, identifier, body["password"], options)
-    return await ways_in.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 def _verification_target(view: views.View) -> str:

@@ -9,10 +9,10 @@ from domain.sessions import sessions
 from domain.sessions.sign_out import end_presented
 from domain.users import unproven
 from handlers import shapes
-from handlers.pages import passkeys, ways_in
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses import redirects
-from handlers.responses.reply import Page, Redirect
+from handlers.responses.reply import Header, Page, Redirect
 from handlers.responses.sessions import sign_out_response
 from models import CREDENTIAL
 
@@ -25,16 +25,20 @@ async def show_sign_out(
 ) -> Page | Redirect:
     """Ask whether to sign out; redirect a user who is not signed in."""
     view = views.view(ctx, "/sign-out", callback_url, ui_locales)
-    return view.lead("/signed-out") if ctx.caller is None else view.render("sign_out.html")
+    return _after(view) if ctx.caller is None else view.render("sign_out.html")
 
 
 # pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """End the session; `prompt=login` leads to the sign-in page."""
+    """End the session, and lead to `callbackURL`; `prompt=login` leads to the sign-in page."""
     view = views.view(ctx)
     await end_presented(ctx)
-    page = "/sign-in" if body.get("prompt") == "login" else "/signed-out"
-    return view.lead(page, sign_out_response(ctx, None).headers)
+    headers = sign_out_response(ctx, None).headers
+    return view.redirect("/sign-in", headers) if body.get("prompt") == "login" else _after(view, headers)
+
+
+def _after(view: views.View, headers: tuple[Header, ...] = ()) -> Redirect:
+    return view.finish(headers) if view.callback_url else view.redirect("/signed-out", headers)
 
 
 # pages.show_signed_out
@@ -56,14 +60,15 @@ async def show_confirm(
     if sessions.is_fresh(ctx):
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
-    offered = ways_in.offered(ctx)
+    offered = sign_in_methods.offered(ctx)
     is_unproven = unproven.is_unproven(ctx.signed_in.user)
     shown: dict[str, Any] = {
-        "providers": [one for one in ways_in.providers(ctx) if one.id in linked],
+        "providers": [one for one in sign_in_methods.providers(ctx) if one.id in linked],
         "with_password": offered["with_password"] and CREDENTIAL in linked,
         "with_passkey": await passkeys.can_use(ctx, ctx.signed_in.user.id),
         # Only codes: a link may be opened in another browser, where it would remove the access to an unproven account.
         "with_email": offered["with_code"] or (offered["with_link"] and not is_unproven),
+        "with_link": offered["with_link"],
         "email_method": "code" if is_unproven else None,
     }
     # A user without any of these sets a password first.
@@ -77,4 +82,4 @@ async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
-    return await ways_in.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)

@@ -5,8 +5,8 @@ from domain.authentication import sign_up as authentication
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
 from handlers import shapes
+from handlers.pages import sign_in_methods
 from handlers.pages import view as views
-from handlers.pages import ways_in
 from handlers.responses.reply import Page, Redirect
 
 
@@ -17,7 +17,10 @@ async def show_sign_up(
     """Ask for name, email address and password."""
     view = views.view(ctx, "/sign-up", callback_url, ui_locales, email=email)
     return view.render(
-        "sign_up.html", email=email or "", **ways_in.offered(ctx), **ways_in.password_rules(ctx)
+        "sign_up.html",
+        email=email or "",
+        **sign_in_methods.offered(ctx),
+        **sign_in_methods.password_rules(ctx),
     )
 
 
@@ -25,7 +28,7 @@ async def show_sign_up(
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     """Create a user; sign them in, or show that a link was sent."""
     view = views.view(ctx)
-    wanted = SignUp(
+    new = SignUp(
         name=body["name"].strip() or body["name"],
         email=identifiers.email(body["email"].strip()),
         password=body["password"],
@@ -36,7 +39,7 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
         callback_url=view.url("/verify-email"),
         locale=view.localization.language,
     )
-    _, opened = await authentication.sign_up(ctx, wanted)
+    _, opened = await authentication.sign_up(ctx, new)
     if opened is None:
-        return view.lead("/mail-sent", reason="verify")
-    return await ways_in.complete_sign_in(ctx, view, opened)
+        return view.redirect("/mail-sent", reason="verify")
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)

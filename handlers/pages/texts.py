@@ -1,10 +1,11 @@
-"""Texts of error pages by error code; a code without a text is shown with its message."""
+"""Texts of error pages by error code; a code without a text is shown with the message of its class, translated."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from domain import errors
+from domain.emails.emails import SAME_EMAIL
 from domain.errors import Refusal
 from domain.localization import N_, Localization
 
@@ -47,6 +48,30 @@ SENTENCES: Mapping[str, str] = {
         "Passwords cannot be reset by email here. Contact whoever runs this service."
     ),
     "NOT_FOUND": N_("This page does not exist."),
+    "BAD_REQUEST": N_("The form arrived incomplete, so nothing was done. Fill it in again."),
+    "VALIDATION_ERROR": N_(
+        "The address of this page is incomplete or was changed. Go back, and start again."
+    ),
+    "PAYLOAD_TOO_LARGE": N_("This is too much text, so nothing was done. Go back, and shorten it."),
+    "URI_TOO_LONG": N_("The address of this page is too long. Go back, and start again."),
+    "HEADERS_TOO_LARGE": N_(
+        "Your browser sent too much data. Delete the cookies of this site in your browser, and try again."
+    ),
+    "UNSUPPORTED_MEDIA_TYPE": N_("The form was not sent as browsers send it, so nothing was done."),
+    "METHOD_NOT_ALLOWED": N_("This page cannot be opened like that."),
+    "REQUEST_TIMEOUT": N_("The form took too long to arrive, so nothing was done. Try again."),
+    "FORBIDDEN": N_("You may not do this."),
+    "PROVIDER_NOT_FOUND": N_("This provider is not available. Sign in another way."),
+    "PROVIDER_NOT_SUPPORTED": N_("This provider is not available. Sign in another way."),
+    "EMAIL_PASSWORD_DISABLED": N_("You cannot sign in with a password here. Sign in another way."),
+    "EMAIL_PASSWORD_SIGN_UP_DISABLED": N_("New accounts are not accepted here."),
+    "OTP_NOT_CONFIGURED": N_("Codes by email are not available here. Choose another way."),
+    "BACKUP_CODES_NOT_ENABLED": N_("Your account has no backup codes. Choose another way."),
+    "LINKING_NOT_ALLOWED": N_("Accounts cannot be connected here."),
+    "EMAIL_MISMATCH": N_("This is not the email address of your account."),
+    "USER_NOT_FOUND": N_("This account does not exist any more."),
+    "KEY_NOT_FOUND": N_("That key was deleted already."),
+    "ACCOUNT_NOT_FOUND": N_("That account was disconnected already."),
     "CROSS_SITE_FORM": N_("The form was sent by a page of another site, so nothing was done."),
     "INVALID_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."
@@ -178,7 +203,8 @@ def sentence(localization: Localization, refusal: Refusal) -> str:
                 "There were too many attempts. Try again in %(number)s minutes.",
                 minutes,
             ) % {"number": minutes}
-    return _(SENTENCES.get(refusal.code, refusal.message))
+    # The message of a class is in the catalogs; the message of one refusal names fields, for programs.
+    return _(SENTENCES.get(refusal.code, type(refusal).message))
 
 
 def _minutes(refusal: Refusal) -> int:
@@ -221,6 +247,8 @@ def _wrong_field(localization: Localization, name: str, value: str, message: str
         return localization.gettext(N_("This is not the email address of your account."))
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
+    if message == SAME_EMAIL:
+        return localization.gettext("This is your email address already.")
     if name in ("email", "newEmail"):
         return _said(localization, "INVALID_EMAIL")
     if message.startswith("must be at most"):

@@ -6,7 +6,7 @@ from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor import challenges, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes
-from handlers.pages import passkeys, ways_in
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -24,12 +24,12 @@ async def show_two_factor(
     if ctx.challenge is None:
         return view.finish()
     methods = await challenges.methods_of(ctx, ctx.challenge.user, mailbox=ctx.challenge.mailbox)
-    wanted = view.form.get("method", method or "")
-    chosen = wanted if wanted in (*methods, "backup") else next(iter(methods), "backup")
+    requested = view.form.get("method", method or "")
+    shown = requested if requested in (*methods, "backup") else next(iter(methods), "backup")
     days = ctx.policy[TrustedDevicePolicy].trust_expires_in.days
     return view.render(
         "two_factor.html",
-        method=chosen,
+        method=shown,
         methods=methods,
         with_passkey=ctx.policy[PasskeyPolicy].counts_as_two_factors
         and await passkeys.can_use(ctx, ctx.challenge.user.id),
@@ -50,7 +50,7 @@ async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
     """Send a code by email."""
     view = views.view(ctx)
     await verification.send_otp(ctx)
-    return view.lead("/two-factor", method="otp", reason="sent")
+    return view.redirect("/two-factor", method="otp", reason="sent")
 
 
 # pages.verify_two_factor
@@ -63,7 +63,7 @@ async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redi
     verified = await _verify(ctx, body)
     if verified.opened is None:
         return view.finish()
-    return await ways_in.complete_sign_in(ctx, view, verified.opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, verified.opened)
 
 
 async def _verify(ctx: Context, body: shapes.SecondFactorForm) -> Verified:

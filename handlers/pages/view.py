@@ -103,7 +103,7 @@ class View:
         )
         return Page(html, (_CONTENT_SECURITY_POLICY, *headers), status)
 
-    def lead(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
+    def redirect(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
         """Return the redirect to another page, with the parameters of all steps."""
         return Redirect(self.url(page, **query), headers)
 

@@ -110,7 +110,7 @@ def state_name(cookies: Cookies, state: str) -> str:
     return cookies.prefix + STATE + state[:STATE_LETTERS]
 
 
-def clear_twins(headers: Sequence[Header]) -> tuple[Header, ...]:
+def clear_host_only_cookies(headers: Sequence[Header]) -> tuple[Header, ...]:
     """Return the headers that clear the host-only twin of each cookie that is set or cleared for a domain.
 
     A browser that stored the twin under other settings would keep sending it in addition to the new cookie.

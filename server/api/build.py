@@ -41,7 +41,9 @@ class CompiledApi(AbstractRoutingAPI):
         self.operations: dict[str, Operation] = {}
         """All operations by operationId, including disabled ones."""
         self.json = JsonResponder(policy)
-        self.pages = PageResponder(self.operations, dependencies.endpoint, policy, dependencies.cipher)
+        self.pages = PageResponder(
+            self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
+        )
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()

@@ -97,9 +97,9 @@ class RequestHeaders:
         token: bytes = value[7:]
         if value.startswith(b"Bearer ") and token.isalnum():
             return token.decode("ascii")
-        found = _BEARER.fullmatch(value)
-        if found is not None:
-            return found[1].decode("ascii")
+        match = _BEARER.fullmatch(value)
+        if match is not None:
+            return match[1].decode("ascii")
         scheme = _SCHEME.fullmatch(value)  # defence: V28 authorization-bytes
         # A malformed bearer token must not fall through to the cookie, whose session the caller did not mean.
         # defence: V28 malformed-authorization

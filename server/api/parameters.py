@@ -117,16 +117,16 @@ def _converter(schema: dict[str, Any]) -> Callable[[str], Any]:
     """
     if schema.get("type") == "array":
         return _converter(schema["items"])
-    kind = schema.get("type", "string")
+    type_ = schema.get("type", "string")
     converters: dict[str, Callable[[str], Any]] = {
         "string": str,
         "boolean": _boolean,
         "integer": lambda text: int(text) if _INTEGER.fullmatch(text) else text,
         "number": lambda text: float(text) if _NUMBER.fullmatch(text) else text,
     }
-    if kind not in converters:
-        raise ValueError(f"a parameter of type {kind} cannot be read from a request target")
-    return converters[kind]
+    if type_ not in converters:
+        raise ValueError(f"a parameter of type {type_} cannot be read from a request target")
+    return converters[type_]
 
 
 def _boolean(text: str) -> Any:

@@ -1,6 +1,6 @@
 """A request in the pipeline, its operation, and its size limits."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -127,6 +127,9 @@ class Request:
     arguments: dict[str, Any] = field(init=False)
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
+    stream: AsyncGenerator[bytes, None] | None = None
+    """The parts of the response's body, if it is sent as a stream."""
+
     def form(self) -> Mapping[str, str]:
         """Return the unvalidated fields of the submitted form, parsed once; empty if it cannot be parsed."""
         if self.content is None:
@@ -155,8 +158,8 @@ class Request:
     @property
     def disable_refresh(self) -> bool:
         """Return whether the request must not extend the session: `?disableRefresh=true`."""
-        asked = self.arguments.get("disable_refresh")
-        return asked is True or (isinstance(asked, str) and asked.lower() == "true")
+        value = self.arguments.get("disable_refresh")
+        return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def check_size(scope: Scope, head: RequestHeaders, max_body: int) -> None:

@@ -62,14 +62,14 @@ def _check_media_type(head: RequestHeaders, media_type: str) -> None:
     sent = head.fields.get(b"content-type", b"")
     if sent == media_type.encode() and not head.repeated:
         return
-    found = _MEDIA_TYPE.fullmatch(sent.decode("latin-1"))  # defence: V12 missing-type
+    match = _MEDIA_TYPE.fullmatch(sent.decode("latin-1"))  # defence: V12 missing-type
     # defence: V12 only-json
-    if found is None or found[1].lower() != media_type or len(head.every(b"content-type")) > 1:
+    if match is None or match[1].lower() != media_type or len(head.every(b"content-type")) > 1:
         raise errors.UnsupportedMediaType
-    charsets = {charset.lower() for _, charset in _CHARSET.findall(found[2])}
+    charsets = {charset.lower() for _, charset in _CHARSET.findall(match[2])}
     # JSON is always UTF-8 (RFC 8259, 8.1). Connexion's stock stack responds with 500 to an unknown charset.
     # defence: V12 R31 charset
-    if not charsets <= {"utf-8"} or ("charset" in found[2].lower() and not charsets):
+    if not charsets <= {"utf-8"} or ("charset" in match[2].lower() and not charsets):
         raise errors.UnsupportedMediaType
 
 

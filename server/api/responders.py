@@ -1,9 +1,11 @@
 """The responders of operations: JSON for programs, hosted pages for people."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from domain import errors, tokens, urls
 from domain.admin.errors import NotAllowedWhileImpersonating
@@ -22,6 +24,7 @@ from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import refusals
 from handlers.responses import cookies
 from handlers.responses.reply import Page, Redirect
+from models.user import UserRow
 from server.api import cors
 from server.api.arguments import ENTRIES
 from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
@@ -31,6 +34,18 @@ from server.api.responses import DEFAULT_HEADERS, PAGE_HEADERS, answer
 
 _SHOWN_IN_FORMS = frozenset({400, 401, 403, 404, 409, 422, 429, 503})  # defence: H12 shown-in-forms
 """The statuses of errors that a user can correct in the form."""
+
+_FINAL = frozenset({400, 403, 404, 414})
+"""The statuses of errors that a page has again when it is opened again."""
+
+_BEFORE_AUTHENTICATION = frozenset({404, 408, 413, 414, 431})
+"""The statuses of errors that are found before the caller. Not that of the request limit, which costs no look-up."""
+
+_FOR_EVERYONE = "pages.show_sign_in"
+"""The page that accepts a session, and needs none."""
+
+_CARRIED = frozenset({"callbackURL", "ui_locales"})
+"""The fields that pass through all steps."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating)
 
@@ -82,12 +97,18 @@ class PageResponder:
     always = PAGE_HEADERS
 
     def __init__(
-        self, operations: Mapping[str, Operation], endpoint: Endpoint, policy: Policy, cipher: Cipher
+        self,
+        operations: Mapping[str, Operation],
+        endpoint: Endpoint,
+        policy: Policy,
+        cipher: Cipher,
+        clock: Callable[[], datetime],
     ) -> None:
         self._operations = operations
         self._endpoint = endpoint
         self._policy = policy
         self._cipher = cipher
+        self._clock = clock
 
     def holds(self, path: str) -> bool:
         """Return whether a decoded request path belongs to the hosted pages, whose errors are shown as pages."""
@@ -118,9 +139,8 @@ class PageResponder:
         request.page = replace(request.page or PageRequest(), form=form)
         if operation.is_own_account:
             caller = _caller(request)
-            rendered_for = form.get("account") or ""
-            if rendered_for != caller.user.email:  # defence: H8 same-account
-                return self._other_account(request, caller, rendered_for)
+            if not _is_for(caller.user, form):  # defence: H8 same-account
+                return self._other_account(request, caller, form.get("account") or "")
         self._require_fresh(request, operation)
         return None
 
@@ -135,7 +155,7 @@ class PageResponder:
         )
         if found is None:
             return
-        is_others = operation.is_own_account and found.fields.get("account") != _caller(request).user.email
+        is_others = operation.is_own_account and not _is_for(_caller(request).user, found.fields)
         if is_others:  # defence: H8 entries-account
             return
         try:
@@ -208,6 +228,7 @@ class PageResponder:
             or _needs_sign_in(refusal)
             or not self._is_same_origin(request)
         ):
+            await self._find_reader(request, refusal)
             return self.fail(request, refusal)
         shown: Page | Redirect | None = None
         if not _refuses_next(refusal):
@@ -238,6 +259,14 @@ class PageResponder:
             return None
         return Redirect(urls.with_parameters(form.template, **query, entries=sealed))
 
+    async def _find_reader(self, request: Request, refusal: Refusal) -> None:
+        """Find the caller of a request that was refused before its authentication, whose language the page has."""
+        page = self._operations.get(_FOR_EVERYONE)
+        if page is not None and request.caller is None and refusal.status in _BEFORE_AUTHENTICATION:
+            request.now = self._clock()
+            with suppress(Refusal):
+                await page.security.authenticate(request)
+
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return an error page, or a redirect to the page where the user signs in again."""
         operation = request.operation
@@ -257,11 +286,11 @@ class PageResponder:
             self._policy,
             replace(
                 request.page or PageRequest(),
-                submitted={} if operation is None else self._fields(request, operation),
+                submitted={} if operation is None else self._fields(request),
             ),
             refusal,
             locale=None if request.caller is None else request.caller.user.locale,
-            came_from="" if operation is None else self._came_from(request, operation),
+            came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
             with_built_in=with_built_in,
@@ -271,7 +300,7 @@ class PageResponder:
         self, request: Request, form: Operation, refusal: Refusal
     ) -> Page | Redirect | None:
         """Return the page of a form with the submitted values; None if it cannot be rendered."""
-        submitted = request.form()
+        submitted = self._fields(request)
         request.page = replace(request.page or PageRequest(), submitted=submitted, refusal=refusal)
         try:
             if request.caller is None and request.challenge is None:
@@ -287,11 +316,20 @@ class PageResponder:
             return None
         return page
 
-    def _fields(self, request: Request, operation: Operation) -> Mapping[str, str]:
-        """Return the unvalidated fields of the form, or the parameters of the query."""
-        if operation.method == "POST":
-            return request.form()
+    def _fields(self, request: Request) -> Mapping[str, str]:
+        """Return the unvalidated fields of the form, or the parameters of the query.
+
+        For a form that could not be read, they are the parameters of the page that it was on.
+        """
+        if request.scope["method"] == "POST":
+            return request.form() or self._fields_of_referrer(request)
         return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
+
+    def _fields_of_referrer(self, request: Request) -> Mapping[str, str]:
+        referrer = urlsplit(request.head.fields.get(b"referer", b"").decode("latin-1"))
+        if f"{referrer.scheme}://{referrer.netloc}" != self._policy.base_url:
+            return {}
+        return {name: value for name, value in parse_qsl(referrer.query) if name in _CARRIED}
 
     def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""
@@ -307,9 +345,11 @@ class PageResponder:
             return False
         return True
 
-    def _came_from(self, request: Request, operation: Operation) -> str:
-        """Return the path of the page that the user was on, with the query or the entries of the form."""
+    def _came_from(self, request: Request, operation: Operation, refusal: Refusal) -> str:
+        """Return the path, and for GET the query, of the page that the user was on; empty if it always fails."""
         if operation.method != "POST":
+            if refusal.status in _FINAL and not isinstance(refusal, SessionNotFresh):
+                return ""
             query = request.scope["query_string"].decode("latin-1")
             return f"{operation.template}?{query}" if query else operation.template
         form = self._form_of(request)
@@ -318,7 +358,7 @@ class PageResponder:
         if not self._is_same_origin(request):
             return form.template
         fields, unsent = request.form(), NotSubmitted()
-        account = {"account": fields.get("account", "")}
+        account = {name: fields[name] for name in ("account", "user") if name in fields}
         redirect = (
             self._lead_to_form(request, form, Entries(fields, unsent))
             or self._lead_to_form(request, form, Entries(account, unsent))
@@ -338,6 +378,15 @@ def _needs_sign_in(refusal: Refusal) -> bool:
     return type(refusal) is errors.Unauthenticated or isinstance(
         refusal, (SessionNotFresh, InvalidTwoFactorCookie)
     )
+
+
+def _is_for(user: UserRow, form: Mapping[str, str]) -> bool:
+    """Return whether a form was shown to this user, whose address may have changed since.
+
+    Templates of the operator may have the address alone.
+    """
+    shown_to = form.get("user")
+    return shown_to == user.id if shown_to else form.get("account") == user.email
 
 
 def _caller(request: Request) -> Caller:

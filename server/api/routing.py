@@ -67,11 +67,11 @@ class Routes:
 
     def _match(self, path: str) -> tuple[Route, dict[str, str]]:
         for pattern, place in self._templated.values():
-            found = pattern.fullmatch(path)
+            match = pattern.fullmatch(path)
             # Clients and proxies resolve dot segments before they send a path; one that still has them is an attempt
             # to pass a proxy's rule.
-            if found is not None and _DOT_SEGMENTS.isdisjoint(found.groups()):
-                return place, found.groupdict()
+            if match is not None and _DOT_SEGMENTS.isdisjoint(match.groups()):
+                return place, match.groupdict()
         raise errors.NotFound
 
 

@@ -218,15 +218,15 @@ class SecurityCompiler:
         return RequireSessionOrKey(self._api_keys, header, session)
 
     def _credential(self, operation: Any, requirement: dict[str, list[str]]) -> Credential:
-        found = [
+        presented = [
             self._factory.parse_security_scheme(operation.security_schemes[name], scopes)
             for name, scopes in requirement.items()
         ]
-        if len(found) != 1 or not isinstance(found[0], Credential):
+        if len(presented) != 1 or not isinstance(presented[0], Credential):
             raise ValueError(
                 f"{operation.operation_id}: no check exists for the security {sorted(requirement)}"
             )
-        return found[0]
+        return presented[0]
 
     def _for_challenges(self) -> RequireChallenge:
         return RequireChallenge(

@@ -36,8 +36,8 @@ class SessionStore:
         if len(sent) == 1:
             token = sent[0]
             # defence: V35 V36 V38 JWT3 JWT6 session-lookup
-            found = await sessions.stored(self.database.reads, token)
-            return None if found is None else await self._live(Caller(token, *found, by_cookie), now)
+            rows = await sessions.stored(self.database.reads, token)
+            return None if rows is None else await self._live(Caller(token, *rows, by_cookie), now)
         known = await sessions.presented(self.database.reads, sent)
         live = [caller for each in known if (caller := await self._live(each, now)) is not None]
         # A sibling host may have planted one of several cookies; with two live sessions it is unknown which one the
@@ -99,8 +99,8 @@ class ChallengeStore:
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Challenge | None:
         """Return the only live challenge of these pending tokens, or None."""
-        found = await asyncio.gather(*(challenges.find(self.database.reads, token, now) for token in sent))
-        live = [challenge for challenge in found if challenge is not None]
+        rows = await asyncio.gather(*(challenges.find(self.database.reads, token, now) for token in sent))
+        live = [challenge for challenge in rows if challenge is not None]
         return live[0] if len(live) == 1 else None  # defence: V27 one-challenge
 
 

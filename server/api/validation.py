@@ -100,13 +100,13 @@ class Schema:
         """Return the problems of an invalid value, in the contract's order of fields."""
         if not isinstance(value, dict):
             return {self._place: NO_OBJECT}
-        found: Failures = {}
+        by_field: Failures = {}
         for name in self.properties:
             if name in value:
-                found.update(self._field_failures(name, value[name]))
+                by_field.update(self._field_failures(name, value[name]))
             elif name in self._required:
-                found[self.name(name)] = REQUIRED
-        return found or {self._place: WRONG_FORM}
+                by_field[self.name(name)] = REQUIRED
+        return by_field or {self._place: WRONG_FORM}
 
     def nul_failures(self, value: dict[str, Any]) -> Failures:
         """Return the fields that contain U+0000; unknown members count as part of the whole value."""
@@ -126,14 +126,14 @@ class Schema:
             return {}
         if is_longer(value, _MANY):
             return {self.name(name): outline(schema, value)}
-        found: Failures = {}
+        by_field: Failures = {}
         met: set[str] = set()
         for error in validator.iter_errors(value):
             field, shown = self._path(name, error)
             if field not in met:
                 met.add(field)
-                found[self.name(shown)] = describe(error, schema)  # defence: V88 field-message
-        return found
+                by_field[self.name(shown)] = describe(error, schema)  # defence: V88 field-message
+        return by_field
 
     def _field(self, name: str) -> Draft4Validator:
         """Return the validator of a single field, compiled at its first use, because only a refusal needs it."""
@@ -212,7 +212,7 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
     if kind == "required":
         return REQUIRED
     if kind == "type":
-        return f"must be {_either(details['types'])}"
+        return f"must be {_alternatives(details['types'])}"
     if kind == "enum":
         return f"must be one of {', '.join(str(option) for option in details['options'])}"
     if kind == "multipleOf":
@@ -236,7 +236,7 @@ def _form(rule: dict[str, Any]) -> str:
     parts = [rule, *rule.get("allOf", [])]
     branches = [
         *parts,
-        *(branch for part in parts for key in ("anyOf", "oneOf") for branch in part.get(key, [])),
+        *(branch for schema in parts for key in ("anyOf", "oneOf") for branch in schema.get(key, [])),
     ]
     if any(branch.get("type") == "boolean" for branch in branches):
         return f"must be {_TYPES['boolean']}"
@@ -244,7 +244,7 @@ def _form(rule: dict[str, Any]) -> str:
     return f"must be {formats[0]}" if formats else WRONG_FORM
 
 
-def _either(types: Sequence[str]) -> str:
+def _alternatives(types: Sequence[str]) -> str:
     """Return the names of the types, `null` last."""
     return " or ".join(_TYPES[name] for name in sorted(types, key="null".__eq__))
 

@@ -4,12 +4,17 @@ from collections.abc import Mapping
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
+from domain.localization import N_
 from models import Outcome
 
-ORIGIN_REFUSED = Event("origin.refused")
-REDIRECT_REFUSED = Event("redirect.refused")
-SERVICE_STARTED = Event("service.started")
-SECRETS_REWRITTEN = Event("secrets.rewritten")
+ORIGIN_REFUSED = Event(
+    "origin.refused", N_("A request from an untrusted website was refused"), in_history=False
+)
+REDIRECT_REFUSED = Event(
+    "redirect.refused", N_("A redirect to an untrusted website was refused"), in_history=False
+)
+SERVICE_STARTED = Event("service.started", N_("The service was started"), in_history=False)
+SECRETS_REWRITTEN = Event("secrets.rewritten", N_("Stored secrets were encrypted again"), in_history=False)
 
 
 def origin_refused(ctx: Context, path: str | None, refusal: Refused) -> None:

@@ -53,10 +53,10 @@ def create(  # noqa: PLR0913 - one parameter per option
 
     Example: gatewright api-keys create --user ada@example.com --name ci --for 90d --permissions files=read
     """
-    wanted = _fields(name, lasts, permissions, remaining, refill, rate)
+    requested = _fields(name, lasts, permissions, remaining, refill, rate)
     if prefix is not None:
-        wanted["prefix"] = prefix
-    row, text = run(lambda ctx: operator.create(ctx, user, kind, wanted))
+        requested["prefix"] = prefix
+    row, text = run(lambda ctx: operator.create(ctx, user, kind, requested))
     # On standard error, so that standard output is only the key and can be piped.
     typer.echo(f"Created the key {row.id} of {user}; it is shown only here:", err=True)
     typer.echo(text)
@@ -78,14 +78,14 @@ def list_keys(
     Example: gatewright api-keys list --unused 90d
     """
     period = None if unused is None else _duration(unused)
-    found = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
+    keys = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
     if as_json:
-        print_json([api_key_shape(row) for row in found])
+        print_json([api_key_shape(row) for row in keys])
         return
-    if found:
+    if keys:
         titles = ("ID", "Owner", "Kind", "Name", "Begins with", "Created", "Last used", "Expires", "State")
-        print_table(titles, map(_row, found), {"disabled": "red"})
-    typer.echo(count(len(found), "key"))
+        print_table(titles, map(_row, keys), {"disabled": "red"})
+    typer.echo(count(len(keys), "key"))
 
 
 @app.command()
@@ -115,10 +115,10 @@ def update(
 
     Example: gatewright api-keys update pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe --rate 100/1m
     """
-    wanted = _fields(name, lasts, permissions, remaining, refill, rate)
-    if not wanted:
+    requested = _fields(name, lasts, permissions, remaining, refill, rate)
+    if not requested:
         raise typer.BadParameter("name what to change; gatewright api-keys update --help lists the options")
-    run(lambda ctx: operator.update(ctx, key, wanted))
+    run(lambda ctx: operator.update(ctx, key, requested))
     typer.echo(f"Changed {key}.")
 
 
@@ -160,7 +160,7 @@ def find() -> None:
     Example: gatewright api-keys find < found.txt
     """
     text = _read_key()
-    _print_found(run(lambda ctx: operator.find(ctx, text)))
+    _print_verified(run(lambda ctx: operator.find(ctx, text)))
 
 
 @app.command()
@@ -171,8 +171,8 @@ def verify(permissions: Permissions = None) -> None:
 
     Example: gatewright api-keys verify --permissions files=read < key.txt
     """
-    text, asked = _read_key(), _permissions(permissions or [])
-    _print_found(run(lambda ctx: operator.verify(ctx, text, asked)))
+    text, requested = _read_key(), _permissions(permissions or [])
+    _print_verified(run(lambda ctx: operator.verify(ctx, text, requested)))
 
 
 @app.command()
@@ -193,13 +193,13 @@ def _enable(key: str, *, enabled: bool) -> None:
     typer.echo(f"{key} is {'enabled' if enabled else 'disabled'}.")
 
 
-def _print_found(found: VerifiedKey) -> None:
-    row = found.key
+def _print_verified(verified: VerifiedKey) -> None:
+    row = verified.key
     print_table(
         ("", ""),
         [
             ("Key", row.id),
-            ("Owner", f"{found.user.email} ({found.user.id})"),
+            ("Owner", f"{verified.user.email} ({verified.user.id})"),
             ("Name", row.name or ""),
             ("Kind", row.kind),
             ("State", "enabled" if row.enabled else "disabled"),
@@ -232,29 +232,29 @@ def _fields(
 ) -> dict[str, Any]:
     """Return the options that were given as fields of a request."""
     given: dict[str, Any] = {"name": name, "remaining": remaining}
-    wanted = {key: value for key, value in given.items() if value is not None}
+    values = {key: value for key, value in given.items() if value is not None}
     if lasts is not None:
-        wanted["expiresIn"] = None if lasts == "never" else int(_duration(lasts).total_seconds())
+        values["expiresIn"] = None if lasts == "never" else int(_duration(lasts).total_seconds())
     if permissions:
-        wanted["permissions"] = _permissions(permissions)
+        values["permissions"] = _permissions(permissions)
     if refill is not None:
-        wanted["refillAmount"], wanted["refillInterval"] = _quota(refill)
+        values["refillAmount"], values["refillInterval"] = _quota(refill)
     if rate == "none":
-        wanted["rateLimitEnabled"] = False
+        values["rateLimitEnabled"] = False
     elif rate is not None:
-        wanted["rateLimitEnabled"] = True
-        wanted["rateLimitMax"], wanted["rateLimitTimeWindow"] = _quota(rate)
-    return wanted
+        values["rateLimitEnabled"] = True
+        values["rateLimitMax"], values["rateLimitTimeWindow"] = _quota(rate)
+    return values
 
 
 def _permissions(written: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    actions_by_resource: dict[str, list[str]] = {}
     for entry in written:
         resource, equals, actions = entry.partition("=")
         if not equals or not all(actions.split(",")):
             raise typer.BadParameter(f"{entry} should be like files=read,write")
-        found.setdefault(resource, []).extend(actions.split(","))
-    return found
+        actions_by_resource.setdefault(resource, []).extend(actions.split(","))
+    return actions_by_resource
 
 
 def _quota(written: str) -> tuple[int, int]:

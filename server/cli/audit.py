@@ -79,15 +79,15 @@ def audit(
 
     async def job(ctx: Context) -> list[Any]:
         first, last = (None if bound is None else bound.resolve(ctx.now) for bound in (since, until))
-        wanted = admin_audit.AuditFilter(user, event, outcome and Outcome(outcome), first, last)
-        return list(await admin_audit.find(ctx, wanted, limit=limit))
+        criteria = admin_audit.AuditFilter(user, event, outcome and Outcome(outcome), first, last)
+        return list(await admin_audit.find(ctx, criteria, limit=limit))
 
-    found = run(job)
+    records = run(job)
     if as_json:
-        for record in found:
+        for record in records:
             typer.echo(orjson.dumps(shape(record)))
     else:
-        print_table(_COLUMNS, map(_row, found), _COLOURS)
+        print_table(_COLUMNS, map(_row, records), _COLOURS)
 
 
 def shape(record: Any) -> dict[str, Any]:

@@ -77,11 +77,11 @@ def load_command(name: str) -> Any:
 
 
 def _load(name: str) -> Command:
-    one, holder = load_command(name), typer.Typer(rich_markup_mode=None)
-    if isinstance(one, typer.Typer):
-        holder.add_typer(one, name=name)
+    command, holder = load_command(name), typer.Typer(rich_markup_mode=None)
+    if isinstance(command, typer.Typer):
+        holder.add_typer(command, name=name)
     else:
-        holder.command(name)(one)
+        holder.command(name)(command)
     return cast(Command, typer.main.get_group(holder).commands[name])
 
 

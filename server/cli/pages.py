@@ -36,14 +36,14 @@ def export(
     known = built_in()
     if unknown := sorted(set(template or ()) - set(known)):
         raise ConfigurationError(f"no template is called {', '.join(unknown)}; there are {', '.join(known)}")
-    wanted = sorted(set(template or known))
-    if existing := [name for name in wanted if (folder / name).exists()]:
+    names = sorted(set(template or known))
+    if existing := [name for name in names if (folder / name).exists()]:
         confirm(f"Replace {count(len(existing), 'file')} in {folder}?", yes)
     try:
-        for name in wanted:
+        for name in names:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((TEMPLATES / name).read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{folder}: {reason(error)}") from None
-    typer.echo(f"Wrote {count(len(wanted), 'template')} to {folder}. Use them with pages.templates_dir.")
+    typer.echo(f"Wrote {count(len(names), 'template')} to {folder}. Use them with pages.templates_dir.")

@@ -22,13 +22,13 @@ def list_passkeys(user: User, as_json: AsJson = False) -> None:
 
     Example: gatewright passkeys list --user ada@example.com
     """
-    found = run(lambda ctx: passkeys.list_of(ctx, user))
+    rows = run(lambda ctx: passkeys.list_of(ctx, user))
     if as_json:
-        print_json([passkey_shape(row) for row in found])
+        print_json([passkey_shape(row) for row in rows])
         return
-    if found:
-        print_table(("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used"), map(_row, found))
-    typer.echo(count(len(found), "passkey"))
+    if rows:
+        print_table(("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used"), map(_row, rows))
+    typer.echo(count(len(rows), "passkey"))
 
 
 @app.command()

@@ -26,7 +26,10 @@ def list_() -> None:
     """
     settings = check_config.read()
     configured = configurations(settings).values()
-    rows = [(one.traits.id, _kind(one), redirect_uri(settings, one.traits.id)) for one in configured]
+    rows = [
+        (provider.traits.id, _kind(provider), redirect_uri(settings, provider.traits.id))
+        for provider in configured
+    ]
     if rows:
         print_table(("Provider", "Kind", "Redirect URI"), rows)
     else:
@@ -75,18 +78,18 @@ def _chosen(configured: dict[str, Configuration], provider_id: str | None) -> li
     return [configured[provider_id]]
 
 
-async def _inspect(settings: Settings, chosen: list[Configuration]) -> dict[str, list[str]]:
+async def _inspect(settings: Settings, configured: "list[Configuration]") -> dict[str, list[str]]:
     """Return the problems of each provider by its id, querying all of them at once."""
     async with calls_of(settings) as calls:
-        found = await asyncio.gather(*(inspection.problems(calls, one) for one in chosen))
-    return {one.traits.id: problems for one, problems in zip(chosen, found, strict=True)}
+        results = await asyncio.gather(*(inspection.problems(calls, provider) for provider in configured))
+    return {provider.traits.id: problems for provider, problems in zip(configured, results, strict=True)}
 
 
-def _kind(one: Configuration) -> str:
-    return "OpenID Connect" if one.traits.is_openid else "OAuth 2.0"
+def _kind(provider: Configuration) -> str:
+    return "OpenID Connect" if provider.traits.is_openid else "OAuth 2.0"
 
 
-def _verdict(one: Configuration) -> str:
-    if one.traits.is_openid:
+def _verdict(provider: Configuration) -> str:
+    if provider.traits.is_openid:
         return "the settings match what it publishes"
     return "it publishes nothing to compare with; the settings are complete"

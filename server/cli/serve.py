@@ -33,8 +33,11 @@ def serve(
 
     Example: gatewright serve --port 8001 --workers 4
     """
-    chosen = {"GATEWRIGHT_SERVER__HOST": host, "GATEWRIGHT_SERVER__PORT": None if port is None else str(port)}
-    settings = check_config.read({name: value for name, value in chosen.items() if value is not None})
+    variables = {
+        "GATEWRIGHT_SERVER__HOST": host,
+        "GATEWRIGHT_SERVER__PORT": None if port is None else str(port),
+    }
+    settings = check_config.read({name: value for name, value in variables.items() if value is not None})
     asyncio.run(migrate.prepare(settings, settings[DatabaseSettings].migrate))
     if settings.profile == "development":
         _greet(settings, profiles.create_settings_file(os.environ, Path.cwd()))

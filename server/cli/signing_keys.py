@@ -102,13 +102,13 @@ async def _rotate(services: Services, *, algorithm: str | None, now: bool) -> No
         raise BadRequest("jwt.enabled is false: no keys are used")
     if algorithm is not None and algorithm not in settings.algorithms:
         raise BadRequest(f"{algorithm} is none of jwt.algorithms: {', '.join(settings.algorithms)}")
-    wanted = settings.algorithms if algorithm is None else (algorithm,)
+    algorithms = settings.algorithms if algorithm is None else (algorithm,)
     holder = _keys(services).holder
 
     def rule(pairs: Mapping[str, KeyPair]) -> Callable[[Context], Awaitable[None]]:
         return partial(rotation.rotate, pairs=pairs.values(), holder=holder, at_once=now)
 
-    await _change(services, wanted, rule)
+    await _change(services, algorithms, rule)
 
 
 async def _revoke(services: Services, *, kid: str) -> None:

@@ -63,11 +63,11 @@ def admins(as_json: AsJson = False) -> None:
 
     Example: gatewright users admins
     """
-    found = run(operator.administrators)
+    users = run(operator.administrators)
     if as_json:
-        print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in found])
+        print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in users])
         return
-    if found:
+    if users:
         rows = [
             (
                 user.id,
@@ -77,14 +77,14 @@ def admins(as_json: AsJson = False) -> None:
                 cell(last),
                 "banned" * user.banned,
             )
-            for user, last in found
+            for user, last in users
         ]
         print_table(
             ("ID", "Email", "Role", "Second factor", "Last sign-in", "State"),
             rows,
             {"banned": "red", "no": "yellow"},
         )
-    typer.echo(count(len(found), "administrator"))
+    typer.echo(count(len(users), "administrator"))
 
 
 @app.command()

@@ -49,16 +49,16 @@ def list_users(
 
     Example: gatewright users list @example.com --limit 10
     """
-    found, total = run(
+    users, total = run(
         lambda ctx: operator.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
     )
     if as_json:
-        print_json([wire.user(user) for user in found])
+        print_json([wire.user(user) for user in users])
         return
-    if found:
+    if users:
         titles = ("ID", "Email", "Username", "Name", "Role", "Created", "State")
-        print_table(titles, map(_row, found), {"banned": "red", "unverified": "yellow"})
-    typer.echo(count(total, "user") if len(found) == total else f"{len(found)} of {count(total, 'user')}")
+        print_table(titles, map(_row, users), {"banned": "red", "unverified": "yellow"})
+    typer.echo(count(total, "user") if len(users) == total else f"{len(users)} of {count(total, 'user')}")
 
 
 @app.command()
@@ -99,7 +99,7 @@ def create(
 
     Example: gatewright users create ada@example.com --name Ada --verified
     """
-    wanted = operator.NewUser(
+    new = operator.NewUser(
         email=email,
         name=name or email.partition("@")[0],
         password=_read_password(),
@@ -107,7 +107,7 @@ def create(
         email_verified=verified,
         role=role,
     )
-    user = run(lambda ctx: operator.create(ctx, wanted))
+    user = run(lambda ctx: operator.create(ctx, new))
     typer.echo(f"Created {user.email} with the id {user.id}.")
 
 
@@ -205,11 +205,11 @@ def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
     Example: gatewright users two-factor-reset ada@example.com
     """
     confirm(f"Remove the second factor of {user} and end every session?", yes)
-    found, ended = run(lambda ctx: operator.reset_two_factor(ctx, user))
+    owner, ended = run(lambda ctx: operator.reset_two_factor(ctx, user))
     if ended is None:
-        typer.echo(f"{found.email} has no second factor.")
+        typer.echo(f"{owner.email} has no second factor.")
         return
-    typer.echo(f"{found.email} signs in with the password alone; {_ended(ended)}.")
+    typer.echo(f"{owner.email} signs in with the password alone; {_ended(ended)}.")
 
 
 @app.command()

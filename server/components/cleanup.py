@@ -130,8 +130,8 @@ def _removal(expired: _ExpiredRows, since: datetime) -> ReturningDelete[Any]:
     table, retention, until = expired
     moment = table.c[retention.moment]
     [key] = [table.c[retention.key]] if retention.key else table.primary_key
-    kind = true() if retention.where is None else retention.where(table.c)
-    due = select(key).where(moment >= since, moment <= until, kind).order_by(moment)
+    condition = true() if retention.where is None else retention.where(table.c)
+    due = select(key).where(moment >= since, moment <= until, condition).order_by(moment)
     # Waiting for a locked row could deadlock with the request that holds it. SQLite ignores the clause, and has one
     # writer.
     batch = due.limit(_BATCH).with_for_update(skip_locked=True).cte("batch")

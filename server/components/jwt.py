@@ -160,11 +160,9 @@ class SigningKeyStore(Component):
         """Read the table; create, rotate and retire due keys, unless another instance does so. Raises Unavailable."""
         await self.reload()
         now = self._clock()
-        wanted = rotation.due(self._rows, self._policy, now)
-        if wanted or rotation.to_retire(self._rows, now):
-            await self.change(
-                wanted, lambda pairs: partial(rotation.maintain, pairs=pairs, holder=self._holder)
-            )
+        due = rotation.due(self._rows, self._policy, now)
+        if due or rotation.to_retire(self._rows, now):
+            await self.change(due, lambda pairs: partial(rotation.maintain, pairs=pairs, holder=self._holder))
 
     async def change(
         self,

@@ -89,9 +89,9 @@ async def _all(begin: Begin, column: Column[bytes], batch: int) -> AsyncIterator
 
 async def _read(begin: Begin, column: Column[bytes], after: str, batch: int) -> Sequence[EncryptedValue]:
     key = _key(column)
-    wanted = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
+    statement = select(key, column).where(column.is_not(None), key > after).order_by(key).limit(batch)
     async with begin() as transaction:
-        rows = await transaction.execute(wanted.execution_options(in_thread=True))
+        rows = await transaction.execute(statement.execution_options(in_thread=True))
     return [(row[0], row[1]) for row in rows]
 
 

@@ -105,9 +105,9 @@ def _text_members(data: bytes) -> list[tuple[str, bytes]]:
     return members
 
 
-def _content(data: bytes, wanted: int) -> bytes:
+def _content(data: bytes, tag: int) -> bytes:
     """Return the content of a string."""
     major, _, start = _head(data, 0)
-    if major != wanted:
+    if major != tag:
         raise ResponseRefused("a string is missing")
     return data[start:]

@@ -56,5 +56,5 @@ def _fits_scrypt(secret: bytes, salt: bytes, n: int, r: int, p: int, key: bytes)
     """Compare with scrypt (RFC 7914); the memory it may use is what these numbers need."""
     # OpenSSL refuses scrypt above 32 MiB unless it is told a higher limit.
     memory = 128 * r * (n + p + 2)
-    found = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
-    return hmac.compare_digest(found, key)
+    digest = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
+    return hmac.compare_digest(digest, key)

@@ -92,15 +92,19 @@ def _problem(reason: str) -> Problem:
 
 def _look_at_argon2(hashed: str) -> None:
     try:
-        found = extract_parameters(hashed)
+        parameters = extract_parameters(hashed)
         salt, tag = (_octets(part) for part in hashed.split("$")[-2:])
     except (InvalidHashError, ValueError):
         raise _problem(BROKEN) from None
-    if found.memory_cost > ARGON2_KIB or found.memory_cost * found.time_cost > ARGON2_WORK:
+    if parameters.memory_cost > ARGON2_KIB or parameters.memory_cost * parameters.time_cost > ARGON2_WORK:
         raise _problem(COSTLY)
-    if found.parallelism > ARGON2_LANES:
+    if parameters.parallelism > ARGON2_LANES:
         raise _problem(COSTLY)
-    if min(found.memory_cost, found.time_cost, found.parallelism) < 1 or len(salt) < 8 or len(tag) < 4:
+    if (
+        min(parameters.memory_cost, parameters.time_cost, parameters.parallelism) < 1
+        or len(salt) < 8
+        or len(tag) < 4
+    ):
         raise _problem(BROKEN)
 
 

@@ -102,9 +102,9 @@ def compile_statement(
 
 
 def _maker(statement: Executable, columns: Sequence[Any]) -> Callable[[Row], Any]:
-    kind = statement.get_execution_options().get(ROW)
-    if kind is not None:
-        return cast(Callable[[Row], Any], kind._make)
+    row_type = statement.get_execution_options().get(ROW)
+    if row_type is not None:
+        return cast(Callable[[Row], Any], row_type._make)
     return named(getattr(column, "name", None) for column in columns) if columns else tuple
 
 
@@ -115,8 +115,8 @@ def named(names: Iterable[str | None]) -> Callable[[Row], Any]:
 
 @lru_cache(maxsize=512)
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    kind: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]  # mypy wants the names as literals
-    return cast(Callable[[Row], Any], kind._make)
+    row_type: Any = namedtuple("Row", names, rename=True)  # type: ignore[misc]  # mypy wants the names as literals
+    return cast(Callable[[Row], Any], row_type._make)
 
 
 def compile_read(query: ReadStatement[Result], dialect: Dialect) -> CompiledStatement[Result]:
@@ -130,21 +130,21 @@ def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledSt
     Each row begins with the position (from 1) of its value; the columns after that are not decoded.
     """
     values = bindparam("value", type_=ARRAY(query.key.type))
-    asked = (
+    given = (
         func.unnest(values).table_valued("value", with_ordinality="position", name="asked").render_derived()
     )
-    wanted = asked.c.value
+    value = given.c.value
 
     def ask(element: Any, **_: Any) -> Any:
-        return wanted if isinstance(element, BindParameter) and element.key == "value" else None
+        return value if isinstance(element, BindParameter) and element.key == "value" else None
 
     statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
     if query.is_limited:
-        own = statement.correlate(asked).lateral("own")
-        answers = select(asked.c.position, *own.columns).select_from(asked.join(own, true()))
+        own = statement.correlate(given).lateral("own")
+        answers = select(given.c.position, *own.columns).select_from(given.join(own, true()))
         return _undecoded(compile_statement(answers, dialect, ("value",)))
-    wanted_columns = statement.with_only_columns(asked.c.position, *statement.selected_columns)
-    return _undecoded(compile_statement(wanted_columns, dialect, ("value",)))
+    selected = statement.with_only_columns(given.c.position, *statement.selected_columns)
+    return _undecoded(compile_statement(selected, dialect, ("value",)))
 
 
 def compile_in_list(query: ReadStatement[Any], dialect: Dialect, count: int) -> str:

@@ -49,7 +49,7 @@ def is_unavailable(error: BaseException) -> bool:
     True for network faults, timeouts (of the pool, a statement, a lock), a full disk and a read-only database; false
     for a violated constraint, a serialization failure or a deadlock.
     """
-    return any(_says_unavailable(cause) for cause in _causes(error))
+    return any(_is_unavailable(cause) for cause in _causes(error))
 
 
 def is_missing_table(error: BaseException) -> bool:
@@ -77,7 +77,7 @@ def reason(error: BaseException) -> str:
     As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
     """
     causes = list(_causes(error))
-    known = [cause for cause in causes if _says_unavailable(cause) or sqlstate(cause) in _RETRYABLE_STATES]
+    known = [cause for cause in causes if _is_unavailable(cause) or sqlstate(cause) in _RETRYABLE_STATES]
     first = (known or causes)[-1]
     name = getattr(first, "sqlite_errorname", None) or type(first).__name__
     return f"{sqlstate(first)} {name}".lstrip()
@@ -110,7 +110,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = (error.orig if isinstance(error, exc.StatementError) else None) or error.__cause__
 
 
-def _says_unavailable(error: BaseException) -> bool:
+def _is_unavailable(error: BaseException) -> bool:
     # defence: R1 refused-connection
     match error:
         case OSError() | exc.TimeoutError():  # asyncio's TimeoutError is an OSError
@@ -122,10 +122,10 @@ def _says_unavailable(error: BaseException) -> bool:
         case sqlite3.Error():
             return _sqlite_code(error) in _UNAVAILABLE_SQLITE
     state = sqlstate(error)
-    return _drops_connection(error) or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES
+    return _is_connection_loss(error) or state[:2] in _UNAVAILABLE_CLASSES or state in _UNAVAILABLE_STATES
 
 
-def _drops_connection(error: BaseException) -> bool:
+def _is_connection_loss(error: BaseException) -> bool:
     """Return whether the PostgreSQL driver has lost a connection.
 
     A statement that is sent after the server has announced its shutdown (57P01), but before the stream has ended, fails

@@ -53,7 +53,7 @@ def head() -> str:
 
 async def current_is_head(database: Database) -> bool:
     """Return whether the schema fits this version. Raises Unavailable when the database does not respond."""
-    return await _finds(database, _at_revision(database.dialect))
+    return await _has_row(database, _at_revision(database.dialect))
 
 
 async def is_usable(database: Database) -> bool:
@@ -62,7 +62,7 @@ async def is_usable(database: Database) -> bool:
     True for a newer schema: migrations only add, and the newer program may run next to this one during an upgrade.
     False on a standby, which a pooler may lead to. Raises Unavailable if the database does not respond.
     """
-    return await _finds(database, _at_least(database.dialect))
+    return await _has_row(database, _at_least(database.dialect))
 
 
 def tables_found(dialect: str) -> Select[tuple[str]]:
@@ -95,11 +95,11 @@ def _at_least(dialect: str) -> ReadStatement[tuple[object, ...]]:
 
 
 def _is_complete(dialect: str) -> ColumnElement[bool]:
-    found = select(func.count()).select_from(tables_found(dialect).subquery())
-    return found.scalar_subquery() == len(metadata.tables)
+    statement = select(func.count()).select_from(tables_found(dialect).subquery())
+    return statement.scalar_subquery() == len(metadata.tables)
 
 
-async def _finds(database: Database, query: ReadStatement[tuple[object, ...]]) -> bool:
+async def _has_row(database: Database, query: ReadStatement[tuple[object, ...]]) -> bool:
     try:
         return await database.reads.one(query, head()) is not None
     except Exception as error:

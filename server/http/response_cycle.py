@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from domain import errors, tokens
 from handlers.responses.reply import Header
 from server.api.errors import CLOSE, render_refusal
-from server.api.responses import FULL_RESPONSE, JSON, send_answer
+from server.api.responses import FULL_RESPONSE, JSON, IncompleteResponseError, send_answer
 
 if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
@@ -86,6 +86,8 @@ class ResponseCycle:
             await self._app(self._scope, self.receive, self.send)
             if not self._is_over:
                 _log.error("http.response_missing")
+        except IncompleteResponseError as end:
+            _log.warning("http.response_incomplete", reason=type(end.__cause__).__name__)
         except Exception:
             _log.exception("http.application_failed")
         if self._is_over:
@@ -119,10 +121,10 @@ class ResponseCycle:
             await self._protocol.writable.wait()
         if self._is_over:
             return
-        kind = message["type"]
-        if self.has_started == (kind != "http.response.body"):
-            raise RuntimeError(f"{kind} is out of order")
-        if kind == FULL_RESPONSE:
+        type_ = message["type"]
+        if self.has_started == (type_ != "http.response.body"):
+            raise RuntimeError(f"{type_} is out of order")
+        if type_ == FULL_RESPONSE:
             status, headers, body = message["status"], message["headers"], message["body"]
             # Nearly all responses have the same headers object, so its encoded form is cached.
             lines = _rendered_once(headers) if headers is JSON else rendered(headers)
@@ -133,10 +135,14 @@ class ResponseCycle:
                 status, b"%sx-request-id: %s\r\n%s" % (always, message["request_id"], lines), CLOSE in headers
             )
             self._write(body, has_more=False)
-        elif kind == "http.response.start":
+        elif type_ == "http.response.start":
             status, own = message["status"], [*message.get("headers", ())]
             is_sized = any(name.lower() == b"content-length" for name, _ in own)
-            self._is_chunked = not (is_sized or status in _BODILESS or self._scope["method"] == "HEAD")
+            is_framed = is_sized or status in _BODILESS or self._scope["method"] == "HEAD"
+            if not is_framed and self._scope["http_version"] == "1.0":
+                self.keep_alive = False  # HTTP/1.0 has no chunks: the end of the connection ends the body.
+                is_framed = True
+            self._is_chunked = not is_framed
             if self._is_chunked:
                 own.append((b"transfer-encoding", b"chunked"))
             self._begin(status, rendered(own), CLOSE in own)
@@ -157,8 +163,8 @@ class ResponseCycle:
         elif self._is_chunked:
             body = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
             body += b"" if has_more else b"0\r\n\r\n"
-        part, self._head = self._head + body, b""
-        self._protocol.transport.write(part)
+        chunk, self._head = self._head + body, b""
+        self._protocol.transport.write(chunk)
         if not has_more:
             self.disconnect()
             self._protocol.finish(self)

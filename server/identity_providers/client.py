@@ -132,7 +132,7 @@ def client_of(
 ) -> ProviderClient:
     """Return the client of one provider: of plain OAuth 2.0 if endpoints are configured, else of OpenID Connect."""
     endpoints = configuration.endpoints
-    kind = (
+    client_class = (
         open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)
     )
-    return ProviderClient(configuration, calls, kind, instrumentation)
+    return ProviderClient(configuration, calls, client_class, instrumentation)

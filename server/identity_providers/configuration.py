@@ -133,7 +133,7 @@ def stored_issuers(settings: Settings) -> Mapping[str, str | None]:
 
     It is empty for plain OAuth 2.0, and None if the settings do not determine it.
     """
-    return {id_: _stored_issuer(one) for id_, one in configurations(settings).items()}
+    return {id_: _stored_issuer(provider) for id_, provider in configurations(settings).items()}
 
 
 def _habits(id_: str, table: ProviderSettings, preset: Preset) -> ProviderTraits:
@@ -170,12 +170,12 @@ def _signing_key(table: ProviderSettings) -> SigningKey:
     return SigningKey(table.team_id or "", table.key_id or "", secret_of(table.private_key) or "")
 
 
-def _stored_issuer(one: Configuration) -> str | None:
-    if not one.traits.is_openid:
+def _stored_issuer(provider: Configuration) -> str | None:
+    if not provider.traits.is_openid:
         return ""
-    if one.preset.tenanted and not _is_tenant(one.tenant):
+    if provider.preset.tenanted and not _is_tenant(provider.tenant):
         return None  # Each user's tenant is part of the issuer, and no other program keeps it.
-    own = [issuer for issuer in one.issuers if issuer not in one.preset.aliases]
+    own = [issuer for issuer in provider.issuers if issuer not in provider.preset.aliases]
     return own[0] if len(own) == 1 else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.identity_providers.configuration import Configuration
 from server.identity_providers.http_client import Calls, ProviderError
-from server.identity_providers.urls import is_askable
+from server.identity_providers.urls import is_valid_url
 
 _TENANT = "{tenantid}"
 """The placeholder in Microsoft's discovered issuer; each token has its own tenant there."""
@@ -97,15 +97,15 @@ def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
         return False
     # A tenant may be configured by its domain name, but Microsoft's document always contains its GUID.
     before, _, after = configuration.preset.issuer.partition("{tenant}")
-    found = issuer.removeprefix(before).removesuffix(after)
-    if issuer != before + found + after:
+    tenant = issuer.removeprefix(before).removesuffix(after)
+    if issuer != before + tenant + after:
         return False
-    return found == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(found) is not None
+    return tenant == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(tenant) is not None
 
 
 def _address(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str:
     url = announced.get(name)
     # defence: V59 https-only
-    if not isinstance(url, str) or not is_askable(url, loopback_http=configuration.loopback_http):
+    if not isinstance(url, str) or not is_valid_url(url, loopback_http=configuration.loopback_http):
         raise ProviderError(f"{name} is missing or no https address")
     return url

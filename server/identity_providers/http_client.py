@@ -18,7 +18,7 @@ import orjson
 
 from server.config.base import Settings
 from server.config.groups.social import SocialSettings
-from server.identity_providers.urls import is_askable
+from server.identity_providers.urls import is_valid_url
 from server.json_depth import depth
 
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "gatewright"}
@@ -93,7 +93,7 @@ class Calls:
         return await self._call("POST", url, typed, form.encode())
 
     async def _call(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None) -> Reply:
-        if not is_askable(url, loopback_http=self.loopback_http):
+        if not is_valid_url(url, loopback_http=self.loopback_http):
             raise ProviderError("the address is not https")
         try:
             async with (

@@ -167,7 +167,7 @@ def _scopes(value: object) -> tuple[str, ...] | None:
     if isinstance(value, str):
         value = value.replace(",", " ").split()
     if not isinstance(value, Sequence) or not all(
-        isinstance(one, str) and _SCOPE.fullmatch(one) for one in value
+        isinstance(scope, str) and _SCOPE.fullmatch(scope) for scope in value
     ):
         raise ProviderError("scope is not what it should be")
     return tuple(dict.fromkeys(value))

@@ -165,7 +165,7 @@ class OpenIdConnect:
             return ""
         try:
             name = json.loads(form_user)["name"]
-            return " ".join(part for key in ("firstName", "lastName") if (part := name.get(key)))
+            return " ".join(name_part for key in ("firstName", "lastName") if (name_part := name.get(key)))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return ""
 

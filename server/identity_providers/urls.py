@@ -7,7 +7,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _PLAIN = re.compile(r"[!-~]{1,2048}", re.ASCII)
 
 
-def is_askable(url: str, *, loopback_http: bool) -> bool:
+def is_valid_url(url: str, *, loopback_http: bool) -> bool:
     """Return whether the service may call a URL or redirect users to it.
 
     It must be https (or http on this machine if `loopback_http`), with a host, without user, fragment or backslash, and

@@ -209,8 +209,8 @@ def _totp_secret(text: str | None) -> str | None:
 
 def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
     tables = values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS)
-    wanted = [table for table in tables if table.get("providerId") not in rules.without_providers]
-    linked = tuple(_linked(table, rules) for table in wanted)
+    accounts = [table for table in tables if table.get("providerId") not in rules.without_providers]
+    linked = tuple(_linked(table, rules) for table in accounts)
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
         raise Problem("accounts", "contains an identity twice", Field.ACCOUNTS)
     return linked

@@ -30,10 +30,10 @@ USER_HANDLE_BYTES = 64
 def read(fields: Fields, rp_id: str, now: datetime) -> tuple[ImportedPasskey, ...]:
     """Return the passkeys of a user; `rp_id` is the domain of those that name none. Raises Problem."""
     tables = values.tables(fields, "passkeys", PASSKEYS_AT_MOST, PASSKEY_NAMES, Field.PASSKEYS)
-    found = tuple(_passkey(table, rp_id, now) for table in tables)
-    if len({each.credential_id for each in found}) < len(found):
+    passkeys = tuple(_passkey(table, rp_id, now) for table in tables)
+    if len({each.credential_id for each in passkeys}) < len(passkeys):
         raise _problem("contains a credential twice")
-    return found
+    return passkeys
 
 
 def _passkey(table: Fields, rp_id: str, now: datetime) -> ImportedPasskey:

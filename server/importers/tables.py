@@ -42,7 +42,9 @@ class SourceTable:
 
     def selected(self) -> Select[Any]:
         """Return a statement that selects every column under its normalized name."""
-        return select(*(found.label(plain) for plain, found in self.columns.items())).select_from(self.clause)
+        return select(*(column.label(plain) for plain, column in self.columns.items())).select_from(
+            self.clause
+        )
 
 
 class SourceDatabase:
@@ -56,36 +58,36 @@ class SourceDatabase:
 
     def table(self, name: str, required: Collection[str]) -> SourceTable:
         """Return a table by its normalized name. Raises SourceRefused if it or a required column is missing."""
-        found = self.optional_table(name, required)
-        if found is None:
+        present = self.optional_table(name, required)
+        if present is None:
             raise SourceRefused(f"{self.label} has no table {name}")
-        return found
+        return present
 
     def optional_table(self, name: str, required: Collection[str]) -> SourceTable | None:
         """Return a table by its normalized name, preferably the exact one, or None.
 
         Raises SourceRefused if a required column is missing.
         """
-        wanted = _plain(name)
-        spelt = [each for each in self._tables if _plain(each) in (wanted, f"{wanted}s")]
+        plain = _plain(name)
+        spelt = [each for each in self._tables if _plain(each) in (plain, f"{plain}s")]
         if not spelt:
             return None
-        chosen = name if name in spelt else min(spelt)
-        types = self._tables[chosen]
+        spelling = name if name in spelt else min(spelt)
+        types = self._tables[spelling]
         columns = {
             # Only keys are compared in the database; other columns are read as the driver returns them.
-            _plain(each): column(each, kind) if _is_key(each) else column(each)
-            for each, kind in types.items()
+            _plain(each): column(each, type_) if _is_key(each) else column(each)
+            for each, type_ in types.items()
         }
         missing = [each for each in required if _plain(each) not in columns]
         if missing:
             raise SourceRefused(f"the table {name} of {self.label} has no column {missing[0]}")
-        return SourceTable(table(chosen, *columns.values()), columns)
+        return SourceTable(table(spelling, *columns.values()), columns)
 
     async def count(self, source: SourceTable) -> int:
         """Return the number of rows."""
-        found = await self._connection.execute(select(func.count()).select_from(source.clause))
-        return int(found.scalar_one())
+        rows = await self._connection.execute(select(func.count()).select_from(source.clause))
+        return int(rows.scalar_one())
 
     async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
         """Yield every row, page by page, ordered by id. Raises SourceRefused if the database fails."""

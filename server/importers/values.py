@@ -50,10 +50,10 @@ def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = No
 
 def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> str | None:
     """Return a text by the rules of names, of at most `longest` characters."""
-    found = text(fields, name, longest)
-    if found is not None and not identifiers.is_name(found):
+    value = text(fields, name, longest)
+    if value is not None and not identifiers.is_name(value):
         raise Problem(name, "contains control characters")
-    return found
+    return value
 
 
 def flag(fields: Fields, name: str) -> bool:

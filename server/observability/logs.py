@@ -173,8 +173,8 @@ def names(error: BaseException) -> list[str]:
 
 def frames(error: BaseException) -> list[str]:
     """Return the location of each frame, outermost call first: file, line and function, no values."""
-    found = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
+    summaries = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in summaries]
 
 
 def causes(error: BaseException) -> list[BaseException]:
@@ -204,10 +204,10 @@ def _add_header(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
 
 
 def _describe_exception(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    found = event.pop("exc_info", None)
-    if found is True:
-        found = sys.exc_info()
-    error = found[1] if isinstance(found, tuple) else found
+    exception = event.pop("exc_info", None)
+    if exception is True:
+        exception = sys.exc_info()
+    error = exception[1] if isinstance(exception, tuple) else exception
     if isinstance(error, BaseException):
         event = {**event, "error": names(error), "trace": frames(error)}
     return event

@@ -51,7 +51,7 @@ class OpenTelemetryTracing:
         self._provider.add_span_processor(BatchSpanProcessor(self._exporter, schedule_delay_millis=1000))
         self._tracer = self._provider.get_tracer("gatewright")
 
-    def around(self, api: ASGIApp) -> ASGIApp:
+    def instrument(self, api: ASGIApp) -> ASGIApp:
         """Return the application with a span around each request."""
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:

@@ -55,11 +55,11 @@ class DatabaseCounters:
                     # defence: R21 shared-count
                     counted = await _add(db, count, 1, now, now + count.window, SKEW)
                     if not counted:
-                        raise _Spent
+                        raise _WindowFull
                     if counted.scalar() == count.number:
                         filled.add(count.key)
-        except _Spent:
-            return LimitResult(await _spent_until(db, counts, now))
+        except _WindowFull:
+            return LimitResult(await _last_window_end(db, counts, now))
         return LimitResult(filled=frozenset(filled))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
@@ -86,7 +86,7 @@ class DatabaseCounters:
         """Do nothing: the service closes the database."""
 
 
-class _Spent(Exception):
+class _WindowFull(Exception):
     """Raised if a limit is reached."""
 
 
@@ -134,7 +134,7 @@ def _statement(dialect: str, *, is_open: bool) -> Any:
     ).returning(col(Counter.count), col(Counter.window_end))
 
 
-async def _spent_until(db: Transaction, counts: Sequence[Limit], now: datetime) -> datetime:
+async def _last_window_end(db: Transaction, counts: Sequence[Limit], now: datetime) -> datetime:
     """Return the latest end of the exhausted windows; `now` if a concurrent request has just reset them."""
     rows = zip(counts, await _rows(db, counts), strict=True)
     return max((_end(count, row, now) or now for count, row in rows), default=now)
@@ -142,8 +142,8 @@ async def _spent_until(db: Transaction, counts: Sequence[Limit], now: datetime) 
 
 async def _rows(db: Transaction, counts: Sequence[Limit]) -> list[CounterRow | None]:
     values = {f"key{place}": count.key for place, count in enumerate(counts)}
-    found = await db.execute(_of_keys(len(counts)), **values)
-    rows = {key: CounterRow(number, end) for key, number, end in found}
+    result = await db.execute(_of_keys(len(counts)), **values)
+    rows = {key: CounterRow(number, end) for key, number, end in result}
     return [rows.get(count.key) for count in counts]
 
 

@@ -24,7 +24,7 @@ from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
-from redis.exceptions import TimeoutError as Silence
+from redis.exceptions import TimeoutError as RedisTimeout
 from redis.maint_notifications import MaintNotificationsConfig
 
 from domain import tokens
@@ -108,7 +108,7 @@ class Backoff:
         self._pause_ends = 0.0
 
     async def wait(self, command: Awaitable[_Answer]) -> _Answer:
-        """Return the result of a command. Raises Silence after the timeout, and the errors of the command.
+        """Return the result of a command. Raises RedisTimeout after the timeout, and the errors of the command.
 
         A command may ignore its cancellation just after it got a connection, so it is not awaited.
         """
@@ -116,11 +116,11 @@ class Backoff:
         try:
             answered, _ = await asyncio.wait({task}, timeout=self._seconds)
             if not answered:
-                raise Silence
+                raise RedisTimeout
             answer = _result(task)
-        except (TimeoutError, Silence) as silence:
+        except (TimeoutError, RedisTimeout) as fault:
             self.pause()
-            raise Silence from silence
+            raise RedisTimeout from fault
         except (RedisError, OSError):
             self._pause_ends = 0.0
             raise
@@ -172,7 +172,9 @@ class RedisCounters:
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
         """Increment all counters or none, immediately and independent of the transaction. Raises Unavailable."""
-        arguments = [part for count in counts for part in (_number(count), count.window // _MILLISECOND)]
+        arguments = [
+            argument for count in counts for argument in (_number(count), count.window // _MILLISECOND)
+        ]
         wait, *numbers = await self._ask(partial(self._hit_script, _keys(counts), arguments), self._backoff)
         if wait:
             return LimitResult(now + wait * _MILLISECOND)
@@ -208,7 +210,7 @@ class RedisCounters:
             return await backoff.wait(command())
         except (RedisError, OSError) as fault:
             # A server that does not answer rules will not answer the request limiter either.
-            if backoff is self._backoff and isinstance(fault, Silence):
+            if backoff is self._backoff and isinstance(fault, RedisTimeout):
                 self._short_backoff.pause()
             _log.warning("rate_limit.storage_unavailable", reason=type(fault).__name__)
             raise Unavailable from fault

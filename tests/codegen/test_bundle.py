@@ -91,7 +91,7 @@ class TestComponents:
             )
 
     def test_names_what_is_no_section(self, tmp_path: Path) -> None:
-        with pytest.raises(KeyError, match=r"keys\.yaml: shemas is no section"):
+        with pytest.raises(KeyError, match=r"keys\.yaml: shemas is not a section"):
             self.bundled(tmp_path, keys="{shemas: {}, responses: {Keys: {description: The keys.}}}")
 
 

@@ -22,7 +22,8 @@ def tree(tmp_path: Path) -> Tree:
     """A small tree: a page, an email, an error."""
     for name, text in {
         "handlers/pages/templates/sign-in.html": PAGE,
-        "handlers/pages/sign_in.py": 'TITLE = localization.gettext("Welcome back")\n',
+        "handlers/pages/sign_in.py": 'TITLE = localization.gettext("Welcome back")\n'
+        'OTHER = localization.gettext(TITLES.get(name, N_("Welcome")))\n',
         "server/templates/email/test/subject.txt": "{% trans %}A test{% endtrans %}",
         "domain/doors/errors.py": MODULE,
     }.items():
@@ -62,6 +63,7 @@ class TestTexts:
             "Sign in",
             "Hello %(name)s, welcome.",
             "Welcome back",
+            "Welcome",
             "A test",
             "No such door",
             "One key",

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.coverage._schema import _FORMAT_PROBES
 from codegen.walk import change_schemas
 from tests.contract.visits import Visitor, fill_in
 from tests.live import promote
-from tests.service import VERIFIER
+from tests.settings.api_keys import VERIFIER
 
 ROOT = os.environ["LIVE_SERVER"]
 CARRIED_BY = os.environ["CARRIED_BY"]

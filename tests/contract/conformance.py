@@ -13,7 +13,7 @@ from jsonschema_rs import Draft202012Validator
 from codegen.bundle import EXTENSION, bundle
 from codegen.version_3_1 import to_3_1
 from codegen.walk import operations, resolve
-from tests.contract.json_schemas import stand_alone
+from tests.contract.json_schemas import with_components
 
 HEADERS = {
     "cache-control": "no-store",
@@ -36,7 +36,7 @@ _PARAMETER = re.compile(r"\{[^{}]+\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ResponseRules:
     """What the contract says of one operation's answer with one status."""
 
     media_types: frozenset[str]
@@ -65,7 +65,7 @@ class Contract:
     def __init__(self, document: dict[str, Any]) -> None:
         converted = document if document["openapi"].startswith("3.1") else to_3_1(document)
         self._base_path = converted["servers"][0]["url"].rstrip("/")
-        self._operations: dict[str, dict[str, dict[int, Expected]]] = {}
+        self._operations: dict[str, dict[str, dict[int, ResponseRules]]] = {}
         for operation in operations(converted):
             expected = _expected(operation.spec["responses"], converted)
             self._operations.setdefault(operation.path, {})[operation.method.upper()] = expected
@@ -73,7 +73,7 @@ class Contract:
             operation.path for operation in operations(converted) if operation.spec["tags"][0] in PAGE_TAGS
         }
         self._patterns = {path: _pattern(path) for path in self._operations if "{" in path}
-        error = stand_alone({"$ref": "#/components/schemas/Error"}, converted)
+        error = with_components({"$ref": "#/components/schemas/Error"}, converted)
         self._error = Draft202012Validator(error, validate_formats=True)
 
     def check(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -175,19 +175,20 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile("[^/]+".join(literals), re.DOTALL)
 
 
-def _expected(responses: dict[str, Any], document: dict[str, Any]) -> dict[int, Expected]:
+def _expected(responses: dict[str, Any], document: dict[str, Any]) -> dict[int, ResponseRules]:
     return {
         int(status): _of_response(int(status), resolve(document, one), document)
         for status, one in responses.items()
     }
 
 
-def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]) -> Expected:
+def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]) -> ResponseRules:
     content = response.get("content", {})
     json = content.get("application/json")
-    return Expected(
+    return ResponseRules(
         media_types=frozenset(content),
-        validator=json and Draft202012Validator(stand_alone(json["schema"], document), validate_formats=True),
+        validator=json
+        and Draft202012Validator(with_components(json["schema"], document), validate_formats=True),
         codes=_codes(json, document) if json and status >= 400 else frozenset(),
         headers=frozenset(
             name.lower()
@@ -219,7 +220,7 @@ def _check_headers(answer: Answer, *, may_be_kept: bool) -> None:
     assert "server" not in answer.headers, f"{answer.what}: the Server header tells what runs here"
 
 
-def _check_answer(answer: Answer, expected: Expected) -> None:
+def _check_answer(answer: Answer, expected: ResponseRules) -> None:
     missing = [name for name in expected.headers if name not in answer.headers]
     assert not missing, f"{answer.what}: headers are missing: {missing}"
     if not expected.media_types:

@@ -1,11 +1,11 @@
-"""Schemas of the contract that stand alone, for the validators of these tests."""
+"""Schemas of the contract with the components that they refer to, for validators."""
 
 from typing import Any
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def stand_alone(schema: dict[str, Any], document_3_1: dict[str, Any]) -> dict[str, Any]:
+def with_components(schema: dict[str, Any], document_3_1: dict[str, Any]) -> dict[str, Any]:
     """`schema` of a 3.1 document together with the component schemas it needs, as one JSON Schema 2020-12."""
     components = document_3_1.get("components", {}).get("schemas", {})
     needed = {name: components[name] for name in sorted(_needed(schema, components))}

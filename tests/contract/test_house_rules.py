@@ -22,7 +22,7 @@ from server.api.extension import extension_of
 from server.config.settings import AllSettings
 from server.config.sources import setting
 from tests.contract import conformance
-from tests.contract.json_schemas import stand_alone
+from tests.contract.json_schemas import with_components
 from tests.contract.reading import (
     DOCUMENT,
     DOCUMENT_3_1,
@@ -374,7 +374,7 @@ class TestRefusals:
 class TestSchemas:
     @each({f"{number} {example.where}": example for number, example in enumerate(examples())})
     def test_example_validates(self, example: Example) -> None:
-        validator = Draft202012Validator(stand_alone(example.schema, DOCUMENT_3_1), validate_formats=True)
+        validator = Draft202012Validator(with_components(example.schema, DOCUMENT_3_1), validate_formats=True)
 
         assert [fault.message for fault in validator.iter_errors(example.value)] == []
 

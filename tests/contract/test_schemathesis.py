@@ -16,7 +16,7 @@ from codegen.version_3_1 import to_3_1
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import serving
-from tests.service import VERIFIER
+from tests.settings.api_keys import VERIFIER
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -95,7 +95,8 @@ def test_every_operation_keeps_the_contract(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("carried_by", "tags"), [("pending", ["two_factor"]), ("administrator", ["admin", "api_keys", "tokens"])]
+    ("carried_by", "tags"),
+    [("pending", ["two_factor"]), ("administrator", ["admin", "audit", "statistics", "api_keys", "tokens"])],
 )
 def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: list[str]) -> None:
     named = [word for tag in tags for word in ("--include-tag", tag)]

@@ -24,7 +24,7 @@ ADA, BOB = "ada@example.com", "bob@example.com"
 GATEWRIGHT, APPLICATION = "http://localhost:8000", "3000"
 """What the guides call the two places."""
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds for an application to start."""
 
 PATIENT = httpx.Timeout(60.0)
@@ -119,7 +119,7 @@ def running(command: str, place: Path, port: int, printed: Path, **variables: st
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not answers(port):
             assert process.poll() is None, printed.read_text("utf-8")
             assert time.monotonic() < deadline, printed.read_text("utf-8")

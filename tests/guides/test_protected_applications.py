@@ -16,8 +16,8 @@ from tests.guides.protected import (
     APPLICATION,
     BOB,
     GATEWRIGHT,
-    PATIENCE,
     PATIENT,
+    TIMEOUT,
     Application,
     in_python,
     protecting,
@@ -266,7 +266,7 @@ class TestApplication:
     def test_a_visitor_who_asks_too_often_hinders_nobody_else(self, application: Application) -> None:
         token = application.sign_in()
         statuses = []
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         with from_new_address(application) as busy, from_new_address(application) as other:
             while 503 not in statuses and time.monotonic() < deadline:
                 statuses.append(busy.get("/me", headers=by_bearer(token)).status_code)

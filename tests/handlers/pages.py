@@ -46,7 +46,7 @@ class Page(HTMLParser):
         self.links: dict[str, str] = {}
         self.inputs: dict[str, dict[str, str | None]] = {}
         self.language = self.direction = self.title = self.refresh = ""
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         self._open: list[str] = []
         self._link: str | None = None
         self._choice = ""
@@ -55,16 +55,18 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         """All text, with single spaces."""
-        return " ".join(" ".join(self._texts).split())
+        return " ".join(" ".join(self.texts).split())
 
     @property
     def query(self) -> Mapping[str, str]:
         """The query of the address."""
         return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
 
-    def form(self, action: str) -> Form:
-        """The form that is sent to this path."""
-        return next(form for form in self.forms if form.action == action)
+    def form(self, action: str, field: str | None = None) -> Form:
+        """The form that is sent to this path, and has this field."""
+        return next(
+            form for form in self.forms if form.action == action and (field is None or field in form.fields)
+        )
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         said = dict(attrs)
@@ -100,7 +102,7 @@ class Page(HTMLParser):
             self.title = self.title or words
         if self._link is not None:
             self.links[words] = self._link
-        self._texts.append(words)
+        self.texts.append(words)
 
 
 @dataclass

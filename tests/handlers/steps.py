@@ -10,7 +10,8 @@ from sqlmodel import SQLModel, col
 from codegen.walk import Operation
 from models import CREDENTIAL, Account, User
 from tests.conftest import Headers
-from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
+from tests.service import BASE_URL, PASSWORD, Service
+from tests.settings.api_keys import VERIFIER
 
 ADA = "ada@example.com"
 EVE = "eve@example.com"

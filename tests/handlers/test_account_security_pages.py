@@ -215,7 +215,7 @@ class TestSecondFactor:
         self, service: Service, browser: Browser, owner: Owner
     ) -> None:
         await browser.open(f"{FACTOR}?step=totp")
-        assert "Your present app stays valid" in browser.page.text
+        assert "Your current app works" in browser.page.text
         new = await setup(service)
 
         page = await browser.open(FACTOR)
@@ -367,7 +367,7 @@ class TestSessions:
 
         assert "Firefox 145 on Windows" in page.text
         assert page.text.count("127.0.0.1 · signed in 1 January 2026") == 2
-        assert page.text.count("this one") == 1
+        assert page.text.count("this session") == 1
         assert token not in html
         assert str(service.client.cookies["service.session-token"]) not in html
 
@@ -674,7 +674,7 @@ class TestSwitchedOff:
         page = await browser.open(FACTOR)
 
         assert "Codes by email" not in page.text
-        assert {"Where you are signed in", "API keys"}.isdisjoint(page.links)
+        assert {"Devices and sessions", "API keys"}.isdisjoint(page.links)
         assert [(await service.get(path)).status_code for path in (SESSIONS, KEYS)] == [404, 404]
         page = await browser.open(CONNECTIONS)
         assert CONNECT not in [form.action for form in page.forms]

@@ -1,6 +1,7 @@
 """The operations of openapi/paths/email_codes.yaml, through the public door."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -27,7 +28,9 @@ from tests.handlers.steps import (
     bearer,
     code,
     count,
+    execute,
     join,
+    looks,
     opens,
     reduced,
     set_user,
@@ -263,3 +266,116 @@ class TestChangeEmail:
         for path in ("request-email-change", "change-email"):
             body = {"newEmail": new, "otp": "123456"}
             assert code(await service.post(f"/email-otp/{path}", body, headers=session)) == expected
+
+
+class TestUnprovenAccounts:
+    @pytest.mark.threat("M5")
+    @pytest.mark.both_databases
+    async def test_a_strangers_ways_in_die(self, service: Service) -> None:
+        stranger = await join(service)
+
+        answer = await use_code(service, await code_for(service))
+
+        assert answer.status_code == 200
+        assert not await works(service, stranger)
+        assert not await opens(service, PASSWORD)
+        assert (await user_of(service, bearer(answer.json()["token"])))["emailVerified"]
+        [notice] = await service.inbox(ADA, "account-secured")
+        assert "ways to sign in: 1" in notice["text"]
+        assert "user.unproven_access_removed" in await events(service)
+
+    async def test_the_audit_trail_counts_what_was_removed(self, service: Service) -> None:
+        await join(service)
+        await code_for(service, kind="email-verification")
+
+        await use_code(service, await code_for(service))
+
+        await service.services.audit_writer.flush()
+        [row] = await service.rows(
+            "SELECT user_id, actor_id, details FROM audit WHERE event = 'user.unproven_access_removed'"
+        )
+        details = json.loads(row.details) if isinstance(row.details, str) else row.details
+        counted = {name: number for name, number in details.items() if number}
+        # The verification link of the sign-up, and the code.
+        assert counted == {"passwords": 1, "sessions": 1, "tokens": 3}
+        assert row.user_id == row.actor_id is not None
+
+    async def test_nothing_is_told_of_what_was_not_there(self, service: Service) -> None:
+        await join(service)
+        await execute(service, "DELETE FROM account")
+        service.clock.advance(days=8)
+
+        await use_code(service, await code_for(service))
+
+        assert await service.inbox(ADA, "account-secured") == []
+        assert "user.unproven_access_removed" not in await events(service)
+
+    async def test_a_verified_account_keeps_everything(self, service: Service) -> None:
+        session = await join(service)
+        await set_user(service, email_verified=True)
+
+        assert (await open_link(service, await link_to(service))).status_code == 200
+
+        assert await works(service, session)
+        assert await opens(service, PASSWORD)
+        assert await service.inbox(ADA, "account-secured") == []
+
+
+class TestAttacks:
+    @pytest.mark.threat("M9")
+    async def test_tokens_and_codes_are_not_stored(self, service: Service) -> None:
+        token, digits = await link_to(service, EVE), await code_for(service)
+        for table in ("grant", "outbox", "audit"):
+            rows = str(await service.rows(f'SELECT * FROM "{table}"'))
+            assert token not in rows
+            assert f"'{digits}'" not in rows
+
+    @pytest.mark.threat("M13")
+    async def test_requests_look_alike(self, service: Service) -> None:
+        await join(service)
+        await join(service, EVE)
+        await set_user(service, EVE, banned=True)
+        for path, body in (
+            ("/sign-in/magic-link", {}),
+            *(("/email-otp/send-verification-otp", {"type": kind}) for kind in TEMPLATES),
+            ("/email-otp/request-password-reset", {}),
+        ):
+            answers = [await service.post(path, {"email": email, **body}) for email in (ADA, EVE, GRACE)]
+            assert len({str(looks(answer)) for answer in answers}) == 1
+
+    @pytest.mark.threat("M14", "M15")
+    async def test_sign_in_mails_have_a_limit_of_their_own(self, make_service: MakeService) -> None:
+        service = await make_service({**BY_MAIL, "limits.sign_in_mail_burst": "2"})
+        await join(service)
+        await service.inbox(ADA)
+        token = await link_to(service)
+        digits = await code_for(service)
+
+        for _ in range(3):
+            await service.post("/sign-in/magic-link", {"email": ADA})
+            await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+
+        mailed = [mail["template"] for mail in await service.inbox(ADA)]
+        assert mailed.count("magic-link") + mailed.count("sign-in-code") == 2
+        assert await checked(service, digits) == "200"
+        assert await code_for(service, kind="forget-password")
+        assert await opens(service, PASSWORD)
+        assert (await open_link(service, token)).status_code == 200
+
+    @pytest.mark.threat("M14")
+    async def test_the_day_has_a_number_of_sign_in_mails(self, make_service: MakeService) -> None:
+        service = await make_service({**BY_MAIL, "limits.sign_in_mail_daily": "3"})
+
+        for _ in range(5):
+            await service.post("/email-otp/send-verification-otp", {"email": ADA, "type": "sign-in"})
+            await service.inbox(ADA)
+            service.clock.advance(minutes=20)
+
+        assert len(await service.inbox(ADA, "sign-in-code")) == 3
+
+
+async def test_is_off_by_the_settings(make_service: MakeService) -> None:
+    service = await make_service({"email_codes.enabled": "false"})
+
+    for path in ("/sign-in/email-otp", "/email-otp/change-email"):
+        assert code(await service.post(path, {"email": ADA})) == "404 NOT_FOUND", path

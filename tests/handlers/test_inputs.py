@@ -10,7 +10,7 @@ from jsonschema_rs import Draft202012Validator
 from codegen.walk import Operation, resolve
 from models import Session, User
 from tests.conftest import MakeService
-from tests.contract.json_schemas import stand_alone
+from tests.contract.json_schemas import with_components
 from tests.contract.reading import DOCUMENT_3_1, JSON_OPERATIONS, bodies, parameters
 from tests.handlers.steps import (
     ADA,
@@ -94,7 +94,7 @@ def protected() -> dict[str, Operation]:
 
 def allows(operation: Operation, field: str, value: Any) -> bool:
     """Return whether the schema of a field lets a value pass."""
-    schema = stand_alone(schema_of(operation)["properties"][field], DOCUMENT_3_1)
+    schema = with_components(schema_of(operation)["properties"][field], DOCUMENT_3_1)
     return Draft202012Validator(schema).is_valid(value)
 
 

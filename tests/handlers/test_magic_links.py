@@ -1,13 +1,23 @@
 """The operations of openapi/paths/magic_links.yaml, through the public door."""
 
+import asyncio
 from typing import Any
 
 import httpx
 import pytest
 
-from models import Account
+from models import Account, User
 from tests.conftest import MakeService
-from tests.handlers.mailed import BY_MAIL, GRACE, PAGE, code_for, events, link_to, open_link, use_code
+from tests.handlers.mailed import (
+    BY_MAIL,
+    GRACE,
+    PAGE,
+    code_for,
+    events,
+    link_to,
+    open_link,
+    use_code,
+)
 from tests.handlers.steps import (
     ADA,
     EVE,
@@ -18,11 +28,15 @@ from tests.handlers.steps import (
     execute,
     join,
     local,
+    opens,
     reduced,
     set_user,
+    token_in,
     user_of,
+    works,
 )
-from tests.service import BASE_URL, Service
+from tests.security import second_factor
+from tests.service import BASE_URL, PASSWORD, Service
 
 
 @pytest.fixture
@@ -240,3 +254,88 @@ async def test_peek_shows_the_masked_address(service: Service) -> None:
 
     service.clock.advance(minutes=10)
     assert code(await service.get("/magic-link/peek", params={"token": token})) == "401 INVALID_TOKEN"
+
+
+class TestAttacks:
+    @pytest.mark.threat("M2")
+    async def test_altered_tokens_are_no_links(self, service: Service) -> None:
+        token = await link_to(service)
+
+        for other in (token.swapcase(), token[:-1], token + "a", ""):
+            assert code(await service.get("/magic-link/peek", params={"token": other})) == "401 INVALID_TOKEN"
+            assert code(await open_link(service, other)) == "401 INVALID_TOKEN"
+        assert (await open_link(service, token)).status_code == 200
+
+    async def test_without_a_page_of_the_operators_links_lead_to_the_hosted_one(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({**BY_MAIL, "magic_links.page": ""})
+
+        await service.post("/sign-in/magic-link", {"email": ADA, "callbackURL": "/welcome"})
+
+        [mail] = await service.inbox(ADA)
+        token = token_in(mail["link"])
+        query = f"token={token}&callbackURL=%2Fwelcome"
+        assert mail["link"] == f"{BASE_URL}/account/magic-link?{query}"
+        opened = await service.get(f"/magic-link/verify?{query}", headers=PAGE)
+        assert (opened.status_code, opened.headers["location"]) == (302, mail["link"])
+
+    @pytest.mark.threat("M21")
+    @pytest.mark.both_databases
+    async def test_a_link_and_a_sign_up_at_once_make_one_user(self, service: Service) -> None:
+        for number in range(6):
+            email = f"user{number}@example.com"
+            token = await link_to(service, email)
+            body = {"name": "Ada", "email": email, "password": PASSWORD}
+            both = [open_link(service, token), service.post("/sign-up/email", body)]
+
+            answers = await asyncio.gather(*both[:: 1 if number % 2 else -1])
+
+            assert 200 in {answer.status_code for answer in answers}
+            assert await count(service, User) == number + 1
+            assert not await opens(service, PASSWORD, email)
+
+
+class TestTwoFactor:
+    @pytest.mark.threat("M6", "M16")
+    @pytest.mark.parametrize(
+        ("way", "is_verified"), [("link", False), ("code", False), ("press", False), ("link", True)]
+    )
+    async def test_a_mailbox_is_one_factor(self, service: Service, way: str, is_verified: bool) -> None:
+        owner = await second_factor.enrol(service)
+        await set_user(service, email_verified=is_verified)
+        if way == "code":
+            answer = await use_code(service, await code_for(service))
+        elif way == "link":
+            answer = await open_link(service, await link_to(service))
+        else:
+            answer = await service.post("/magic-link/verify", {"token": await link_to(service)})
+        body = answer.json()
+        assert (body["twoFactorMethods"], body["redirect"]) == (["totp"], way == "press")
+        assert body["url"] == (f"{BASE_URL}/?twoFactorRedirect=true" if way == "press" else None)
+        pending = bearer(body["token"])
+
+        sent = await service.post("/two-factor/send-otp", headers=pending)
+        tried = await service.post("/two-factor/verify-otp", {"code": "123456"}, headers=pending)
+
+        assert (code(sent), code(tried)) == ("400 OTP_NOT_CONFIGURED", "400 OTP_NOT_CONFIGURED")
+        service.clock.advance(seconds=30)
+        right = {"code": owner.code(service)}
+        assert (await service.post("/two-factor/verify-totp", right, headers=pending)).status_code == 200
+        assert await works(service, owner.session)
+        assert await opens(service, PASSWORD)
+
+    async def test_a_link_with_a_url_redirects_to_the_second_factor(self, service: Service) -> None:
+        await second_factor.enrol(service)
+
+        answer = await open_link(service, await link_to(service), callbackURL="/welcome")
+
+        assert answer.headers["location"] == f"{BASE_URL}/welcome?twoFactorRedirect=true"
+        assert "service.two-factor=2fa_" in answer.headers["set-cookie"]
+
+
+async def test_is_off_by_the_settings(make_service: MakeService) -> None:
+    service = await make_service({"magic_links.enabled": "false"})
+
+    for path in ("/sign-in/magic-link", "/magic-link/verify"):
+        assert code(await service.post(path, {"email": ADA})) == "404 NOT_FOUND", path

@@ -19,7 +19,8 @@ from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user
 from tests.security.second_factor import Owner, enrol_again
-from tests.service import BASE_URL, PASSWORD, VERIFIER, Service
+from tests.service import BASE_URL, PASSWORD, Service
+from tests.settings.api_keys import VERIFIER
 
 WELCOME = f"{APP}/welcome?from=sign-in"
 UNVERIFIED = {**SETTINGS, "email_verification.required": "true"}
@@ -112,7 +113,7 @@ class TestSignIn:
         assert "Verify your email address before you sign in" in page.text
         await browser.submit("/account/verify-email/send")
 
-        assert "Look into your mail" in browser.page.text
+        assert "Check your email" in browser.page.text
         assert len(await service.inbox(ADA, "verify-email")) >= 2
 
     async def test_says_when_to_try_again(self, make_service: MakeService) -> None:
@@ -275,7 +276,7 @@ class TestSignUp:
         browser = Browser(service)
         await browser.open(at("/sign-up", callbackURL=WELCOME))
         page = await browser.submit(SIGN_UP, name="Ada", email=ADA, password=PASSWORD)
-        assert "Look into your mail" in page.text
+        assert "Check your email" in page.text
 
         [mail] = await service.inbox(ADA, "verify-email")
         page = await browser.open(mail["link"].removeprefix(BASE_URL))
@@ -369,12 +370,23 @@ class TestVerification:
         assert (await stored_user(service)).email_verified
 
     async def test_offers_a_new_link_for_a_dead_one(self, service: Service, browser: Browser) -> None:
-        await browser.open(at("/verify-email", token="x" * 32))
+        page = await browser.open(at("/verify-email", token="x" * 32))
+
+        assert "This link has been used or is no longer valid." in page.text
+        assert page.form("/account/verify-email/send")
+
+    async def test_offers_a_new_link_for_one_that_died_on_the_page(
+        self, service: Service, browser: Browser
+    ) -> None:
+        await join(service)
+        page = await browser.open(at("/verify-email", token=await mailed_token(service, "verify-email")))
+        assert f"Press the button to show that {ADA} is your address." in page.text
+        service.clock.advance(days=30)
 
         page = await browser.submit("/account/verify-email")
 
         assert page.status == 422
-        assert "This link has been used or is no longer valid." in page.text
+        assert "This link has expired." in page.text
         assert page.form("/account/verify-email/send")
 
 
@@ -389,7 +401,7 @@ class TestVerification:
 class TestSignInByMail:
     async def test_signs_in_with_a_code(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-in", callbackURL=WELCOME))
-        await browser.open(browser.page.links["Sign in with an email"])
+        await browser.open(browser.page.links["Email me a sign-in link"])
         await browser.submit("/account/sign-in/email", email=ADA, method="code")
         code = (await service.inbox(ADA, "sign-in-code"))[-1]["code"]
 
@@ -400,6 +412,21 @@ class TestSignInByMail:
 
         assert page.path == WELCOME
         assert await signed_in(service) == ADA
+
+    @pytest.mark.threat("H3")
+    @pytest.mark.parametrize(
+        "email", [None, "", "ada", "Your account is blocked. Call 555 0100", "a@b@c", "\u202e@example.com"]
+    )
+    async def test_the_page_of_the_code_shows_addresses_alone(
+        self, service: Service, browser: Browser, email: str | None
+    ) -> None:
+        asked = {} if email is None else {"email": email}
+        page = await browser.open(at("/sign-in/code", callbackURL=WELCOME, ui_locales="de", **asked))
+
+        assert page.path.startswith("/account/sign-in/email?")
+        assert page.query == {"callbackURL": WELCOME, "ui_locales": "de"}
+        answer = await send(service, "/account/sign-in/code", email=email or "", code="000000")
+        assert "555" not in answer.text
 
     @pytest.mark.threat("H9")
     async def test_a_link_asks_for_a_click(self, service: Service, browser: Browser) -> None:
@@ -455,9 +482,22 @@ class TestSignOut:
 
         page = await browser.submit("/account/sign-out")
 
-        assert "You are signed out" in page.text
-        assert page.links["Continue"] == WELCOME
+        assert page.path == WELCOME
         assert not await works(service, token)
+
+    async def test_says_so_where_nothing_else_is_next(self, service: Service, browser: Browser) -> None:
+        await join(service)
+        await browser.open("/account/sign-out")
+
+        page = await browser.submit("/account/sign-out")
+
+        assert page.path == "/account/signed-out"
+        assert "You are signed out" in page.text
+
+    async def test_leads_on_who_is_signed_out_already(self, browser: Browser) -> None:
+        page = await browser.open(at("/sign-out", callbackURL=WELCOME))
+
+        assert page.path == WELCOME
 
     async def test_needs_no_session(self, browser: Browser) -> None:
         page = await browser.open("/account/sign-out")
@@ -580,8 +620,8 @@ class TestConfirmByCode:
         key = (await service.post("/api-key/create", {})).json()["key"]
         service.clock.advance(days=2)
         await browser.open(at("/confirm", callbackURL="/account/password"))
-        page = await browser.open(browser.page.links["Sign in with an email"])
-        assert "Email me a link" not in page.text
+        page = await browser.open(browser.page.links["Email me a sign-in code"])
+        assert "link" not in page.text.replace("Skip to", "")
 
         code = await mailed_code(service, browser, method="code")
         page = await browser.submit("/account/sign-in/code", code=code)
@@ -639,6 +679,7 @@ class TestConfirm:
         self, service: Service, browser: Browser
     ) -> None:
         await join(service, EVE)
+        eve = (await browser.open("/account/profile")).form("/account/profile").fields
         await join(service)
         service.clock.advance(days=2)
         await browser.open("/account/confirm")
@@ -646,7 +687,8 @@ class TestConfirm:
         page = await browser.submit("/account/confirm", password="wrong one")
         assert page.status == 422
         assert page.links["This is not your password."] == "#password"
-        page = await browser.submit("/account/confirm", password=PASSWORD, account=EVE)
+        shown_to = {"account": eve["account"], "user": eve["user"]}
+        page = await browser.submit("/account/confirm", password=PASSWORD, **shown_to)
         assert page.status == 409
         assert EVE in page.text
         assert ADA in page.text

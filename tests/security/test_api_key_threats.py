@@ -1,4 +1,4 @@
-"""Rows KEY1 to KEY23, as far as tests/handlers/test_api_keys.py does not show them: API keys."""
+"""Rows KEY1 to KEY25, as far as tests/handlers/test_api_keys.py does not show them: API keys."""
 
 import asyncio
 import io
@@ -13,7 +13,8 @@ from domain.api_keys import key_text
 from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.steps import bearer, execute, token_of
 from tests.handlers.test_api_keys import ask
-from tests.service import BASE_URL, VERIFIER, Service
+from tests.service import BASE_URL, Service
+from tests.settings.api_keys import VERIFIER
 
 Create = Callable[..., Awaitable[dict[str, Any]]]
 

@@ -32,7 +32,7 @@ from tests.smtp_peer import HOST, Mood, SmtpPeer
 
 Result = TypeVar("Result")
 
-NOBODY = "bob@example.com"
+UNKNOWN = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
 NO_SESSION = {"sign_up.auto_sign_in": "false"}
 """Where sign-up makes no session, it does not tell either."""
@@ -61,7 +61,7 @@ class Question:
 
 
 def _question(
-    path: str, key: str = "email", *, known: str = ADA, unknown: str = NOBODY, **more: Any
+    path: str, key: str = "email", *, known: str = ADA, unknown: str = UNKNOWN, **more: Any
 ) -> Question:
     own = {name: more.pop(name) for name in ("settings", "by_owner") if name in more}
     return Question(path, {key: known, **more}, {key: unknown, **more}, **own)
@@ -175,7 +175,7 @@ class TestWhoIsRegistered:
         await steps.remove_passwords(service)
         without_password = await steps.sign_in(service, password=NEW_PASSWORD)
 
-        unknown = await steps.sign_in(service, NOBODY, NEW_PASSWORD)
+        unknown = await steps.sign_in(service, UNKNOWN, NEW_PASSWORD)
 
         assert code(right) == "403 EMAIL_NOT_VERIFIED"
         assert [looks(answer) for answer in (unverified, banned, without_password)] == [looks(unknown)] * 3
@@ -213,7 +213,7 @@ class TestWhoIsRegistered:
         await join(social)
         as_user(provider, EVE, "1003")
         await social_steps.sign_in(social)
-        named = ({"sub": "7", "email": ADA}, {"sub": "1003", "email": EVE}, {"sub": "8", "email": NOBODY})
+        named = ({"sub": "7", "email": ADA}, {"sub": "1003", "email": EVE}, {"sub": "8", "email": UNKNOWN})
 
         answers = [
             await sign_in_directly(social, provider.mint(claims={**claims, **spoiled})) for claims in named
@@ -225,7 +225,7 @@ class TestWhoIsRegistered:
     async def test_nor_does_the_way_to_a_provider(self, social: Service) -> None:
         await join(social)
 
-        answers = [await social_steps.ask(social, loginHint=address) for address in (ADA, NOBODY)]
+        answers = [await social_steps.ask(social, loginHint=address) for address in (ADA, UNKNOWN)]
 
         urls = [httpx.URL(answer.json()["url"]) for answer in answers]
         assert [answer.status_code for answer in answers] == [200, 200]
@@ -413,7 +413,7 @@ class TestTiming:
     ) -> None:
         service = await make_service(by_smtp(absent))
 
-        await service.post("/forget-password", {"email": NOBODY})
+        await service.post("/forget-password", {"email": UNKNOWN})
         await service.services.worker.drain()
 
         assert await service.rows("SELECT id FROM outbox") == []
@@ -435,7 +435,7 @@ class TestTiming:
         await service.inbox()
 
         filed = []
-        for email in (ADA, NOBODY):
+        for email in (ADA, UNKNOWN):
             await steps.join_without_session(service, email)
             filed.append(len(await service.rows("SELECT id FROM outbox WHERE state = 'queued'")))
             await service.inbox()
@@ -463,7 +463,7 @@ class TestTiming:
         wrong = {"password": NEW_PASSWORD}
         asked: dict[str, Callable[[], Any]] = {
             "known": lambda: costly.post("/sign-in/email", {"email": ADA, **wrong}),
-            "unknown": lambda: costly.post("/sign-in/email", {"email": NOBODY, **wrong}),
+            "unknown": lambda: costly.post("/sign-in/email", {"email": UNKNOWN, **wrong}),
             "unknown name": lambda: costly.post("/sign-in/username", {"username": "bob_l", **wrong}),
             "no password": lambda: costly.post("/sign-in/email", {"email": ADA, **wrong}),
             "caller without one": lambda: costly.post("/verify-password", wrong, headers=ada),

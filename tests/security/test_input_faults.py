@@ -23,7 +23,7 @@ from tests.handlers.steps import ADA, bearer, code, join, refusal, user_of
 from tests.labs.bench import machine
 from tests.live import LiveService, serving
 from tests.security.conftest import UNLIMITED
-from tests.server.http.test_protocol import PATIENCE, Wire
+from tests.server.http.test_protocol import TIMEOUT, Wire
 from tests.service import NO_TLS, PASSWORD, Service
 
 on_linux = pytest.mark.skipif(
@@ -177,7 +177,7 @@ async def flood(wire: Wire, head: bytes, piece: bytes, most: int) -> tuple[tuple
     """
     answering, size = asyncio.create_task(wire.answer()), 0
     with contextlib.suppress(ConnectionError, TimeoutError):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await wire.send(head)
             while size < most and not answering.done():
                 await wire.send(piece)
@@ -189,7 +189,7 @@ async def flood(wire: Wire, head: bytes, piece: bytes, most: int) -> tuple[tuple
 
 async def is_well(live: LiveService) -> bool:
     """Return whether the process still answers somebody else."""
-    async with httpx.AsyncClient(base_url=live.url, verify=NO_TLS, timeout=PATIENCE) as client:
+    async with httpx.AsyncClient(base_url=live.url, verify=NO_TLS, timeout=TIMEOUT) as client:
         return (await client.get("/ok")).status_code == 200
 
 
@@ -511,7 +511,7 @@ class TestFloodsOfConnections:
 
     async def until_files(self, live: LiveService, most: int) -> int:
         """Wait until the process has at most so many open files; give how many it has in the end."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.open_files(live) > most and time.monotonic() < deadline:  # noqa: ASYNC110 - nothing tells when
             await asyncio.sleep(0.05)
         return self.open_files(live)
@@ -547,7 +547,7 @@ class TestFloodsOfConnections:
             else:
                 wire.writer.close()
 
-        async with httpx.AsyncClient(base_url=live.url, verify=NO_TLS, timeout=PATIENCE) as client:
+        async with httpx.AsyncClient(base_url=live.url, verify=NO_TLS, timeout=TIMEOUT) as client:
             for email in emails:
                 body_of = {"name": "Gone", "email": email, "password": PASSWORD}
                 again = await client.post("/sign-up/email", json=body_of)

@@ -320,7 +320,7 @@ class TestKeyDocument:
     async def test_odd_requests_get_the_same_document(self, service: Service) -> None:
         plain = await service.get("/jwks")
         tags = ", ".join(f'"{number}"' for number in range(500))
-        odd: list[dict[str, str]] = [
+        unusual_headers: list[dict[str, str]] = [
             {"If-None-Match": tags}, {"If-None-Match": "," * 5000}, {"Range": "bytes=0-1"}, {"Range": "bytes=9-1,-"},
             {"If-None-Match": '"'}, {"If-Modified-Since": "never"}, {"Accept": "text/html"}, {"Accept-Encoding": "br"},
             {"Authorization": "Bearer x y"}, {"Origin": "null"}, {"If-Match": '"other"'},
@@ -328,7 +328,7 @@ class TestKeyDocument:
         queries = ("?", "?kid=../../x", "?a=%00", "?" + "x" * 7000, "?format[]=1&format[]=2")
 
         answers = [
-            *[await service.get("/jwks", headers=headers) for headers in odd],
+            *[await service.get("/jwks", headers=headers) for headers in unusual_headers],
             *[await service.get(f"/jwks{query}") for query in queries],
         ]
 

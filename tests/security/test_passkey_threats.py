@@ -803,10 +803,11 @@ class TestLimits:
         passkey = await add(service, ada, name="\U0001f600" * 64)
         created = Authenticator().create(await register_options(service, ada))
 
-        for name in ("", "x" * 65, "a\u202eb", "a\x00b", "a\nb", "\u2066", 7):
+        for name in ("", " ", "\u00a0\u2003 ", "x" * 65, "a\u202eb", "a\x00b", "a\nb", "\u2066", 7):
             assert await finish(service, ada, created, name=name) == "400 VALIDATION_ERROR", name
             renamed = await service.post(RENAME, {"id": passkey["id"], "name": name}, headers=ada)
             assert code(renamed) == "400 VALIDATION_ERROR", name
+            assert [field["name"] for field in renamed.json()["fields"]] == ["name"], name
         assert await finish(service, ada, created) == "200"
 
     @pytest.mark.threat("P23")

@@ -26,7 +26,7 @@ from tests.labs.provider.settings import social_settings
 from tests.labs.provider.state import CLIENT_SECRET
 from tests.live import serving
 from tests.postgres import Cluster, _wait_for
-from tests.security import everything
+from tests.security.everything import journey, traveller
 from tests.security.witness import Answer, Witness, objects
 from tests.service import NO_TLS
 
@@ -90,10 +90,10 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         url = _with_password(cluster.create(migrated=True))
     provider: ProviderProcess = request.getfixturevalue("provider_process")
     provider.reset()
-    settings = {**everything.SETTINGS, **social_settings(provider), "database_url": url}
+    settings = {**journey.settings(), **social_settings(provider), "database_url": url}
     with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
-        for _ in everything.journey(case.witness, provider, partial(_promote, url)):
+        for _ in journey.journey(case.witness, provider, partial(_promote, url)):
             case.dumps.append(dump(url))
         _break(url, case.witness)
         for line_break in LINE_BREAKS:
@@ -116,14 +116,14 @@ def _promote(url: str, email: str) -> None:
 
 def _break(url: str, witness: Witness) -> None:
     """Make the database fail in the middle of requests that carry secrets, and look what the log makes of it."""
-    everything_again = {"name": "Ada", "email": everything.ADA, "password": everything.FIRST}
+    everything_again = {"name": "Ada", "email": traveller.ADA, "password": traveller.FIRST}
     session = witness.call("authentication.sign_up_email", everything_again).token
     _execute(url, "ALTER TABLE audit RENAME TO elsewhere")
-    signing_in = {"email": everything.ADA, "password": everything.FIRST}
+    signing_in = {"email": traveller.ADA, "password": traveller.FIRST}
     failed = witness.call("authentication.sign_in_email", signing_in)
-    changing = {"currentPassword": everything.FIRST, "newPassword": everything.SECOND}
+    changing = {"currentPassword": traveller.FIRST, "newPassword": traveller.SECOND}
     witness.call("passwords.change", changing, session=session)
-    witness.call("two_factor.enable", {"password": everything.FIRST}, session=session)
+    witness.call("two_factor.enable", {"password": traveller.FIRST}, session=session)
     _execute(url, "ALTER TABLE elsewhere RENAME TO audit")
     assert failed.response.status_code == 500
     for path in (f"/{session}", f"/reset-password/{session}/x", f"/verify-email?token={session}&x={session}"):
@@ -136,7 +136,7 @@ def _attack(url: str, text: str) -> None:
     body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
     with httpx.Client(base_url=url, headers={b"User-Agent": visible}, verify=NO_TLS) as client:
         client.post("/sign-in/email", json=body)
-        client.post("/sign-in/email", json={"email": everything.ADA, "password": text})
+        client.post("/sign-in/email", json={"email": traveller.ADA, "password": text})
         client.post("/request-password-reset", json=body)
         client.get("/verify-email", params={"token": text, text: text})
         client.get(f"/{quote(text)}")
@@ -192,7 +192,7 @@ class TestJourney:
         driven = {answer.operation_id for answer in case.witness.answers}
         worked = {answer.operation_id for answer in case.witness.answers if answer.response.status_code < 400}
 
-        assert driven == set(JSON_OPERATIONS), "a new operation belongs into tests/security/everything.py"
+        assert driven == set(JSON_OPERATIONS), "a new operation belongs into tests/security/everything/legs"
         assert worked == set(JSON_OPERATIONS)
 
     def test_comes_through_the_provider(self, case: Case) -> None:
@@ -224,7 +224,7 @@ class TestJourney:
     def test_its_dumps_hold_what_they_should(self, case: Case) -> None:
         whole = case.stored
 
-        for expected in (everything.ADA, "sign_in.succeeded", "a browser", "verify-email", "service.started"):
+        for expected in (traveller.ADA, "sign_in.succeeded", "a browser", "verify-email", "service.started"):
             assert expected in whole
 
 
@@ -236,7 +236,9 @@ class TestLogs:
         assert case.find(case.output) == []
 
     def test_nothing_configured_stands_in_the_output(self, case: Case) -> None:
-        assert [word for word in (*everything.CONFIGURED, DATABASE_PASSWORD) if word in case.output] == []
+        assert [
+            word for word in (*journey.configured_secrets(), DATABASE_PASSWORD) if word in case.output
+        ] == []
 
     def test_no_hash_stands_in_the_output(self, case: Case) -> None:
         assert "$argon2" not in case.output
@@ -309,7 +311,7 @@ class TestAnswers:
 
     def test_no_answer_holds_a_hash_or_what_the_user_keeps(self, case: Case) -> None:
         kept = {value for value, what in case.witness.secrets.items() if what == "secret of an authenticator"}
-        kept |= {everything.FIRST, everything.SECOND, everything.THIRD, everything.WRONG}
+        kept |= {traveller.FIRST, traveller.SECOND, traveller.THIRD, traveller.WRONG}
 
         for answer in case.witness.answers:
             text = answer.response.text

@@ -13,6 +13,7 @@ from tests.handlers import steps
 from tests.handlers.steps import ADA, bearer
 from tests.postgres import Cluster
 from tests.security import second_factor
+from tests.security.conftest import PATIENT
 from tests.security.second_factor import (
     METHODS,
     WRONG_BACKUP_CODE,
@@ -33,9 +34,6 @@ DEAD = "401 INVALID_TWO_FACTOR_COOKIE"
 SPENT = "400 TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
 LOCKED = "429 ACCOUNT_TEMPORARILY_LOCKED"
 NEVER_LOCKED = {"two_factor.lock_after": "1000", "limits.failures": "0"}
-PATIENT = {"database.timeout": "60s", "password.hash_wait": "60s"}
-"""All of a crowd wait for one user's row, one after the other, and most of them for a connection before. On a busy
-machine the last would be told after 5 s that there is none, which is right, and says nothing of their codes."""
 BACKUP_CODES = "SELECT id FROM backup_code WHERE live"
 
 

@@ -1,5 +1,5 @@
 """Rows N1 to N4: attacks with the link "This was not me". What it does for its users is in
-tests/handlers/test_user_disowning.py, and what happens to many at once in test_passwordless_races.py."""
+tests/handlers/test_user_disowning.py."""
 
 from datetime import timedelta
 
@@ -24,6 +24,8 @@ from tests.handlers.test_user_disowning import (
     squat,
 )
 from tests.security.conftest import UNLIMITED
+from tests.security.crowd import all_of, turns
+from tests.security.limits import told
 from tests.security.second_factor import PENDING, challenge
 from tests.service import Service
 
@@ -236,3 +238,21 @@ async def test_mails_to_verified_addresses_have_no_link(service: Service) -> Non
     assert [row.email for row in left] == [ADA], (
         "only the first email to an address that was not verified yet"
     )
+
+
+@pytest.mark.both_databases
+@pytest.mark.threat("N2", "R21")
+@pytest.mark.parametrize("number", [50])
+async def test_a_user_is_disowned_once(unlimited_instances: list[Service], number: int) -> None:
+    service = unlimited_instances[0]
+    await join(service)
+    token = await not_me_token(service)
+
+    body = {"token": token}
+    answers = await all_of(
+        [each.post("/disown-account", body) for each in turns(unlimited_instances, number)]
+    )
+
+    assert told(answers) == {"200": 1, "400 INVALID_TOKEN": number - 1}
+    assert len(await service.rows("SELECT id FROM audit WHERE event = 'user.disowned'")) == 1
+    assert await service.rows('SELECT id FROM "user"') == []

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds after which a test gives up on the service."""
 
 
@@ -42,7 +42,7 @@ def ask(url: str, request_line: str, *headers: bytes, body: bytes = b"") -> Hear
         lines += [b"Content-Type: application/json", b"Content-Length: %d" % len(body)]
     raw = b"\r\n".join([*lines, b"Connection: close", b"", body])
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT) as connection:
         connection.sendall(raw)
         return _heard(b"".join(iter(lambda: connection.recv(65536), b"")))
 

@@ -15,7 +15,7 @@ import pyotp
 from codegen.walk import Operation
 from tests.contract.reading import JSON_OPERATIONS
 from tests.labs.provider.process import ProviderProcess
-from tests.live import PATIENCE, LiveService
+from tests.live import TIMEOUT, LiveService
 from tests.security.second_factor import secret_in
 from tests.service import NO_TLS
 
@@ -87,7 +87,7 @@ class Witness:
             self.live.url + operation.path.format(**captured),
             params=query,
             headers=headers,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             verify=NO_TLS,
             **({} if operation.method == "get" else {_form_of(operation): body or {}}),  # type: ignore[arg-type]
         )
@@ -97,7 +97,7 @@ class Witness:
 
     def mail(self, template: str) -> dict[str, Any]:
         """Wait for the next mail of a kind; its link or code is secret."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
             lines = self.mail_file.read_text("utf-8").splitlines() if self.mail_file.exists() else []
             for number, line in enumerate(lines[self.read :], self.read + 1):

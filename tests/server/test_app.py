@@ -53,7 +53,7 @@ class TestSwitches:
         [
             ("username.enabeld", "there is no setting username.enabeld"),
             ("username", "there is no setting username"),
-            ("app_name", "app_name, which is no boolean or list"),
+            ("app_name", "app_name, which is not a boolean or list"),
         ],
     )
     def test_one_that_is_no_boolean_setting_stops_the_start(self, switch: str, message: str) -> None:

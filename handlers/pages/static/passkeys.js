@@ -45,7 +45,7 @@
   async function offer(form) {
     if (!document.querySelector("input[autocomplete~=webauthn]")) return;
     if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
-    // Nobody has asked for it, so nobody is told.
+    // The user did not request it, so errors are not shown.
     await fillIn(form, "conditional").catch(() => {});
   }
 

@@ -69,22 +69,22 @@ class Assets:
         if scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": METHODS})
         check_size(scope, head, self._max_body)
-        found = self._read().get(scope["path"])
-        if found is None:
+        asset = self._read().get(scope["path"])
+        if asset is None:
             raise NotFound
         accepted = b",".join(head.every(b"accept-encoding")).decode("latin-1").lower()
         names = {
-            part.partition(";")[0].strip()
-            for part in accepted.split(",")
+            coding.partition(";")[0].strip()
+            for coding in accepted.split(",")
             # A weight of 0 means "not acceptable" (RFC 9110, 12.4.2). It also excludes weights such as 0.5, which
             # only costs compression.
-            if ";q=0" not in part.replace(" ", "")
+            if ";q=0" not in coding.replace(" ", "")
         }
-        encoding = next((name for name in ("br", "gzip") if name in names and name in found.encodings), "")
-        headers: tuple[Header, ...] = ((b"content-type", found.media_type),)
+        encoding = next((name for name in ("br", "gzip") if name in names and name in asset.encodings), "")
+        headers: tuple[Header, ...] = ((b"content-type", asset.media_type),)
         if encoding:
             headers = (*headers, (b"content-encoding", encoding.encode()))
-        return 200, headers, found.encodings[encoding]
+        return 200, headers, asset.encodings[encoding]
 
     def _read(self) -> dict[str, _File]:
         if self._files is None:

@@ -81,8 +81,8 @@ class PostgresqlReads:
         if self._closed:
             raise Unavailable
         batch = self._batch(query)
-        found = await batch.collect(await self._rows(batch.compiled, list(values)))
-        return [found.get(position) for position in range(1, len(values) + 1)]
+        results = await batch.collect(await self._rows(batch.compiled, list(values)))
+        return [results.get(position) for position in range(1, len(values) + 1)]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
         """Return every row for `value`. Raises Unavailable, also once it is closed."""
@@ -145,12 +145,12 @@ class PostgresqlReads:
             result = read_decoder(query, self._dialect)
 
             async def lists(rows: Sequence[Any]) -> dict[int, list[Result]]:
-                found: defaultdict[int, list[Result]] = defaultdict(list)
+                rows_by_position: defaultdict[int, list[Result]] = defaultdict(list)
                 for number, row in enumerate(rows, 1):
-                    found[row[0]].append(result(row[1:]))
+                    rows_by_position[row[0]].append(result(row[1:]))
                     if number % _SLICE == 0:
                         await asyncio.sleep(0)
-                return found
+                return rows_by_position
 
             compiled = compile_unnest(query, self._dialect)
             batch = BatchLoader(compiled, self._pool, lists, largest=_MOST_LISTS, timeout=self._timeout)
@@ -166,8 +166,8 @@ class PostgresqlReads:
             raise
 
     async def _first(self, query: ReadStatement[Result], value: object) -> Result | None:
-        found = await self.all(query, value)
-        return found[0] if found else None
+        rows = await self.all(query, value)
+        return rows[0] if rows else None
 
 
 class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
@@ -194,22 +194,24 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
         self._timeout = timeout
 
     async def _serve_batch(self) -> None:
-        asked = self._take()
-        if not asked:
+        lookups = self._take()
+        if not lookups:
             return
         try:
-            values = list({value: None for value, _, _ in asked})
+            values = list({value: None for value, _, _ in lookups})
             # The first caller has waited longest; with its deadline for all, no caller waits longer than allowed.
-            rows = await _fetch(self._pool, self.compiled, values, asked[0].since + self._timeout)
-            found = {values[position - 1]: answer for position, answer in (await self.collect(rows)).items()}
+            rows = await _fetch(self._pool, self.compiled, values, lookups[0].since + self._timeout)
+            results = {
+                values[position - 1]: answer for position, answer in (await self.collect(rows)).items()
+            }
         except BaseException as error:
-            for pending in asked:
+            for pending in lookups:
                 pending.fail(_seen(error))
             if not isinstance(error, Exception):
                 raise
         else:
-            for pending in asked:
-                pending.succeed(found.get(pending.item))
+            for pending in lookups:
+                pending.succeed(results.get(pending.item))
 
 
 async def _fetch(
@@ -250,9 +252,9 @@ def _seen(error: BaseException) -> Exception:
 
 async def _results(result: Callable[[Any], Result], rows: Sequence[Any]) -> list[Result]:
     """Decode rows in slices, so that other requests run in between."""
-    found: list[Result] = []
+    results: list[Result] = []
     for start in range(0, len(rows), _SLICE):
         if start:
             await asyncio.sleep(0)
-        found += [result(row) for row in rows[start : start + _SLICE]]
-    return found
+        results += [result(row) for row in rows[start : start + _SLICE]]
+    return results

@@ -57,9 +57,9 @@ class Connection:
         self._changes = self._connection.total_changes
         return True
 
-    async def begin(self, within: float, *, kind: str = "IMMEDIATE") -> None:
+    async def begin(self, within: float, *, mode: str = "IMMEDIATE") -> None:
         """Begin a transaction, waiting for locks `within` seconds. Raises what sqlite3 raises."""
-        await self._run(_begin, self._connection, within, kind)
+        await self._run(_begin, self._connection, within, mode)
         self._changes = self._connection.total_changes
 
     async def fetch(
@@ -216,7 +216,7 @@ def _execute_many(connection: sqlite3.Connection, sql: str, arguments: Sequence[
 
 
 # defence: R6 begin-immediate
-def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE") -> None:
+def _begin(connection: sqlite3.Connection, within: float, mode: str = "IMMEDIATE") -> None:
     """Begin a transaction; wait at most `within` seconds for the lock."""
     # The previous user of the connection may have been cancelled and left a transaction open.
     _undo(connection)
@@ -224,7 +224,7 @@ def _begin(connection: sqlite3.Connection, within: float, kind: str = "IMMEDIATE
     connection.execute(f"PRAGMA busy_timeout = {int(within * 1000)}").close()  # defence: R5 busy-timeout
     # IMMEDIATE takes the write lock now. A deferred transaction that writes later fails at once if another one has
     # written since it began to read.
-    connection.execute(f"BEGIN {kind}").close()
+    connection.execute(f"BEGIN {mode}").close()
 
 
 def _undo(connection: sqlite3.Connection) -> None:

@@ -39,7 +39,7 @@ def foreign_sqlite_engine(path: str) -> AsyncEngine:
         "sqlite+aiosqlite", database=f"file:{os.path.abspath(path)}", query={"mode": "ro", "uri": "true"}
     )
     engine = create_async_engine(url, hide_parameters=True)
-    event.listen(engine.sync_engine, "connect", _keep_what_is_no_text)
+    event.listen(engine.sync_engine, "connect", _keep_invalid_utf8)
     # Python's driver begins no transaction for reads; without one, every page would see another state of the file.
     event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
     return engine
@@ -78,6 +78,6 @@ def rows_in_file(path: Path, sql: str) -> list[tuple[Any, ...]]:
         return []
 
 
-def _keep_what_is_no_text(connection: Any, record: object) -> None:
+def _keep_invalid_utf8(connection: Any, record: object) -> None:
     """Accept text that is not UTF-8, so that only its row is refused and the import continues."""
     connection.driver_connection.text_factory = lambda octets: octets.decode("utf-8", "surrogateescape")

@@ -72,11 +72,11 @@ class SqliteReads:
         if self._is_closed:
             raise Unavailable
         try:
-            found = self._look_up(query, list(values))
+            results = self._look_up(query, list(values))
         except Exception:
             # A writer may hold the lock, or there is a fault, which each single read will report.
-            found = {value: await self._first(query, value) for value in values}
-        return [found.get(value) for value in values]
+            results = {value: await self._first(query, value) for value in values}
+        return [results.get(value) for value in values]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
         """Return every row for `value`. Raises Unavailable, also once it is closed."""
@@ -112,15 +112,15 @@ class SqliteReads:
             for start in range(0, len(lookups), _LARGEST):
                 self._answer(query, lookups[start : start + _LARGEST])
 
-    def _answer(self, query: ReadStatement[Any], asked: Sequence[_Lookup]) -> None:
-        values = [value for _, value, _ in asked]
+    def _answer(self, query: ReadStatement[Any], lookups: Sequence[_Lookup]) -> None:
+        values = [value for _, value, _ in lookups]
         try:
-            found = self._look_up(query, values)
+            results = self._look_up(query, values)
         except Exception:
-            self._ask_again(asked)
+            self._ask_again(lookups)
         else:
-            for _, value, answer in asked:
-                answer.set_result(found.get(value))
+            for _, value, answer in lookups:
+                answer.set_result(results.get(value))
 
     def _look_up(self, query: ReadStatement[Any], values: list[object]) -> dict[object, Any]:
         """Return the results by value; all are read in one snapshot."""
@@ -134,21 +134,21 @@ class SqliteReads:
         rows = self._here.fetch(sql, values + values[-1:] * (count - len(values)), -1)
         return {row[0]: result(row[1:]) for row in rows}
 
-    def _ask_again(self, asked: Sequence[_Lookup]) -> None:
-        for lookup in asked:
+    def _ask_again(self, lookups: Sequence[_Lookup]) -> None:
+        for lookup in lookups:
             task = asyncio.create_task(self._repeat(*lookup))
             self._repeating.add(task)
             task.add_done_callback(self._repeating.discard)
 
     async def _repeat(self, query: ReadStatement[Any], value: object, answer: "asyncio.Future[Any]") -> None:
         try:
-            found = await self._first(query, value)
+            result = await self._first(query, value)
         except Exception as fault:
             if not answer.done():
                 answer.set_exception(fault)
         else:
             if not answer.done():
-                answer.set_result(found)
+                answer.set_result(result)
 
     def _compile(self, query: ReadStatement[Result]) -> CompiledStatement[Result]:
         compiled = self._compiled.get(query)
@@ -157,8 +157,8 @@ class SqliteReads:
         return compiled
 
     async def _first(self, query: ReadStatement[Result], value: object) -> Result | None:
-        found = await self._fetch(query, value, 1)
-        return found[0] if found else None
+        rows = await self._fetch(query, value, 1)
+        return rows[0] if rows else None
 
     async def _fetch(self, query: ReadStatement[Result], value: object, limit: int | None) -> list[Result]:
         compiled = self._compile(query)

@@ -20,15 +20,15 @@ class TemporaryMap:
 
     def find(self, keys: Sequence[str]) -> dict[str, str]:
         """Return the values of the existing keys."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            part = keys[start : start + _AT_ONCE]
-            places = ",".join("?" * len(part))
-            found |= self._connection.execute(
+            batch = keys[start : start + _AT_ONCE]
+            places = ",".join("?" * len(batch))
+            values |= self._connection.execute(
                 f"SELECT key, value FROM entry WHERE key IN ({places})",  # noqa: S608 - question marks alone
-                part,
+                batch,
             ).fetchall()
-        return found
+        return values
 
     def update(self, entries: Mapping[str, str]) -> None:
         """Add entries, or replace those with the same key."""

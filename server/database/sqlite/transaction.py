@@ -31,8 +31,10 @@ class SqliteTransaction(Transaction):
         """Commit; by group commit if all statements are deferred and none has been executed."""
         if self._connection is None and self._deferred and self.hook is None:
             guard, deferred = self._take_deferred()
-            wanted = deferred if guard is None else [guard.deferred, *deferred]
-            await self._group_commit.commit([self._statement(each) for each in wanted], guard and guard.error)
+            statements = deferred if guard is None else [guard.deferred, *deferred]
+            await self._group_commit.commit(
+                [self._statement(each) for each in statements], guard and guard.error
+            )
             return
         await self.flush()
         if self._connection is not None:
@@ -83,7 +85,7 @@ class SqliteSnapshot(Transaction):
     ) -> Sequence[Row]:
         if self._connection is None:
             self._connection = await connect(self._path, self._timeout)
-            await self._connection.begin(self._timeout, kind="DEFERRED")
+            await self._connection.begin(self._timeout, mode="DEFERRED")
         return await self._connection.fetch(sql, arguments, names=names, in_thread=True)
 
     async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:

@@ -78,7 +78,7 @@ async def verify_key(probe: Asking) -> float:
 async def _listed(probe: Asking, query: UserQuery, expected: int) -> float:
     facts = RequestFacts(probe.services.clock(), caller=await _administrator(probe))
     with timed() as taken:
-        page = await probe.services.unit_of_work.run(partial(listing.list_users, wanted=query), facts)
+        page = await probe.services.unit_of_work.run(partial(listing.list_users, query=query), facts)
     assert len(page.users) == expected
     return taken[0]
 

@@ -118,7 +118,7 @@ def _ask(server: Server, asked: Mapping[str, Mapping[str, str]], seconds: float)
     """Send the requests of honest users for so many seconds; return by path what they saw."""
     waits = {path: Waits() for path in asked}
 
-    def go_on(_: int) -> None:
+    def keep_requesting(_: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -128,7 +128,7 @@ def _ask(server: Server, asked: Mapping[str, Mapping[str, str]], seconds: float)
         connection.close()
 
     with ThreadPoolExecutor(HONEST) as people:
-        list(people.map(go_on, range(HONEST)))
+        list(people.map(keep_requesting, range(HONEST)))
     return waits
 
 

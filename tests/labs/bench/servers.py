@@ -17,7 +17,7 @@ from tests.labs.bench import machine
 ROOT = Path(__file__).resolve().parents[3]
 _BIN = Path(sys.executable).parent
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds a server has for its first answer, or to become quiet."""
 
 _GLANCE = 0.25
@@ -93,7 +93,7 @@ class Server:
                 env={**_clean_environment(), **self.environment}, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         while not self._answers():
-            if self._process.poll() is not None or time.perf_counter() - begun > PATIENCE:
+            if self._process.poll() is not None or time.perf_counter() - begun > TIMEOUT:
                 self.stop()
                 raise ServerFailed(
                     f"{self.name} did not start: {self.log.read_text('utf-8', 'replace')[-2000:]}"
@@ -137,7 +137,7 @@ class Server:
 
 def settle(servers: Sequence[Server]) -> None:
     """Wait until what the last load left behind, hashes for who has gone above all, has been worked off everywhere."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         before = sum(machine.spent_seconds(each.pid) for each in servers)
         time.sleep(_GLANCE)

@@ -34,9 +34,9 @@ async def started() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def browsing(browser: Browser) -> AsyncIterator[Page]:
+async def browsing(browser: Browser, locale: str = "en-US") -> AsyncIterator[Page]:
     """Yield a page of a new profile, without cookies; what a page logs as an error or throws fails the test."""
-    profile = await browser.new_context(viewport={"width": 900, "height": 700})
+    profile = await browser.new_context(viewport={"width": 900, "height": 700}, locale=locale)
     page = await profile.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda fault: faults.append(str(fault)))

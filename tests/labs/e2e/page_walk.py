@@ -22,12 +22,12 @@ from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.service import PASSWORD
 
-ADA, EVE, GRACE, NOBODY = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
-MALLORY = "mallory@example.com"
-"""A user whose address is somebody else's."""
+ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
+MALLORY, OSCAR = "mallory@example.com", "oscar@example.com"
+"""Users whose address, and whose browser, is somebody else's."""
 FAILURES = 10
 """Wrong passwords after which everything has to wait, as `limits.failures` has it."""
-NEW = "nine green boats"
+NEW, NEW_ADDRESS = "nine green boats", "ada.king@example.com"
 LONG = "a-name-without-a-space-" * 5
 AGENTS = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0",
@@ -213,9 +213,9 @@ async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.send("/account/sign-in", identifier=ADA, password="wrong")
     yield "sign-in-wrong"
     for _ in range(FAILURES):
-        wrong = {"email": NOBODY, "password": "wrong"}
+        wrong = {"email": UNKNOWN, "password": "wrong"}
         await asyncio.to_thread(httpx.post, visitor.site.url("/sign-in/email"), json=wrong)
-    await visitor.send("/account/sign-in", identifier=NOBODY, password="wrong")
+    await visitor.send("/account/sign-in", identifier=UNKNOWN, password="wrong")
     yield "sign-in-limited"
     for reason in ("expired", "reset"):
         await visitor.open(f"/account/sign-in?reason={reason}")
@@ -248,7 +248,6 @@ async def _links(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.send("/account/verify-email")
     yield "verify-email-verified"
     await visitor.open("/account/verify-email?token=spent")
-    await visitor.send("/account/verify-email")
     yield "verify-email-dead"
     await visitor.open(f"/account/reset-password?token={await site.token('reset-password')}")
     yield "reset-password"
@@ -302,6 +301,17 @@ async def _account(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open("/account/email")
     await visitor.send("/account/email", newEmail="ada")
     yield "email-refused"
+    await visitor.send("/account/email", newEmail=NEW_ADDRESS)
+    link = f"/account/verify-email?reason=change&token={await site.token('change-email', NEW_ADDRESS)}"
+    await visitor.open(link)
+    yield "change-email"
+    site.post("/sign-up/email", {"name": "Oscar", "email": OSCAR, "password": PASSWORD})
+    await visitor.sign_in(email=OSCAR)
+    await visitor.open(link)
+    yield "change-email-foreign"
+    await visitor.open("/account/verify-email?reason=change&token=spent")
+    yield "change-email-dead"
+    await visitor.sign_in()
     await visitor.open("/account/password")
     await visitor.send("/account/password", currentPassword="wrong", newPassword=NEW)
     yield "password-refused"

@@ -22,7 +22,7 @@ from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"
-PATIENCE = 30
+TIMEOUT = 30
 """Seconds for a mail to be delivered."""
 
 
@@ -180,7 +180,7 @@ def enrol(live: LiveService, mails: Path) -> pyotp.TOTP:
 
 def link_in(mails: Path) -> str:
     """Wait for the verification mail, and give its link."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         lines = mails.read_text("utf-8").splitlines() if mails.exists() else []
         found = [mail["link"] for mail in map(json.loads, lines) if mail["template"] == "verify-email"]

@@ -43,8 +43,13 @@ WEIGHT = """async () => {
 OVERFLOW = """() => {
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= wide) return [];
+  const range = document.createRange();
+  const isOutside = (box) => box.right > wide + 1 || box.left < -1;
   return [...document.querySelectorAll("body *")]
-    .filter((one) => one.getBoundingClientRect().right > wide + 1 || one.getBoundingClientRect().left < -1)
+    .filter((one) => {
+      range.selectNodeContents(one); // Text that leaves its element does not make it wider.
+      return isOutside(one.getBoundingClientRect()) || isOutside(range.getBoundingClientRect());
+    })
     .map((one) => `${one.tagName}.${one.className}`);
 }"""
 FOCUSABLE = """() => {

@@ -115,7 +115,7 @@ async def journey(page: Page, live: LiveService, open_mail: OpenMail) -> None:
     await follow(page, "Forgot your password?")
     await page.get_by_label("Email address").fill(ADA)
     await press(page, "Send the link")
-    await heading(page, "Look into your mail")
+    await heading(page, "Check your email")
     page = await open_mail(page, "reset-password")
     await page.get_by_label("New password").fill(NEW)
     await press(page, "Set the new password")

@@ -94,7 +94,7 @@ async def test_the_pages_need_no_scripts(browser: Browser, place: tuple[LiveServ
     page = await profile.new_page()
     for way in ("link", "code"):
         await page.goto(f"{live.url}/account/sign-in?callbackURL=/account/sessions")
-        await page.get_by_role("link", name="Sign in with an email").click()
+        await page.get_by_role("link", name="Email me a sign-in link").click()
         await page.get_by_label("Email address").fill(ADA)
         await page.get_by_role("button", name=way).click()
         if way == "link":
@@ -105,7 +105,7 @@ async def test_the_pages_need_no_scripts(browser: Browser, place: tuple[LiveServ
             await page.get_by_label("Code from the email").fill(mailed(live, "sign-in-code", r"\d{6}"))
             await page.get_by_role("button", name="Sign in", exact=True).click()
 
-        await expect(page.get_by_role("heading", level=1)).to_have_text("Where you are signed in")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Devices and sessions")
         assert await whose(page, live) == ADA
         await profile.clear_cookies()
     await profile.close()

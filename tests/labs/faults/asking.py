@@ -17,7 +17,7 @@ from tests.handlers.steps import bearer, code
 from tests.live import LiveService
 from tests.service import PASSWORD, Service
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds that are waited for what must come; no test waits so long where all is well."""
 
 UNAVAILABLE = "503 SERVICE_UNAVAILABLE"
@@ -39,7 +39,7 @@ def measured(what: str, seconds: float) -> None:
     print(f"{what}: {seconds:.2f} s")
 
 
-async def until(holds: Callable[[], Awaitable[object]], seconds: float = PATIENCE) -> float:
+async def until(holds: Callable[[], Awaitable[object]], seconds: float = TIMEOUT) -> float:
     """Ask again and again until the answer is true; give how many seconds that took. Raises TimeoutError."""
     began = time.monotonic()
     async with asyncio.timeout(seconds):
@@ -126,7 +126,7 @@ class Asker:
 async def asking(service: LiveService) -> AsyncIterator[Asker]:
     """Yield a client of a running service."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-    async with httpx.AsyncClient(base_url=service.url, timeout=PATIENCE * 2, limits=limits) as client:
+    async with httpx.AsyncClient(base_url=service.url, timeout=TIMEOUT * 2, limits=limits) as client:
         yield Asker(client)
 
 

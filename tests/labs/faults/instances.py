@@ -15,9 +15,9 @@ import httpx
 from tests.haproxy import INSTANCE, balancing, listening, names
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
-from tests.live import PATIENCE, LiveService, Output, promote, serving
+from tests.live import TIMEOUT, LiveService, Output, promote, serving
 from tests.postgres import _wait_for
-from tests.security import everything
+from tests.security.everything import journey
 from tests.security.witness import Answer, Witness
 
 VISITOR = "127.0.0.9"
@@ -75,7 +75,7 @@ class Instances:
         """Return a client of the balancer, or of one instance, that comes from the place of visitors."""
         url = self.url if number is None else self.running[number].url
         transport = httpx.HTTPTransport(local_address=VISITOR)
-        return httpx.Client(base_url=url, transport=transport, timeout=PATIENCE, trust_env=False, **options)
+        return httpx.Client(base_url=url, transport=transport, timeout=TIMEOUT, trust_env=False, **options)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """Read from the database directly."""
@@ -113,7 +113,7 @@ def together(directory: Path, provider: ProviderProcess, way: Way) -> Iterator[I
     """Run two instances behind a balancer, on a database that they reach in some way."""
     with listening() as listener, ExitStack() as ends:
         settings = {
-            **everything.SETTINGS, **CHEAP_HASHES, **UNLIMITED, **UNHURRIED, **social_settings(provider),
+            **journey.settings(), **CHEAP_HASHES, **UNLIMITED, **UNHURRIED, **social_settings(provider),
             **way.overrides,
             "log.level": "info",
             "database_url": way.through or way.database_url,
@@ -136,7 +136,7 @@ def all_steps(instances: Instances, provider: ProviderProcess) -> list[Answer]:
     witness = instances.witness()
     settings = {**instances.settings, "database_url": instances.database_url}
     administrators = partial(promote, directory=instances.directory, overrides=settings)
-    for _ in everything.journey(witness, provider, administrators):
+    for _ in journey.journey(witness, provider, administrators):
         pass
     return witness.answers
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.database.schema import head
-from tests.live import PATIENCE, PROGRAM, ROOT, environment
+from tests.live import PROGRAM, ROOT, TIMEOUT, environment
 
 PACKAGES = ("codegen", "domain", "handlers", "models", "openapi", "server")
 NEXT = f"{int(head()) + 1:04}"
@@ -61,7 +61,7 @@ async def run(directory: Path, settings: Mapping[str, str], *words: str, release
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             output, _ = await process.communicate()
     except TimeoutError:
         process.kill()

@@ -23,7 +23,8 @@ from tests.labs.faults.engines import OwnCluster, restart
 from tests.labs.faults.places import IS_LONG, Place, Visitor
 from tests.labs.faults.test_database import reading_only
 from tests.live import LiveService
-from tests.service import VERIFIER, Service, running_service
+from tests.service import Service, running_service
+from tests.settings.api_keys import VERIFIER
 
 BEARER = {"Authorization": f"Bearer {VERIFIER}"}
 KEYS = {"api_keys.verifiers": f"tests:{VERIFIER}", "api_keys.limit_per_owner": "10000"}
@@ -198,7 +199,9 @@ async def answered_until_killed(
     """Ask for each thing again and again, and kill the process after some answers to each; return all answers."""
     answers: list[list[dict[str, Any]]] = [[] for _ in asked]
 
-    async def go_on(ask: Callable[[], Awaitable[httpx.Response]], arrived: list[dict[str, Any]]) -> None:
+    async def keep_requesting(
+        ask: Callable[[], Awaitable[httpx.Response]], arrived: list[dict[str, Any]]
+    ) -> None:
         while True:
             try:
                 answer = await ask()
@@ -210,7 +213,7 @@ async def answered_until_killed(
     async def are_some() -> bool:
         return all(len(arrived) >= SOME for arrived in answers)
 
-    asking = asyncio.gather(*map(go_on, asked, answers))
+    asking = asyncio.gather(*map(keep_requesting, asked, answers))
     await until(are_some)
     live.process.kill()
     await asking

@@ -122,14 +122,14 @@ class TestRestoredBackup:
         service = await opening(place)
         taken = asyncio.Event()
 
-        async def go_on(name: str) -> int:
+        async def keep_signing_up(name: str) -> int:
             number = 0
             while not taken.is_set() or number < 3:
                 await join(service, f"{name}{number}@example.com")
                 number += 1
             return number
 
-        guests = [asyncio.create_task(go_on(name)) for name in ("one", "two", "three")]
+        guests = [asyncio.create_task(keep_signing_up(name)) for name in ("one", "two", "three")]
         backup = await back_up(place, dialect)
         taken.set()
         made = sum(await asyncio.gather(*guests))

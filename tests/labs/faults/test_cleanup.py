@@ -83,13 +83,13 @@ class TestCleanup:
     async def test_rows_go_in_short_transactions_and_users_go_on(self, crowded: Service) -> None:
         is_over, told = asyncio.Event(), list[str]()
 
-        async def go_on() -> None:
+        async def keep_signing_in() -> None:
             while not is_over.is_set():
                 told.append(code(await sign_in(crowded)))
 
         token = (await sign_in(crowded)).json()["token"]
         listed = await crowded.get("/list-sessions", headers=bearer(token))
-        guest = asyncio.create_task(go_on())
+        guest = asyncio.create_task(keep_signing_in())
         with removals(crowded) as counted:
             removed = await cleanup.delete_expired(crowded.services.database, START)
         is_over.set()

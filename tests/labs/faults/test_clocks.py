@@ -18,7 +18,8 @@ from tests.labs.faults.places import LONG, Place, Visitor
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.security.second_factor import cookie
-from tests.service import PASSWORD, START, VERIFIER, Service, running_service
+from tests.service import PASSWORD, START, Service, running_service
+from tests.settings.api_keys import VERIFIER
 
 SKEW = 300
 ALLOWED = 45

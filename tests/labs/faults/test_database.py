@@ -27,8 +27,8 @@ from server.database.database import open_database
 from tests.conftest import Headers
 from tests.handlers.steps import ADA, code, count, join, sign_in, until_blocked
 from tests.labs.faults.asking import (
-    PATIENCE,
     PLAIN,
+    TIMEOUT,
     UNAVAILABLE,
     Asker,
     Load,
@@ -273,7 +273,7 @@ def starting(directory: Path, url: str) -> Iterator[LiveService]:
         yield LiveService("", process, output)
     finally:
         process.terminate()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
         reader.join()
         process.stdout.close()
 
@@ -318,7 +318,7 @@ class TestAbsentAtStart:
         began = time.monotonic()
         try:
             with starting(tmp_path, url) as service:
-                status = await asyncio.to_thread(service.process.wait, PATIENCE * 2)
+                status = await asyncio.to_thread(service.process.wait, TIMEOUT * 2)
         finally:
             await asyncio.to_thread(server.resume if fault == "stopped" else server.thaw)
 

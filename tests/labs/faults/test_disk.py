@@ -24,11 +24,11 @@ import pytest
 
 from tests.conftest import Headers, MakeService
 from tests.handlers.steps import bearer, code, join
-from tests.labs.faults.asking import PATIENCE, PLAIN, UNAVAILABLE, Asker, asking, measured, told, until
+from tests.labs.faults.asking import PLAIN, TIMEOUT, UNAVAILABLE, Asker, asking, measured, told, until
 from tests.labs.faults.places import IS_LONG
 from tests.live import LiveService, Output, launch, serving
 from tests.postgres import EMBEDDED, Cluster
-from tests.service import VERIFIER
+from tests.settings.api_keys import VERIFIER
 
 MOST = 400
 """Sign-ups that are tried until the disk is full: what is allocated already is used up first."""
@@ -238,7 +238,7 @@ def logging_into(path: Path, directory: Path, settings: dict[str, str]) -> Itera
         yield service
     finally:
         process.terminate()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -299,7 +299,7 @@ class TestLog:
             process.terminate()
 
         assert told(answers) == {"200": 20}
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(TIMEOUT) == 0
 
     def started(self, log: IO[bytes]) -> str:
         """Read until the service has started; give its address."""

@@ -17,7 +17,7 @@ from tests.live import serving
 from tests.service import Service
 from tests.smtp_peer import HOST, Mood, SmtpPeer
 
-NOBODY = "nobody@example.com"
+UNKNOWN = "nobody@example.com"
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ async def office(make_service: MakeService, peer: SmtpPeer) -> Service:
 async def ask_for_resets(service: Service) -> None:
     """Request a new password for a user and for nobody; check that both answers are the same."""
     known, unknown = [
-        await service.post("/request-password-reset", {"email": email}) for email in (ADA, NOBODY)
+        await service.post("/request-password-reset", {"email": email}) for email in (ADA, UNKNOWN)
     ]
     assert looks(known) == looks(unknown)
     assert known.status_code == 200

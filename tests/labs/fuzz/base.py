@@ -187,8 +187,8 @@ class Steps(RuleBasedStateMachine):
     @step(1)
     def clean_up(self) -> None:
         """Remove rows whose time is over; nobody notices."""
-        self.world.sweep()
-        self.model.sweep(self.now)
+        self.world.clean_up()
+        self.model.clean_up(self.now)
 
     @invariant()
     def all_is_as_it_should_be(self) -> None:

@@ -200,7 +200,7 @@ class Model:
         user.factor = Factor()
         self.end(user, Trust, Challenge, MailCode)
 
-    def sweep(self, now: datetime) -> None:
+    def clean_up(self, now: datetime) -> None:
         """Clean up: links are unknown a week after their end."""
         for link in self.all(Link):
             link.ended = link.ended or link.expires + TOLD <= now

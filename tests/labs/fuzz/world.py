@@ -58,7 +58,7 @@ class World:
         """Deliver what is due, and give every mail so far."""
         return self.run(self.service.inbox())
 
-    def sweep(self) -> None:
+    def clean_up(self) -> None:
         """Clean up, as happens every five minutes."""
         self.run(cleanup.delete_expired(self.service.services.database, self.now))
 

@@ -19,7 +19,7 @@ from tests.labs.ha.processes import USER, Program, free_ports, program, send, se
 from tests.postgres import binaries
 
 DATABASE = "gatewright"
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds for the cluster to become whole."""
 COMES_BACK = 60.0
 """Seconds for a standby to come back by itself."""
@@ -161,7 +161,7 @@ class PatroniCluster:
         self._etcd.start()
         self._proxy.start()
         self.nodes[0].patroni.start()
-        await until(self._has_primary, "a primary", PATIENCE)
+        await until(self._has_primary, "a primary", TIMEOUT)
         for node in self.nodes[1:]:
             node.patroni.start()
         await self.whole()
@@ -180,7 +180,7 @@ class PatroniCluster:
 
     async def primary(self) -> Node:
         """Return the host that is the primary, once there is one."""
-        await until(self._has_primary, "a primary", PATIENCE)
+        await until(self._has_primary, "a primary", TIMEOUT)
         for node in self.nodes:
             if await _status(node, "primary") == 200:
                 return node
@@ -195,7 +195,7 @@ class PatroniCluster:
             await until(self._is_whole, "a whole cluster", COMES_BACK)
         except RuntimeError:
             await self._reinitialize()
-            await until(self._is_whole, "a whole cluster", PATIENCE)
+            await until(self._is_whole, "a whole cluster", TIMEOUT)
 
     async def _reinitialize(self) -> None:
         receiving = {name for name, _ in await self._standbys()}
@@ -286,7 +286,7 @@ class PatroniCluster:
                 asked = [client.get(f"http://127.0.0.1:{node.api}/patroni") for node in self.nodes]
                 return all(each.json()["dcs_last_seen"] > changed for each in await asyncio.gather(*asked))
 
-            await until(is_read, "failsafe_mode", PATIENCE)
+            await until(is_read, "failsafe_mode", TIMEOUT)
 
     def stall(self, standbys: list[Node]) -> list[int]:
         """Stop replication to standbys without ending it; return the processes that are stopped."""

@@ -7,7 +7,7 @@ import httpx
 
 FAILURES = 10
 """Wrong passwords that the limit permits: the default."""
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Guesses:
 
     async def excess(self, http: httpx.AsyncClient, url: str) -> int:
         """Guess until the limit refuses, and return how many were compared beyond it, over all. Raises TimeoutError."""
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             while await self._guess(http, url) != httpx.codes.TOO_MANY_REQUESTS:
                 pass
         return max(0, self.compared - FAILURES)

@@ -16,7 +16,7 @@ SERVICE = "limits"
 """What the Sentinels call the servers."""
 WITHIN = 0.5
 """Seconds for an answer to those who look at the store."""
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds for the store to become whole."""
 
 _SERVER = """
@@ -136,7 +136,7 @@ class LimitStore:
 
     async def whole(self) -> None:
         """Return once a server follows the other, and all Sentinels watch both and know each other."""
-        await until(self._is_whole, "a whole store of limits", PATIENCE)
+        await until(self._is_whole, "a whole store of limits", TIMEOUT)
 
     async def _primary_port(self) -> int | None:
         """Return the port that the first Sentinel that answers names."""

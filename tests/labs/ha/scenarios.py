@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tests.labs.ha.cluster import PatroniCluster
 from tests.labs.ha.instances import POOL, Instances
 from tests.labs.ha.ledger import Ledger, Losses, losses
-from tests.labs.ha.limit_store import PATIENCE, LimitStore
+from tests.labs.ha.limit_store import TIMEOUT, LimitStore
 from tests.labs.ha.load import Load
 from tests.labs.ha.processes import send, until
 
@@ -231,7 +231,7 @@ async def _freeze_store(place: Place) -> None:
 async def _kill_store_primary(place: Place) -> None:
     host = await place.store.primary()
     host.kill()
-    await until(place.store.write, "a new primary of the store", PATIENCE)
+    await until(place.store.write, "a new primary of the store", TIMEOUT)
     host.start()
 
 
@@ -239,7 +239,7 @@ async def _freeze_store_primary(place: Place) -> None:
     host = await place.store.primary()
     host.freeze()
     try:
-        await until(place.store.write, "a new primary of the store", PATIENCE)
+        await until(place.store.write, "a new primary of the store", TIMEOUT)
         await asyncio.sleep(STORE_AWAY)
     finally:
         host.thaw()

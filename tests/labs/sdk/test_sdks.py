@@ -15,10 +15,11 @@ import pytest
 from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.walk import operations
-from tests.authenticator import ORIGIN, RP_ID
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, administrator, serving
+from tests.service import declared_settings
+from tests.settings.api_keys import VERIFIER
 
 ROOT = Path(__file__).parents[3]
 CONSUMERS = Path(__file__).parent / "consumers"
@@ -36,10 +37,6 @@ SLOW = pytest.mark.skipif(
 )
 
 Command = list[str | Path]
-
-
-VERIFIER = "v" * 40
-"""The token of a service that verifies API keys."""
 
 
 def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
@@ -68,13 +65,9 @@ def drive(
     provider.reset()
     settings = {
         **social_settings(provider),
-        "api_keys.verifiers": f"journey:{VERIFIER}",
-        "magic_links.enabled": "true",
+        **declared_settings("WITH_MAIL"),
+        "magic_links.page": "",
         "magic_links.confirm": "false",
-        "email_codes.enabled": "true",
-        "passkey.enabled": "true",
-        "passkey.rp_id": RP_ID,
-        "passkey.origins": ORIGIN,
     }
     with serving(directory, settings) as live:
         mails = str(directory / "mail.jsonl")
@@ -131,18 +124,17 @@ def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
     pip: Command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
     run(*pip, "--disable-pip-version-check", sdk, "pyotp")
 
+    journey = journey_in("python")
     mypy: Command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
-    for checked in (CONSUMERS / "journey.py", sdk / "gatewright_client"):
+    for checked in (journey, sdk / "gatewright_client"):
         run(*mypy, "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
-    drive(tmp_path, provider_process, python, CONSUMERS / "journey.py", where=tmp_path)
+    drive(tmp_path, provider_process, python, journey / "journey.py", where=tmp_path)
 
 
 def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
     generate("typescript")
-    place = BUILD / "journey"
-    place.mkdir(exist_ok=True)
-    for name in ("package.json", "tsconfig.json", "journey.ts"):
-        shutil.copy(CONSUMERS / name, place)
+    place = journey_in("typescript")
+    shutil.copy(CONSUMERS / "tsconfig.json", place)
     run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
 
     run("npx", "tsc", where=place)

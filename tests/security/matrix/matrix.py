@@ -1,15 +1,14 @@
 """The whole matrix: the ways and events that the capabilities declare, its cells, and what is missing."""
 
-import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from sqlmodel import SQLModel
 
 from models import Purpose
+from tests.discovery import modules
 from tests.security.matrix import events, ways
 from tests.security.matrix.cells import EVERYBODY, KINDS, Cells, Event, Users, Verdict, Way
 
@@ -68,8 +67,8 @@ class Matrix:
 
 def read() -> Matrix:
     """Return the matrix that the modules of `ways` and `events` declare, as `WAYS` and `EVENTS`."""
-    rows: list[Way] = [way for module in _modules(ways) for way in getattr(module, "WAYS", ())]
-    columns: list[Event] = [event for module in _modules(events) for event in getattr(module, "EVENTS", ())]
+    rows: list[Way] = [way for module in modules(ways) for way in getattr(module, "WAYS", ())]
+    columns: list[Event] = [event for module in modules(events) for event in getattr(module, "EVENTS", ())]
     return Matrix(rows, columns)
 
 
@@ -94,10 +93,5 @@ def other_audit_events() -> dict[str, str]:
 
 
 def _merged(package: ModuleType, name: str) -> dict[Any, str]:
-    found = [getattr(module, name, {}) for module in _modules(package)]
+    found = [getattr(module, name, {}) for module in modules(package)]
     return {key: reason for each in found for key, reason in each.items()}
-
-
-def _modules(package: ModuleType) -> Iterator[Any]:
-    for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-        yield import_module(f"{package.__name__}.{found.name}")

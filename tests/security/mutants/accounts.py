@@ -13,7 +13,7 @@ MUTANTS = (
         "V22",
         "a session is revoked by its token by its owner only",
         "token-owner",
-        Replace("await _delete(ctx, col(Session.id) == found[0].id)", "value.test.values[1]"),
+        Replace("await _delete(ctx, col(Session.id) == row[0].id)", "value.test.values[1]"),
     ),
     Mutant("V22", "a session is revoked by its handle by its owner only", "session-owner", Remove()),
     Mutant(
@@ -36,7 +36,7 @@ MUTANTS = (
         "nothing but a reset token sets a password",
         "find-token",
         Replace("one_time_tokens.find(ctx, token)", "value.value"),
-    ).also("consume-token", Replace("found[0].purpose", "test.values[1].operand.value.args[1]")),
+    ).also("consume-token", Replace("row[0].purpose", "test.values[1].operand.value.args[1]")),
     Mutant(
         "V23",
         "the mail cannot be left out",
@@ -72,7 +72,7 @@ MUTANTS = (
         "one-challenge",
         Replace("live[0] if live else None", "value"),
     ),
-    Mutant("V27", "of too many cookies none counts", "most-presented", Replace("found[-4:]", "value")),
+    Mutant("V27", "of too many cookies none counts", "most-presented", Replace("tokens[-4:]", "value")),
     Mutant("V27", "of two Cookie headers none is left out", "cookie-headers", Remove()),
     Mutant(
         "V27",

@@ -1,4 +1,4 @@
-"""Mutants of the rows KEY1 to KEY23: API keys."""
+"""Mutants of the rows KEY1 to KEY25: API keys."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
@@ -6,7 +6,7 @@ from tests.security.mutants.operators import Always, Before, Remove, Replace, Un
 MUTANTS = (
     Mutant("KEY1", "users who manage keys have the permission", "manager", Replace("True", "value")),
     Mutant("KEY2", "keys have owners", "owner", Replace("row is None", "test")),
-    Mutant("KEY2", "a key of another kind is unknown", "kind", Replace("found is None", "test")),
+    Mutant("KEY2", "a key of another kind is unknown", "kind", Replace("seen is None", "test")),
     Mutant("KEY4", "fields of administrators are theirs", "manager-only", Always(False)),
     Mutant("KEY5", "a key permits what was asked", "permissions", Always(False)),
     Mutant("KEY6", "the ban of the owner counts", "ban", Always(False)),
@@ -18,7 +18,7 @@ MUTANTS = (
         "KEY9",
         "a refused verification uses nothing up",
         "checked-first",
-        Replace("await _use(ctx, found, asked)\n..."),
+        Replace("await _use(ctx, seen, permissions)\n..."),
     ).also("rolled-back", Unwrap("args[0]", "value")),
     Mutant(
         "KEY10",
@@ -61,7 +61,7 @@ MUTANTS = (
         "KEY15",
         "a refused key costs one read",
         "one-read",
-        Before("await ctx.db.execute(FIND_KEY, key_id=found.key.id)"),
+        Before("await ctx.db.execute(FIND_KEY, key_id=seen.key.id)"),
     ),
     Mutant("KEY16", "prefixes of other credentials are refused", "reserved-prefix", Always(False)),
     Mutant("KEY17", "no more than the beginning of a key is kept", "start", Replace("text", "value")),
@@ -79,6 +79,8 @@ MUTANTS = (
     ),
     Mutant("KEY20", "the keys of a user are counted", "limit", Always(False)),
     Mutant("KEY21", "the powers of the owner are compared", "rank", Always(False)),
+    Mutant("KEY21", "lists leave such keys out", "listed-rank", Replace("True", "value")),
+    Mutant("KEY25", "the list of all keys needs the permission", "list-keys", Remove()),
     Mutant("KEY22", "one key is sent", "one-key", Always(False)),
     Mutant("KEY23", "another case is another path", "exact-path", Replace("(...).lower()", "value.args[0]")),
     Mutant(

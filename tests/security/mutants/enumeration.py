@@ -8,7 +8,7 @@ MUTANTS = (
         "V70",
         "an unknown user is refused like a wrong password",
         "same-refusal",
-        Before("if found is None:\n    raise errors.InvalidToken"),
+        Before("if row is None:\n    raise errors.InvalidToken"),
     ),
     Mutant(
         "V70",
@@ -16,7 +16,7 @@ MUTANTS = (
         "stored-hash",
         Before(
             "from domain.users.errors import BannedUser\n"
-            "if found is not None and found.user.is_banned(ctx.now):\n    raise BannedUser"
+            "if row is not None and row.user.is_banned(ctx.now):\n    raise BannedUser"
         ),
     ),
     Mutant(
@@ -26,8 +26,8 @@ MUTANTS = (
         Before(
             "from domain.emails.policy import EmailVerificationPolicy\n"
             "from domain.users.errors import EmailNotVerified\n"
-            "if found is not None and ctx.policy[EmailVerificationPolicy].required:\n"
-            "    if not found.user.email_verified:\n"
+            "if row is not None and ctx.policy[EmailVerificationPolicy].required:\n"
+            "    if not row.user.email_verified:\n"
             "        raise EmailNotVerified"
         ),
     ),
@@ -91,7 +91,7 @@ MUTANTS = (
         "V71",
         "a dummy is verified for who is unknown",
         "same-refusal",
-        Before("if found is None:\n    raise refusal"),
+        Before("if row is None:\n    raise refusal"),
     ),
     Mutant("V71", "the dummy costs a hash", "dummy-hash", Remove()),
     Mutant("V71", "a caller without a password costs a hash too", "no-password-hash", Remove()),
@@ -100,7 +100,7 @@ MUTANTS = (
         "sign-up hashes before it looks whether the address is taken",
         "hash-first",
         Before(
-            "if await locking.lock_by_email(ctx, wanted.email.lower()) is not None:\n"
+            "if await locking.lock_by_email(ctx, new.email.lower()) is not None:\n"
             "    raise UserAlreadyExistsUseAnotherEmail"
         ),
     ),

@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant("JWT5", "only configured audiences", "audience", Always(False)),
     Mutant(
         "JWT6", "no cache of sessions exists", "session-lookup", Replace("seen.get(token) or ...", "value")
-    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = found")),
+    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = rows")),
     Mutant("JWT7", "a token ends with its session", "session-end", Unwrap("args[0]", "value")),
     Mutant("JWT8", "a late key is announced too", "announced", Unwrap("args[0]", "value")),
     Mutant("JWT8", "keys are announced for longer than caches keep them", "publish-ahead", Always(False)),

@@ -12,6 +12,9 @@ MUTANTS = (
         "content-security",
         Replace("b\"default-src 'self'\"", "value.elts[1]"),
     ),
+    Mutant(
+        "H3", "the page of a code shows addresses alone", "only-addresses", Replace("address = email or ''")
+    ),
     Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
     Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
     Mutant("H7", "a key is created for the keys that were shown", "seen-keys", Always(False)),
@@ -21,6 +24,7 @@ MUTANTS = (
     Mutant("H7", "secrets are shown for some minutes", "shown-life", Always(False)),
     Mutant("H8", "entries are for the account they come from", "entries-account", Always(False)),
     Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
+    Mutant("H8", "a link masks another user's address", "masked-account", Replace("account = owner.email")),
     Mutant(
         "H12",
         "a form is shown again while the database is away",

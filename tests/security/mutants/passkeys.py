@@ -69,9 +69,9 @@ MUTANTS = (
         "a response is used once",
         "used-once",
         Before(
-            "if found is not None:\n"
+            "if row is not None:\n"
             "    ctx.db.add(OneTimeToken(digest=tokens.digest_of_bytes(challenge), purpose=purpose,"
-            " user_id=found.user_id, binding=None if bound is None else bound[1],"
+            " user_id=row.user_id, binding=None if bound is None else bound[1],"
             " expires_at=ctx.now + timedelta(minutes=5), created_at=ctx.now, updated_at=ctx.now))"
         ),
     ),

@@ -152,7 +152,7 @@ MUTANTS = (
         "V12",
         "no other type is JSON",
         "only-json",
-        Replace("'json' not in found[1].lower()", "test.values[1]"),
+        Replace("'json' not in match[1].lower()", "test.values[1]"),
     ),
     Mutant("V12", "the charset is UTF-8", "charset", Always(False)),
     Mutant("V12", "a body without a type is none", "missing-type", After("if not sent:\n    return")),

@@ -32,7 +32,7 @@ MUTANTS = (
     ),
     Mutant(
         "V35", "no cache of sessions exists", "session-lookup", Replace("seen.get(token) or ...", "value")
-    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = found")),
+    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = rows")),
     Mutant(
         "V35",
         "an ended session is not brought back by its extension",
@@ -44,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "V36", "no cache of sessions exists", "session-lookup", Replace("seen.get(token) or ...", "value")
-    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = found")),
+    ).also("session-lookup", Replace("seen = globals().setdefault('SEEN', {})\n...\nseen[token] = rows")),
     Mutant(
         "V36",
         "what belongs to a user goes with them",

@@ -11,7 +11,7 @@ ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
 """Values that are wrong nearly everywhere."""
 
 SCOPE_LETTERS = string.ascii_letters + string.digits + " :._-"
-BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
+BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[ -~]", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
 """The letters of texts by the beginnings of their patterns."""
 WEB_ADDRESSES = ("https://example.com/a.png", "http://example.com/")
 BY_FORMAT = {
@@ -25,8 +25,9 @@ BY_PART = {
     "[Tt]": ("true", "FALSE", "tRue"),
     "{2,8}(?:[_-]": ("de", "pt-BR", "zh_Hant-TW"),
     "|never)": ("3600", "never", ""),
+    r"[^\s": ("Laptop", " Ada's phone 漢😀"),
 }
-"""Texts by a part of their patterns: URLs, booleans as text, tags of languages, lifetimes."""
+"""Texts by a part of their patterns: URLs, booleans as text, tags of languages, lifetimes, names."""
 LETTERS = string.ascii_letters + string.digits + " äß漢😀-_.@"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from server.api.client_address import ClientAddressResolver, clean_user_agent
 
-NOBODY = ClientAddressResolver(())
+WITHOUT_PROXIES = ClientAddressResolver(())
 PROXIES = ClientAddressResolver(
     [ip_network(network) for network in ("10.0.0.0/8", "192.0.2.7/32", "fd00::/8")]
 )
@@ -28,7 +28,7 @@ class TestWithoutProxies:
         ],
     )
     def test_the_socket_decides(self, header: bytes) -> None:
-        assert NOBODY.resolve("198.51.100.1", [header, header]) == "198.51.100.1"
+        assert WITHOUT_PROXIES.resolve("198.51.100.1", [header, header]) == "198.51.100.1"
 
     @pytest.mark.threat("V63")
     @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ class TestWithoutProxies:
         ],
     )
     def test_an_address_has_one_spelling(self, peer: str | None, address: str | None) -> None:
-        assert NOBODY.resolve(peer, []) == address
+        assert WITHOUT_PROXIES.resolve(peer, []) == address
 
 
 class TestBehindProxies:

@@ -14,7 +14,7 @@ from tests.server.terminal import Run
 from tests.service import CHEAP, PASSWORD, Service, close_service, open_service
 
 ADA = "ada@example.com"
-NOBODY = "nobody@example.com"
+UNKNOWN = "nobody@example.com"
 YEAR_AGO = datetime.now(UTC) - timedelta(days=360)
 
 
@@ -48,7 +48,7 @@ async def _live(database: str, directory: Path) -> None:
     )
     service.clock.now = YEAR_AGO
     try:
-        for email, password in ((ADA, "wrong"), (NOBODY, "wrong"), (ADA, PASSWORD)):
+        for email, password in ((ADA, "wrong"), (UNKNOWN, "wrong"), (ADA, PASSWORD)):
             await _sign_in(service, email, password)
     finally:
         await close_service(service)
@@ -95,8 +95,8 @@ class TestAudit:
         "--outcome failure": ["failed", "failed"],
         f"--user {ADA}": ["created", "failed", "succeeded"],
         "--user Ada_L": ["created", "failed", "succeeded"],
-        f"--user {NOBODY}": ["failed"],
-        f"--user {NOBODY.upper()}": ["failed"],
+        f"--user {UNKNOWN}": ["failed"],
+        f"--user {UNKNOWN.upper()}": ["failed"],
         "--user bob@example.com": [],
         "--since 1h": ["created"],
         "--until 1h": ["failed", "failed", "succeeded"],

@@ -337,12 +337,12 @@ class TestTogether:
 class TestEntrance:
     async def test_lets_in_few_at_a_time_in_the_order_of_coming(self, pool: PasswordHasher) -> None:
         entered: list[int] = []
-        go_on = asyncio.Event()
+        may_finish = asyncio.Event()
 
         async def enter(number: int) -> None:
             async with pool.admission():
                 entered.append(number)
-                await go_on.wait()
+                await may_finish.wait()
 
         crowd = asyncio.gather(*(enter(number) for number in range(3 * MAX_PREPARING)))
         while len(entered) < MAX_PREPARING:  # noqa: ASYNC110 - it is the turns that count
@@ -350,7 +350,7 @@ class TestEntrance:
         for _ in range(10):
             await asyncio.sleep(0)
         first = list(entered)
-        go_on.set()
+        may_finish.set()
         await crowd
 
         assert first == list(range(MAX_PREPARING))

@@ -33,12 +33,12 @@ MOST_LISTS = 16
 """Lists that one statement of PostgreSQL answers."""
 
 TIMEOUT = 0.5
-"""Seconds until a read gives up that is to give up."""
+"""Seconds, for reads that are expected to time out."""
 
-PATIENCE = 600.0
-"""Seconds until one gives up that is told by others before."""
+LONG_TIMEOUT = 600.0
+"""Seconds, for reads that are not expected to time out."""
 
-NOBODY = b"nobody"
+UNKNOWN = b"nobody"
 """A key that no counter has."""
 
 
@@ -239,7 +239,7 @@ class TestPostgresql:
             listing = asyncio.create_task(server.reads.all(SESSIONS_OF_USER, "u0"))
             await until_waiting()
 
-            assert await server.reads.one(COUNTER_BY_KEY, NOBODY) is None
+            assert await server.reads.one(COUNTER_BY_KEY, UNKNOWN) is None
             assert not listing.done()
         assert await listing == []
 
@@ -285,26 +285,26 @@ class TestPostgresql:
     async def test_who_is_asked_after_the_end_reads_nothing(self, server: Database, was_asked: bool) -> None:
         reads = reads_of(server, TIMEOUT)
         if was_asked:
-            assert await reads.one(COUNTER_BY_KEY, NOBODY) is None
-            assert await reads.each(COUNTER_BY_KEY, [NOBODY]) == [None]
+            assert await reads.one(COUNTER_BY_KEY, UNKNOWN) is None
+            assert await reads.each(COUNTER_BY_KEY, [UNKNOWN]) == [None]
             assert await reads.all(SESSIONS_OF_USER, "u0") == []
         await reads.close()
 
         with pytest.raises(Unavailable):
-            await reads.one(COUNTER_BY_KEY, NOBODY)
+            await reads.one(COUNTER_BY_KEY, UNKNOWN)
         with pytest.raises(Unavailable):
-            await reads.each(COUNTER_BY_KEY, [NOBODY])
+            await reads.each(COUNTER_BY_KEY, [UNKNOWN])
         with pytest.raises(Unavailable):
             await reads.all(SESSIONS_OF_USER, "u0")
 
     async def test_who_waits_at_the_end_is_told(self, server: Database) -> None:
-        reads = reads_of(server, PATIENCE)
+        reads = reads_of(server, LONG_TIMEOUT)
         async with locked(server, "session") as until_waiting:
             under_way = asyncio.create_task(reads.all(SESSIONS_OF_USER, "u0"))
             await until_waiting()
             gathering = asyncio.create_task(reads.all(SESSIONS_OF_USER, "u1"))
             await asyncio.sleep(0)
-            [not_begun] = ask(reads, COUNTER_BY_KEY, [NOBODY])
+            [not_begun] = ask(reads, COUNTER_BY_KEY, [UNKNOWN])
 
             async with asyncio.timeout(60):
                 await reads.close()
@@ -313,7 +313,7 @@ class TestPostgresql:
         assert {type(outcome) for outcome in told} == {Unavailable}
 
     async def test_who_waits_for_a_connection_at_the_end_opens_none(self, server: Database) -> None:
-        reads = reads_of(server, PATIENCE)
+        reads = reads_of(server, LONG_TIMEOUT)
         async with locked(server, "user") as until_waiting:
             under_way, waiting = ask(reads, PASSWORD_BY_EMAIL, ["ada@example.com", "ben@example.com"])
             await until_waiting()
@@ -329,7 +329,7 @@ class TestPostgresql:
     ) -> None:
         async with locked(server, "session") as until_waiting:
             others = asyncio.all_tasks()
-            [under_way] = ask(server.reads, SESSION_BY_DIGEST, [NOBODY])
+            [under_way] = ask(server.reads, SESSION_BY_DIGEST, [UNKNOWN])
             await until_waiting()
             [gathering] = ask(server.reads, SESSION_BY_DIGEST, [b"somebody"])
             ended = [task for task in asyncio.all_tasks() - others if task.cancel()]
@@ -337,4 +337,4 @@ class TestPostgresql:
 
         assert len(ended) == 1
         assert [type(outcome) for outcome in told] == [Unavailable, Unavailable]
-        assert await server.reads.one(SESSION_BY_DIGEST, NOBODY) is None
+        assert await server.reads.one(SESSION_BY_DIGEST, UNKNOWN) is None

@@ -279,8 +279,8 @@ async def test_names_that_are_not_configured(service: Service, sign_up: SignIn, 
 
     found = await look(service.services.settings.database_url.get_secret_value(), tmp_path)
 
-    odd = [(one.check, one.found) for one in found if one.verdict is Verdict.WARNING]
-    assert odd == [
+    warnings = [(one.check, one.found) for one in found if one.verdict is Verdict.WARNING]
+    assert warnings == [
         ("roles", "2 users have the role owner, which is not configured"),
         ("keys", "3 API keys are of the kind gone, which is not configured, and are refused"),
     ]
@@ -371,12 +371,12 @@ class TestMail:
         nowhere = settings(tmp_path, **{"mail.file_path": str(tmp_path / "none" / "mail.jsonl")})
 
         (wrong,) = await dependencies.mail(nowhere)
-        (odd,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
+        (warning,) = await dependencies.mail(settings(tmp_path, **PRODUCTION))
         unset, file = await dependencies.mail(settings(tmp_path, **{"password_reset.sender": "none"}))
 
         assert is_wrong(wrong, "folder")
-        assert odd.verdict is unset.verdict is Verdict.WARNING
-        assert [name in odd.found for name in ("mail.sender", "cannot reset")] == [True, True]
+        assert warning.verdict is unset.verdict is Verdict.WARNING
+        assert [name in warning.found for name in ("mail.sender", "cannot reset")] == [True, True]
         assert "password_reset.sender" in unset.found
         assert file.verdict is Verdict.OK
 

@@ -16,10 +16,10 @@ from server.api.responses import FULL_RESPONSE
 from server.http.protocol import CHUNK_SIZE, MAX_OVERHEAD, HttpProtocol
 from server.http.response_cycle import rendered
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds after which a test gives up on the server."""
 
-LONG = PATIENCE * 6
+LONG = TIMEOUT * 6
 """A time limit for requests that no test waits for."""
 
 SHORT = 0.5
@@ -33,10 +33,10 @@ LARGE = 2**24
 async def awaited() -> AsyncIterator[None]:
     """Wait inside for what must come. Raises AssertionError when it does not, or not whole."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             yield
     except TimeoutError:
-        raise AssertionError(f"nothing came for {PATIENCE:g} s") from None
+        raise AssertionError(f"nothing came for {TIMEOUT:g} s") from None
     except asyncio.IncompleteReadError as cut:
         raise AssertionError(f"the connection ended after {cut.partial!r}") from None
 
@@ -180,7 +180,7 @@ async def connect(app: App) -> AsyncIterator[Connect]:
     def connections() -> list[Any]:
         return [each for state in states for each in state.connections]
 
-    async def make(*, request_timeout: float = PATIENCE, keep_alive: float = 5) -> Wire:
+    async def make(*, request_timeout: float = TIMEOUT, keep_alive: float = 5) -> Wire:
         config = Config(
             app,
             http=partial(HttpProtocol, request_timeout=request_timeout),  # type: ignore[arg-type]
@@ -462,7 +462,7 @@ class TestWhatCannotBeReadBehindARequest:
     async def test_also_when_it_comes_later(self, connect: Connect, app: App) -> None:
         wire = await connect()
         await wire.send(get("/wait"))
-        await asyncio.wait_for(app.waits.wait(), PATIENCE)
+        await asyncio.wait_for(app.waits.wait(), TIMEOUT)
 
         await wire.send(b"garbage\r\n\r\n" + get("/smuggled"))
         with pytest.raises(TimeoutError):

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live import PATIENCE, PROGRAM, environment, serving
+from tests.live import PROGRAM, TIMEOUT, environment, serving
 from tests.service import NO_TLS
 
 LOCAL = {"server.host": "localhost"}
@@ -19,7 +19,7 @@ def test_localhost_is_both_loopback_addresses(tmp_path: Path, workers: int) -> N
     with serving(tmp_path, LOCAL, workers=workers) as live:
         port = httpx.URL(live.url).port
         responses = [
-            httpx.get(f"http://{host}:{port}/ok", trust_env=False, verify=NO_TLS, timeout=PATIENCE)
+            httpx.get(f"http://{host}:{port}/ok", trust_env=False, verify=NO_TLS, timeout=TIMEOUT)
             for host in (*IP_ADDRESSES, "localhost")
         ]
 
@@ -35,7 +35,7 @@ def test_localhost_is_not_shared_with_another_program(tmp_path: Path, host: str)
         port = str(other.getsockname()[1])
         done = subprocess.run(
             [PROGRAM, "serve", "--port", port],
-            cwd=tmp_path, env=environment(LOCAL), capture_output=True, text=True, timeout=PATIENCE, check=False,
+            cwd=tmp_path, env=environment(LOCAL), capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
 
     assert done.returncode == 1
@@ -57,6 +57,6 @@ def test_the_sign_in_page_offers_all_ways_in_development(tmp_path: Path) -> None
             for path in ("sign-in", "sign-in/email")
         )
 
-    shown = ("Password", "Sign in with a passkey", "Sign in with an email")
+    shown = ("Password", "Sign in with a passkey", "Email me a sign-in link")
     assert [way in sign_in for way in shown] == [True] * 3
     assert [way in by_email for way in ("Email me a code", "Email me a link")] == [True] * 2

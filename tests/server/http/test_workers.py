@@ -11,7 +11,7 @@ import httpx
 
 from tests.labs.faults.places import LONG
 from tests.labs.faults.requests_in_flight import until_refused
-from tests.live import PATIENCE, LiveService, environment, serving
+from tests.live import TIMEOUT, LiveService, environment, serving
 
 FAILING = """
 import asyncio, sys
@@ -65,7 +65,7 @@ def test_one_that_cannot_start_ends_all(tmp_path: Path) -> None:
 
     done = subprocess.run(
         [sys.executable, "program.py"],
-        cwd=tmp_path, env=environment({}), capture_output=True, timeout=PATIENCE, check=False,
+        cwd=tmp_path, env=environment({}), capture_output=True, timeout=TIMEOUT, check=False,
     )  # fmt: skip
 
     assert done.returncode == 3, done.stderr

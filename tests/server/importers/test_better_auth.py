@@ -24,7 +24,8 @@ from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow
 from tests.server.importers.moving import counts, take
 from tests.server.terminal import Run
-from tests.service import VERIFIER, Service
+from tests.service import Service
+from tests.settings.api_keys import VERIFIER
 from tests.trail import trail
 
 pytestmark = pytest.mark.long

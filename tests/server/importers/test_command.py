@@ -19,7 +19,7 @@ from tests.server.terminal import Run, lines, mode
 from tests.service import CHEAP
 
 ADA, BOB = "ada@example.com", "bob@example.com"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 ROWS = [{"email": ADA, "name": "Ada"}, {"email": BOB, "name": "B\nob"}, {"email": "nowhere"}]
 
 
@@ -125,7 +125,7 @@ class TestKilled:
             stdin.flush()
             reached = wait_for(lambda: users_in(tmp_path / "gatewright.db") >= BATCH)
             process.send_signal(signal.SIGKILL)
-            process.wait(timeout=PATIENCE)
+            process.wait(timeout=TIMEOUT)
         between = users_in(tmp_path / "gatewright.db")
         again = run("import", "json-lines", "users.jsonl")
 
@@ -139,7 +139,7 @@ def users_in(path: Path) -> int:
     """Return how many users a database holds that may not be there yet."""
     if not path.exists():
         return 0
-    connection = sqlite3.connect(path, timeout=PATIENCE)
+    connection = sqlite3.connect(path, timeout=TIMEOUT)
     try:
         return int(connection.execute("SELECT count(*) FROM user").fetchone()[0])
     except sqlite3.OperationalError:
@@ -149,7 +149,7 @@ def users_in(path: Path) -> int:
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         if time.monotonic() > deadline:
             return False

@@ -15,7 +15,8 @@ from tests.conftest import MakeService, SignIn
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
-from tests.service import PASSWORD, VERIFIER, Service, close_service, open_service
+from tests.service import PASSWORD, Service, close_service, open_service
+from tests.settings.api_keys import VERIFIER
 
 COUNTED = {"metrics.port": "0"}
 ADA = "ada@example.com"

@@ -18,7 +18,7 @@ from server.http.server import metrics_port
 from server.services import load_settings
 from tests.live import LiveService, serving
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 """Seconds until what was done must be told."""
 
 Scraped = dict[tuple[str, ...], float]
@@ -31,7 +31,7 @@ def port_of(live: LiveService) -> str:
 
 def scrape(address: str) -> Scraped:
     """Return all values by name and the values of the labels, in the order of their names."""
-    text = httpx.get(f"http://{address}/metrics", timeout=PATIENCE).text
+    text = httpx.get(f"http://{address}/metrics", timeout=TIMEOUT).text
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -41,7 +41,7 @@ def scrape(address: str) -> Scraped:
 
 def scrape_until(address: str, holds: Callable[[Scraped], bool]) -> Scraped:
     """Scrape until something holds."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not holds(found := scrape(address)):
         assert time.monotonic() < deadline, found
         time.sleep(0.05)
@@ -144,7 +144,7 @@ def answer_to(address: str, raw: bytes) -> bytes:
     heard = b""
     with (
         contextlib.suppress(ConnectionError),
-        socket.create_connection((host, int(number)), timeout=PATIENCE) as connection,
+        socket.create_connection((host, int(number)), timeout=TIMEOUT) as connection,
     ):
         connection.sendall(raw)
         while part := connection.recv(65536):
@@ -157,7 +157,7 @@ def test_the_counts_of_several_processes_are_added_and_survive_them(tmp_path: Pa
         address = port_of(live)
         scrape_until(address, lambda found: found.get(("gatewright_workers",)) == 2)
         for _ in range(40):
-            httpx.get(f"{live.url}/get-session", timeout=PATIENCE)
+            httpx.get(f"{live.url}/get-session", timeout=TIMEOUT)
         scrape_until(address, lambda found: found.get(REQUESTS) == 40)
 
         os.kill(_child(live.process.pid), signal.SIGKILL)

@@ -23,7 +23,7 @@ from tests.live import ROOT, serving
 from tests.server.terminal import complaint
 from tests.service import BASE_URL, PASSWORD, environment
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED = f"00-{TRACE}-{PARENT}-01"
 NEW = {"name": "Ada", "email": "ada@example.com", "password": PASSWORD}
@@ -54,7 +54,7 @@ class Receiver:
     def wait_for(self, name: str) -> Span:
         """Return the last span of a name, once there is one."""
         with self.grown:
-            assert self.grown.wait_for(lambda: name in [span.name for span in self.spans], PATIENCE), (
+            assert self.grown.wait_for(lambda: name in [span.name for span in self.spans], TIMEOUT), (
                 self.spans
             )
             return [span for span in self.spans if span.name == name][-1]

@@ -10,12 +10,12 @@ import pytest
 from domain.errors import Unavailable
 from domain.ports import Limit, Transaction
 from server.rate_limit.redis import RedisCounters
-from tests.labs.ha.limit_store import PATIENCE, LimitStore, storing
+from tests.labs.ha.limit_store import TIMEOUT, LimitStore, storing
 from tests.labs.ha.processes import until
 from tests.rows import NOW
 
 COUNT = Limit(b"1" * 32, 3, timedelta(minutes=15))
-TIMEOUT = 2.0
+COMMAND_TIMEOUT = 2.0
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ async def is_counted(counters: RedisCounters) -> bool:
 @pytest.mark.long
 async def test_a_host_that_falls_silent_with_its_sentinel_costs_no_counts(store: LimitStore) -> None:
     """The Sentinel that is asked first is on that host."""
-    counters = RedisCounters(store.address, TIMEOUT)
+    counters = RedisCounters(store.address, COMMAND_TIMEOUT)
     before = [await is_counted(counters) for _ in range(2)]
-    await until(store.has_replicated, "replication", PATIENCE)
+    await until(store.has_replicated, "replication", TIMEOUT)
     host = await store.primary()
     assert host is store.hosts[0]
     host.freeze()
@@ -46,7 +46,7 @@ async def test_a_host_that_falls_silent_with_its_sentinel_costs_no_counts(store:
             return False
         return True
 
-    await until(answers, "the new primary", PATIENCE)
+    await until(answers, "the new primary", TIMEOUT)
     after = [await is_counted(counters) for _ in range(2)]
 
     assert (before, after) == ([True, True], [True, False])

@@ -20,7 +20,7 @@ export const PASSWORD = "correct horse battery";
 export const ADMINISTRATOR = process.env.ADMIN_EMAIL;
 const MAIL_FILE = process.env.MAIL_FILE;
 const PROVIDER = process.env.PROVIDER_ISSUER;
-const PATIENCE = 10_000;
+const TIMEOUT = 10_000;
 
 let users = 0;
 const memories = new WeakMap();
@@ -100,7 +100,7 @@ function keep(cookies, lines) {
 
 /** Wait for a mail by its template and recipient, the newest; `number` says how many there must be by then. */
 export async function mail(template, to, number = 1) {
-  const end = Date.now() + PATIENCE;
+  const end = Date.now() + TIMEOUT;
   while (Date.now() < end) {
     const lines = (await readFile(MAIL_FILE, "utf8").catch(() => "")).trim().split("\n").filter(Boolean);
     const found = lines.map((line) => JSON.parse(line)).filter((each) => each.template === template && each.to === to);

@@ -204,6 +204,7 @@ EVENTS = [
 
 OTHER_AUDIT_EVENTS = {
     "admin.refused": "a refusal",
+    "admin.exported": "only reads",
     "impersonation.started": "opens a way in",
     "impersonation.ended": "recorded when a session that a column of the impersonator has ended is presented",
 }

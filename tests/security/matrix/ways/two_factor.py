@@ -10,7 +10,7 @@ from tests.security.matrix.subject import Subject
 WHY = "without a second factor, no sign-in waits for one"
 
 
-class Waiting(NamedTuple):
+class EmailedCode(NamedTuple):
     """The token of a challenge, and the code that was emailed for it."""
 
     token: str
@@ -32,14 +32,14 @@ async def _pass_challenge(subject: Subject, token: str) -> bool:
     return await _enter(subject, "totp", subject.code(), token)
 
 
-async def _emailed(subject: Subject) -> Waiting:
+async def _emailed(subject: Subject) -> EmailedCode:
     token = await _challenge(subject)
     await subject.do("/two-factor/send-otp", headers=bearer(token))
-    return Waiting(token, (await subject.mailed("otp"))["code"])
+    return EmailedCode(token, (await subject.mailed("otp"))["code"])
 
 
-async def _by_emailed(subject: Subject, waiting: Waiting) -> bool:
-    return await _enter(subject, "otp", waiting.code, waiting.token)
+async def _by_emailed(subject: Subject, emailed: EmailedCode) -> bool:
+    return await _enter(subject, "otp", emailed.code, emailed.token)
 
 
 async def _authenticator(subject: Subject) -> str:

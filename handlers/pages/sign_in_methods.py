@@ -94,10 +94,10 @@ async def complete_sign_in(
     if isinstance(opened, PendingSignIn):
         method = opened.methods[0] if opened.methods else "backup"
         keeps_session = bool(await replacement.presented(ctx, opened.user_id))
-        return view.lead(
+        return view.redirect(
             "/two-factor", pending_cookies(ctx, opened, keeps_session=keeps_session), method=method
         )
     await replacement.end_replaced(ctx, opened)
     if removed_access:
-        return view.lead("/removed-access", session_cookies(ctx, opened))
+        return view.redirect("/removed-access", session_cookies(ctx, opened))
     return view.finish(session_cookies(ctx, opened))

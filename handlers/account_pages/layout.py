@@ -19,7 +19,7 @@ SECTIONS = (
     ("/password", N_("Password")),
     ("/second-factor", N_("Two-factor authentication")),
     ("/passkeys", N_("Passkeys")),
-    ("/sessions", N_("Where you are signed in")),
+    ("/sessions", N_("Devices and sessions")),
     ("/connections", N_("Connected accounts")),
     ("/api-keys", N_("API keys")),
     ("/history", N_("Sign-in history")),

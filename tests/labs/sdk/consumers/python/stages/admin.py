@@ -1,0 +1,74 @@
+"""Administration of users."""
+
+import os
+
+from client import NEW_PASSWORD, PASSWORD, holding, nobody, of, ok
+from gatewright_client import models
+from gatewright_client.api.admin import (
+    ban_user,
+    create_user,
+    export_users,
+    get_user,
+    has_permission,
+    impersonate_user,
+    list_user_sessions,
+    list_users,
+    remove_user,
+    reset_two_factor,
+    revoke_user_session,
+    revoke_user_sessions,
+    set_role,
+    set_user_password,
+    stop_impersonating,
+    unban_user,
+    update_user,
+)
+from gatewright_client.api.api_keys import list_all
+from gatewright_client.api.audit import export_events, get_event, list_events
+from gatewright_client.api.authentication import sign_in_email
+from gatewright_client.api.statistics import get as get_statistics
+
+
+def stage() -> None:
+    body = models.SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
+    admin = holding(of(sign_in_email.sync(client=nobody, body=body), models.SignInAnswer).token)
+    wanted = models.CreateUserRequest(
+        email="grace@example.com", name="Grace", password=PASSWORD, role=["user"]
+    )
+    user = of(create_user.sync(client=admin, body=wanted), models.UserAnswer).user
+    assert (
+        of(list_users.sync(client=admin, search_value="grace", limit=1), models.UserPage).users[0].id
+        == user.id
+    )
+    assert of(get_user.sync(client=admin, id=user.id), models.User).email == user.email
+    changes = models.UpdateUserAsAdminRequest(user_id=user.id, data=models.UpdateUserData(name="Grace H."))
+    assert of(update_user.sync(client=admin, body=changes), models.User).name == "Grace H."
+    page = of(list_events.sync(client=admin, user=user.id, limit=1), models.AuditEventPage)
+    assert of(get_event.sync(client=admin, id=page.events[0].id), models.AuditEvent) == page.events[0]
+    assert of(list_all.sync(client=admin, user=user.id), models.OwnedApiKeyPage).api_keys == []
+    assert ",grace@example.com," in of(export_users.sync(client=admin, search_value="grace"), str)
+    assert "user.created" in of(export_events.sync(client=admin, user=user.id), str)
+    figures = of(get_statistics.sync(client=admin), models.Statistics)
+    assert figures.days
+    assert len(figures.days) == 30
+    which = models.UserIdRequest(user_id=user.id)
+    acting = of(impersonate_user.sync(client=admin, body=which), models.Impersonation)
+    assert acting.session.impersonated_by
+    stopped = of(stop_impersonating.sync(client=holding(acting.session.token)), models.StoppedImpersonation)
+    assert stopped.session is None
+    ok(set_role.sync(client=admin, body=models.SetRoleRequest(user_id=user.id, role=["user", "admin"])))
+    permissions = models.HasPermissionRequestPermissions.from_dict({"user": ["ban", "list"]})
+    asked = models.HasPermissionRequest(permissions=permissions)
+    assert of(has_permission.sync(client=admin, body=asked), models.PermissionVerdict).success
+    assert of(list_user_sessions.sync(client=admin, body=which), models.SessionsOfUser).sessions == []
+    ok(revoke_user_session.sync(client=admin, body=models.RevokeUserSessionRequest(session_token="x" * 32)))
+    assert of(revoke_user_sessions.sync(client=admin, body=which), models.RevokedUserSessions).count == 0
+    new = models.SetUserPasswordRequest(user_id=user.id, new_password=NEW_PASSWORD)
+    ok(set_user_password.sync(client=admin, body=new))
+    ok(reset_two_factor.sync(client=admin, body=which))
+    assert of(
+        ban_user.sync(client=admin, body=models.BanUserRequest(user_id=user.id)), models.UserAnswer
+    ).user.banned
+    ok(unban_user.sync(client=admin, body=which))
+    ok(remove_user.sync(client=admin, body=which))
+    assert of(get_user.sync(client=admin, id=user.id), models.Error).code == "USER_NOT_FOUND"

@@ -1,0 +1,35 @@
+// Administration of users.
+
+import assert from "node:assert/strict";
+import { NEW_PASSWORD, PASSWORD, holding, nobody, ok, refused } from "../client.js";
+
+export async function stage(): Promise<void> {
+  const email = process.env["ADMIN_EMAIL"] ?? "";
+  const sdk = holding(ok(await nobody.authentication.signInEmail({ body: { email, password: PASSWORD } })).token);
+  const wanted = { email: "grace@example.com", name: "Grace", password: PASSWORD, role: ["user"] };
+  const { user } = ok(await sdk.admin.createUser({ body: wanted }));
+  const body = { userId: user.id };
+  assert.equal(ok(await sdk.admin.listUsers({ query: { searchValue: "grace", limit: 1 } })).users[0]?.id, user.id);
+  assert.equal(ok(await sdk.admin.getUser({ query: { id: user.id } })).email, user.email);
+  assert.equal(ok(await sdk.admin.updateUser({ body: { ...body, data: { name: "Grace H." } } })).name, "Grace H.");
+  const [event] = ok(await sdk.audit.listEvents({ query: { user: user.id, limit: 1 } })).events;
+  assert.deepEqual(ok(await sdk.audit.getEvent({ query: { id: event?.id ?? "" } })), event);
+  assert.deepEqual(ok(await sdk.apiKeys.listAll({ query: { user: user.id } })).apiKeys, []);
+  assert.ok(`${ok(await sdk.admin.exportUsers({ query: { searchValue: "grace" } }))}`.includes(",grace@example.com,"));
+  assert.ok(`${ok(await sdk.audit.exportEvents({ query: { user: user.id } }))}`.includes("user.created"));
+  assert.equal(ok(await sdk.statistics.get()).days?.length, 30);
+  const acting = ok(await sdk.admin.impersonateUser({ body }));
+  assert.ok(acting.session.impersonatedBy);
+  assert.equal(ok(await holding(acting.session.token).admin.stopImpersonating()).session, null);
+  ok(await sdk.admin.setRole({ body: { ...body, role: ["user", "admin"] } }));
+  assert.ok(ok(await sdk.admin.hasPermission({ body: { permissions: { user: ["ban", "list"] } } })).success);
+  assert.deepEqual(ok(await sdk.admin.listUserSessions({ body })).sessions, []);
+  ok(await sdk.admin.revokeUserSession({ body: { sessionToken: "x".repeat(32) } }));
+  assert.equal(ok(await sdk.admin.revokeUserSessions({ body })).count, 0);
+  ok(await sdk.admin.setUserPassword({ body: { ...body, newPassword: NEW_PASSWORD } }));
+  ok(await sdk.admin.resetTwoFactor({ body }));
+  assert.ok(ok(await sdk.admin.banUser({ body })).user.banned);
+  ok(await sdk.admin.unbanUser({ body }));
+  ok(await sdk.admin.removeUser({ body }));
+  assert.equal(refused(await sdk.admin.getUser({ query: { id: user.id } })), "USER_NOT_FOUND");
+}

@@ -1,0 +1,1 @@
+"""A journey through every operation of the contract."""

@@ -1,0 +1,46 @@
+"""Administration."""
+
+from collections.abc import Iterator
+
+from tests.security.everything.traveller import FIRST, SECOND, THIRD, UNKNOWN, Traveller
+
+
+def leg(ada: Traveller) -> Iterator[None]:
+    """As an administrator, who does everything to another user; without a way to promote one, as nobody special."""
+    call = ada.witness.call
+    root, grace = [
+        call(
+            "authentication.sign_up_email", {"name": name, "email": f"{name}@example.com", "password": FIRST}
+        )
+        for name in ("root", "grace")
+    ]
+    ada.promote("root@example.com")
+    session, user = root.token, {"userId": str(grace.body["user"]["id"])}
+    yield
+    call("admin.list_users", session=session, query={"searchValue": "example"})
+    call("admin.get_user", session=session, query={"id": user["userId"]})
+    listed = call("audit.list_events", session=session, query={"event": "user.created"})
+    known = listed.body["events"][0]["id"] if listed.response.is_success else UNKNOWN
+    for event in (known, UNKNOWN):
+        call("audit.get_event", session=session, query={"id": event})
+    call("audit.export_events", session=session, query={"group": "sign_in"})
+    call("admin.export_users", session=session, query={"searchValue": "example"})
+    call("statistics.get", session=session)
+    call("api_keys.list_all", session=session, query={"user": "grace@example.com"})
+    call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
+    new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
+    call("admin.create_user", new, session=session)
+    call("admin.update_user", {**user, "data": {"name": "Grace H."}}, session=session)
+    acting = call("admin.impersonate_user", user, session=session)
+    for token in (acting.body["session"]["token"], session) if acting.response.is_success else (session,):
+        call("sessions.list_active", session=token)
+        call("admin.stop_impersonating", session=token)
+    call("admin.set_role", {**user, "role": "admin"}, session=session)
+    for body in ({"sessionToken": UNKNOWN}, {"sessionToken": grace.token}):
+        call("admin.list_user_sessions", user, session=session)
+        call("admin.revoke_user_session", body, session=session)
+    call("admin.set_user_password", {**user, "newPassword": THIRD}, session=session)
+    yield
+    for operation in ("reset_two_factor", "ban_user", "unban_user", "revoke_user_sessions", "remove_user"):
+        call(f"admin.{operation}", user, session=session)
+    yield
