@@ -234,7 +234,7 @@ class PageResponder:
         if not _refuses_next(refusal):
             # Without its challenge the form of a code is of no use.
             page = self._operations[_SIGN_IN] if refusal.ends_challenge else form
-            shown = self._lead_to_form(request, page, Entries(request.form(), refusal))
+            shown = self._lead_to_form(request, page, Entries(self._fields(request), refusal))
         if shown is None:
             shown = await self._show_again(request, form, refusal)
         return self.fail(request, refusal) if shown is None else self._form(request, shown, refusal)
