@@ -140,6 +140,8 @@ class PageRequest:
     """The fields of a form that is shown again, as they were sent."""
     refusal: Refusal | None = None
     """Why it is shown again."""
+    entries: str | None = None
+    """The parameter of the URL with these fields, encrypted; None if they are not in the URL."""
 
     def carried(self, name: str) -> str | None:
         """Return a form field that every step carries along, or None."""

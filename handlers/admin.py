@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import impersonation, listing, user_access, user_fields, user_sessions, users
+from domain.admin import exports, impersonation, listing, user_access, user_fields, user_sessions, users
 from domain.admin import search as user_search
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
@@ -16,7 +16,7 @@ from handlers import shapes, wire
 from handlers.accounts import account_shape
 from handlers.passkeys import passkey_shape
 from handlers.positions import positions
-from handlers.responses import cookies
+from handlers.responses import cookies, spreadsheets
 from handlers.responses.reply import Download, Reply
 from handlers.responses.sessions import (
     impersonated_response,
@@ -137,6 +137,41 @@ async def search_users(  # noqa: PLR0913 - one parameter per parameter of the qu
         "previous": found.previous and user_search.encode(found.previous),
         "next": found.next and user_search.encode(found.next),
     }
+
+
+# admin.export_users
+async def export_users(
+    ctx: Context,
+    search_value: str | None = None,
+    search_field: str | None = None,
+    search_operator: str | None = None,
+    filter_field: str | None = None,
+    filter_operator: str | None = None,
+    filter_value: list[str] | None = None,
+) -> Stream:
+    """Return all users that match, as CSV."""
+    wanted = listing.UserQuery(
+        search=search_value or None,
+        search_field=search_field or "email",
+        search_operator=search_operator or "contains",
+        filter_field=_LISTED[filter_field or "email"],
+        filter_operator=filter_operator or "eq",
+        filter_values=filter_value,
+        sort_by="created_at",
+        descending=True,
+        limit=0,
+        offset=0,
+    )
+    filters = {
+        "searchValue": search_value,
+        "searchField": search_field,
+        "searchOperator": search_operator,
+        "filterField": filter_field,
+        "filterOperator": filter_operator,
+        "filterValue": None if filter_value is None else ",".join(map(exports.masked, filter_value)),
+    }
+    pages = await listing.export_users(ctx, wanted, spreadsheets.given(filters))
+    return spreadsheets.stream("users", ctx.now, pages, wire.user, shapes.User.__annotations__)
 
 
 # admin.get_user

@@ -5,11 +5,14 @@ from typing import Any, cast
 
 import orjson
 
+from domain.admin import api_keys
+from domain.admin.api_keys import KeyFilter
 from domain.api_keys import fields, keys, verification
 from domain.context import Context, Rollback
 from domain.errors import Refusal
 from handlers import shapes, wire
 from models.api_key import ApiKeyRow
+from models.user import UserRow
 
 _SORTED = {
     "createdAt": "created_at",
@@ -64,6 +67,26 @@ async def list_own(
     }
 
 
+# api_keys.list_all
+async def list_all(
+    ctx: Context,
+    start: str | None = None,
+    user: str | None = None,
+    config_id: str | None = None,
+    state: api_keys.State | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> shapes.OwnedApiKeyPage:
+    """Return a page of the keys of all users."""
+    wanted = KeyFilter(start, user, config_id, state)
+    before = None if cursor is None else wire.position(cursor)
+    page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)
+    return {
+        "apiKeys": [{**api_key_shape(one.key), "owner": _owner(one.owner)} for one in page.keys],
+        "nextCursor": None if page.last is None else wire.cursor(*page.last),
+    }
+
+
 # api_keys.update
 async def update(ctx: Context, body: shapes.UpdateApiKeyRequest) -> shapes.ApiKey:
     """Change a key."""
@@ -93,6 +116,10 @@ async def verify(
         # defence: KEY9 rolled-back
         return Rollback({"valid": False, "error": _key_refusal(refusal), "key": None})
     return {"valid": True, "error": None, "key": api_key_shape(verified.key)}
+
+
+def _owner(row: UserRow) -> shapes.ApiKeyOwner:
+    return {"id": row.id, "name": row.name, "email": row.email}
 
 
 @lru_cache(maxsize=512)

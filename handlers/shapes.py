@@ -38,6 +38,14 @@ class ApiKey(TypedDict):
     updatedAt: str
 
 
+class ApiKeyOwner(TypedDict):
+    """The user whose key it is."""
+
+    id: str
+    name: str
+    email: str
+
+
 class ApiKeyPage(TypedDict):
     """A page of keys."""
 
@@ -52,6 +60,31 @@ ApiKeyPermission: TypeAlias = str
 
 ApiKeyPermissions: TypeAlias = dict[str, list[ApiKeyPermission]]
 """Actions by resource. Names begin with a letter and have up to 64 letters, digits and `_`, `:`, `.`, `-`."""
+
+
+class AuditEvent(TypedDict):
+    """A record of the audit trail."""
+
+    id: str
+    time: str
+    event: str
+    outcome: str
+    code: str | None
+    userId: str | None
+    actorId: str | None
+    sessionId: str | None
+    method: str | None
+    ipAddress: str | None
+    userAgent: str | None
+    requestId: str | None
+    details: dict[str, Any]
+
+
+class AuditEventPage(TypedDict):
+    """A page of audit events."""
+
+    events: list[AuditEvent]
+    nextCursor: str | None
 
 
 class AuthenticatorAssertion(TypedDict):
@@ -241,6 +274,7 @@ ErrorCode: TypeAlias = Literal[
     "API_KEY_CONFIGURATION_NOT_FOUND",
     "API_KEY_LIMIT_REACHED",
     "AUDIENCE_NOT_ALLOWED",
+    "AUDIT_EVENT_NOT_FOUND",
     "AUTHENTICATION_FAILED",
     "BACKUP_CODES_NOT_ENABLED",
     "BAD_REQUEST",
@@ -257,6 +291,7 @@ ErrorCode: TypeAlias = Literal[
     "EMAIL_PASSWORD_SIGN_UP_DISABLED",
     "EXPIRES_IN_IS_TOO_LARGE",
     "EXPIRES_IN_IS_TOO_SMALL",
+    "EXPORT_IN_PROGRESS",
     "FAILED_TO_DELETE_LAST_PASSKEY",
     "FAILED_TO_GET_ACCESS_TOKEN",
     "FAILED_TO_GET_USER_INFO",
@@ -364,9 +399,11 @@ ErrorCode: TypeAlias = Literal[
     "YOU_ARE_NOT_ALLOWED_TO_DELETE_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_GET_USER",
     "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_LIST_API_KEYS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS",
+    "YOU_ARE_NOT_ALLOWED_TO_MANAGE_SERVICE",
     "YOU_ARE_NOT_ALLOWED_TO_REMOVE_USERS_ACCESS",
     "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR",
     "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS",
@@ -378,6 +415,13 @@ ErrorCode: TypeAlias = Literal[
     "YOU_CANNOT_IMPERSONATE_ADMINS",
     "YOU_CANNOT_REMOVE_YOURSELF",
 ]
+
+
+class FailuresOfCode(TypedDict):
+    """Failures with one error code."""
+
+    code: str
+    count: int
 
 
 Flag: TypeAlias = bool | str
@@ -490,6 +534,41 @@ class ChangeEmailRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
+class OwnedApiKey(TypedDict):
+    """An API key, without its text, and its owner."""
+
+    id: str
+    configId: str
+    name: str | None
+    start: str | None
+    prefix: str | None
+    referenceId: str
+    enabled: bool
+    expiresAt: str | None
+    remaining: int | None
+    refillAmount: int | None
+    refillInterval: int | None
+    lastRefillAt: str | None
+    rateLimitEnabled: bool
+    rateLimitTimeWindow: int
+    rateLimitMax: int
+    requestCount: int
+    lastRequest: str | None
+    permissions: dict[str, Any] | None
+    metadata: dict[str, Any] | None
+    createdBy: str | None
+    createdAt: str
+    updatedAt: str
+    owner: ApiKeyOwner
+
+
+class OwnedApiKeyPage(TypedDict):
+    """A page of the keys of all users."""
+
+    apiKeys: list[OwnedApiKey]
+    nextCursor: str | None
+
+
 PageTarget: TypeAlias = str
 
 
@@ -513,6 +592,7 @@ class AccountDeletionForm(TypedDict):
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
     user: NotRequired[str]
+    typedEmail: NotRequired[str]
     password: NotRequired[str]
 
 
@@ -741,6 +821,7 @@ class MagicLinkForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     newUserCallbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
+    replaces: NotRequired[str]
     token: str
 
 
@@ -1339,6 +1420,13 @@ class SignInUsernameRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
+class SignInsOfMethod(TypedDict):
+    """Sign-ins with one last proof."""
+
+    method: str
+    count: int
+
+
 class SignUpForm(TypedDict):
     """The new user."""
 
@@ -1384,6 +1472,30 @@ class SocialLink(TypedDict):
     url: str
     status: NotRequired[bool]
     redirect: bool
+
+
+class StatisticsOfDay(TypedDict):
+    """What happened on one day (UTC)."""
+
+    day: str
+    signUps: int
+    signIns: list[SignInsOfMethod]
+    failures: list[FailuresOfCode]
+
+
+class Statistics(TypedDict):
+    """The figures of the service; null could not be counted in time."""
+
+    countedAt: str
+    users: int | None
+    usersOfDay: int | None
+    usersOfMonth: int | None
+    activeSessions: int | None
+    signInsOfDay: int | None
+    failuresOfDay: int | None
+    mailsWaiting: int | None
+    mailsFailed: int | None
+    days: list[StatisticsOfDay] | None
 
 
 class Status(TypedDict):

@@ -1,5 +1,6 @@
 """Convert values and rows that several handlers share to JSON; those of one handler are converted next to it."""
 
+import contextlib
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -8,10 +9,15 @@ from typing import Any, cast
 import orjson
 
 from domain.context import Caller, Client
+from domain.errors import Field, ValidationError
 from handlers import shapes
 from models.api_key import ApiKeyRow
+from models.base import from_milliseconds, to_milliseconds
 from models.session import SessionRow
 from models.user import UserRow
+
+_MOST_DIGITS = 14
+"""Digits of the milliseconds until the year 5138."""
 
 _GAP = "*"
 """A placeholder for a token; no token is equal to it."""
@@ -41,6 +47,21 @@ def instant(moment: datetime) -> str:
 def optional_instant(moment: datetime | None) -> str | None:
     """Return an instant as `instant` does, or None."""
     return None if moment is None else instant(moment)
+
+
+def cursor(time: datetime, row_id: str) -> str:
+    """Return the position of a row in a list that is sorted by time: the next page begins after it."""
+    return f"{to_milliseconds(time)}.{row_id}"
+
+
+def position(text: str) -> tuple[datetime, str]:
+    """Return the time and the id of a cursor. Raises ValidationError."""
+    milliseconds, _, row_id = text.partition(".")
+    if milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= _MOST_DIGITS and row_id:
+        with contextlib.suppress(OverflowError):
+            return from_milliseconds(int(milliseconds)), row_id
+    problem = "must be a cursor of this list"
+    raise ValidationError(f"[query.cursor] {problem}", Field("query", "cursor", problem))
 
 
 def exported(held: Mapping[str, Any], options: int = 0) -> bytes:

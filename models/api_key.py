@@ -24,6 +24,8 @@ class ApiKey(Record, table=True):
     __access__ = (Access("api_keys", "API keys", expiry="expires_at"),)  # defence: M5 keys
     __table_args__ = (
         Index(None, "user_id", "created_at"),
+        Index(None, "created_at", "id"),
+        Index(None, "start", postgresql_ops={"start": "text_pattern_ops"}),
         Index(None, "expires_at", postgresql_where=_EXPIRES, sqlite_where=_EXPIRES),
         Index(None, "created_by", postgresql_where=_CREATED_BY, sqlite_where=_CREATED_BY),
     )

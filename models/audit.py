@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Index
+from sqlalchemy import JSON, Index, text
 from sqlmodel import Field, SQLModel
 
 from models.base import Instant, Retention
@@ -20,10 +20,25 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
+def _newest_where(column: str, postgresql: str, sqlite: str | None = None) -> Index:
+    """Return the index of a column and the time, for the few records that meet a condition."""
+    return Index(
+        None, column, "time", postgresql_where=text(postgresql), sqlite_where=text(sqlite or postgresql)
+    )
+
+
 class Audit(SQLModel, table=True):
     """One record. It outlives its user, so it has no foreign key to the table `user`."""
 
-    __table_args__ = (Index(None, "user_id", "time"),)
+    __table_args__ = (
+        Index(None, "user_id", "time"),
+        Index(None, "event", "time"),
+        Index(None, "address", "time"),
+        _newest_where("outcome", "outcome <> 'success'"),
+        _newest_where("hint", "hint IS NOT NULL"),
+        # Most records are about the user who acted; the index of `user_id` has those.
+        _newest_where("actor_id", "user_id IS DISTINCT FROM actor_id", "user_id IS NOT actor_id"),
+    )
     __retention__ = (Retention("time", "audit.retention"),)
 
     id: str = Field(primary_key=True, max_length=32)

@@ -1,10 +1,12 @@
-"""The table `lease`: the instance that currently runs each background task."""
+"""The table `lease`: who currently runs each task that runs only once at a time."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, SQLModel, col
 
 from models.base import Instant
+from models.statements import upsert
 
 
 class Lease(SQLModel, table=True):
@@ -13,3 +15,16 @@ class Lease(SQLModel, table=True):
     name: str = Field(primary_key=True)
     holder: str
     until: datetime = Field(sa_type=Instant)
+
+
+def take(dialect: str, name: str, holder: str, *, now: datetime, until: datetime) -> Any:
+    """Return the statement that takes or extends the lease of a task; it returns a row if `holder` has it then.
+
+    It succeeds if nobody else holds the lease or the lease has expired. It is one statement, so that of several
+    concurrent attempts one succeeds.
+    """
+    statement = upsert(dialect, Lease).values(name=name, holder=holder, until=until)
+    free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease
+    wanted = {"holder": statement.excluded.holder, "until": statement.excluded.until}
+    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=wanted, where=free)
+    return taking.returning(col(Lease.name))

@@ -18,9 +18,9 @@ from server.api.interfaces import RequestHook
 from server.api.sessions import ChallengeStore, KeyStore, SessionStore
 from server.audit import events as audit_events
 from server.audit.refusals import RefusalAuditor
-from server.audit.writer import AuditWriter
+from server.audit.writer import COUNT_EVERY, AuditWriter
 from server.clock import Clock, system_clock
-from server.components.component import Core, component_classes
+from server.components.component import Core, PeriodicJob, component_classes
 from server.components.rate_limits import request_limiter
 from server.components.scheduler import run_periodically
 from server.config import profiles
@@ -165,15 +165,16 @@ class Services:
             raise
 
     async def start(self) -> None:
-        """Start the background tasks: mail, and the jobs of all components."""
+        """Start the background tasks: mail, counts of events, and the jobs of all components."""
         for component in self.components:
             await component.start()
         self.worker.start()
         self.unit_of_work.audit(lambda ctx: audit_events.service_started(ctx, os.getpid()), is_logged=True)
+        jobs = [job for component in self.components for job in component.jobs()]
+        jobs.append(PeriodicJob("audit", self.audit_writer.flush, COUNT_EVERY))
         self._tasks = [
             asyncio.create_task(run_periodically(job.name, job.run, every=job.every, stop=self._stopping))
-            for component in self.components
-            for job in component.jobs()
+            for job in jobs
         ]
 
     def refuse_new_work(self) -> None:

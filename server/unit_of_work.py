@@ -103,7 +103,9 @@ class UnitOfWork:
         """Record events in the background, outside any transaction; `is_logged` means that they are logged already."""
         ctx = Context(self._resources, facts or RequestFacts(self.clock()))
         describe(ctx)
-        if not is_logged:
+        if is_logged:
+            self.audit_writer.count(ctx.records)
+        else:
             self.report(ctx.records)
         self.audit_writer.enqueue(ctx.records)
 
@@ -150,6 +152,7 @@ class UnitOfWork:
     def report(self, events: Sequence[AuditRecord]) -> None:
         """Log events, and count them."""
         writer.log(events)
+        self.audit_writer.count(events)
         if self.metrics is not None:
             self.metrics.audited(events)
 

@@ -40,6 +40,7 @@ PARTS = {
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
+    "statistics": {"daily_count"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},
     "users": {"delete_user", "deletion", "role", "user_deletion", "username"},
 }
@@ -47,17 +48,17 @@ PARTS = {
 
 SHARED = {
     "handlers": {"positions", "responses", "shapes", "templating", "wire"},
-    "rules": {"audit", "data_export", "data_import", "mail", "rate_limits"},
-    "settings": {"audit", "database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
+    "rules": {"data_export", "data_import", "mail", "rate_limits"},
+    "settings": {"database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
     "policies": {"mail", "rate_limit"},
-    "tables": {"audit", "counter", "grant", "known_network", "lease", "outbox"},
+    "tables": {"counter", "grant", "known_network", "lease", "outbox"},
     "events": {"limit", "mail", "origin", "redirect", "secrets"},
-    "account pages": {"codes", "data", "delete", "entries", "frame", "history", "overview"},
+    "account pages": {"removal", "codes", "data", "delete", "entries", "frame", "history", "overview"},
     "emails": {"test"},
     "tests": {"cookies", "inputs", "limits", "redirects", "switches", "templating", "wire"},
     "threats": {"enumeration", "identifier", "limit", "redirect"},
     "guides": {
-        *("audit", "browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
+        *("browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
         *("gallery", "generate_a_client", "import", "index", "limits", "protect_django", "protect_express"),
         *("protect_fastapi", "protect_flask", "run_it_for_others", "sign_in_by_mail", "verify_tokens"),
     },

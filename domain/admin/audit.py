@@ -1,19 +1,36 @@
-"""Search the audit records, for the operator."""
+"""Search the audit records, for the operator and for administrators of the service."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import IPv4Network, ip_address
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
 from sqlmodel import col
 
 from domain import tokens
-from domain.audit import record
+from domain.admin import exports, permissions
+from domain.admin.errors import (
+    AuditEventNotFound,
+    SearchTooBroad,
+    YouAreNotAllowedToManageService,
+)
+from domain.admin.exports import Export, Page
+from domain.admin.policy import AdminPolicy
+from domain.audit import record, search
+from domain.audit.history import Position
+from domain.audit.search import AuditEvent, AuditPage, AuditQuery, Subject
 from domain.context import Context
+from domain.errors import Field, ValidationError
+from domain.ports import SearchTimedOut
 from domain.users import lookup
 from models import Audit, Outcome
 from models.statements import table_of
+from models.user import FIND_USER
+
+_BYTES = {8: 1, 16: 2, 24: 3}
+"""The bytes of a network that its addresses begin with, by its bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +81,111 @@ async def _concerns(ctx: Context, identifier: str) -> ColumnElement[bool]:
         typed = {user.email, user.username or user.email}
     hints = {hint for name in typed if not tokens.is_token(name) for hint in record.hints(ctx, name)}
     return or_(col(Audit.user_id).in_(ids), col(Audit.actor_id).in_(ids), col(Audit.hint).in_(hints))
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """A filter for audit events, as administrators of the service give it; None matches everything."""
+
+    event: str | None = None
+    """The name of an event."""
+    group: str | None = None
+    """The first part of the names of events, such as `sign_in`."""
+    user: str | None = None
+    """The user concerned, by id, email address or username; unknown and deleted users are found too."""
+    actor: str | None = None
+    """The user who acted, by id, email address or username."""
+    network: str | None = None
+    """An IP address, or an IPv4 network of 8, 16 or 24 bits in CIDR notation."""
+    outcome: Outcome | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+async def list_events(ctx: Context, wanted: EventFilter, *, before: Position | None, limit: int) -> AuditPage:
+    """Return a page of the events that match, newest first.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad.
+    """
+    # defence: ADM24 audit-events
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    query, within = await _query(ctx, wanted), ctx.policy[AdminPolicy].scan_timeout
+    try:
+        return await search.find(ctx, query, before=before, limit=limit, within=within)
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+
+
+async def export_events(
+    ctx: Context, wanted: EventFilter, filters: Mapping[str, str]
+) -> AsyncGenerator[Sequence[AuditEvent], None]:
+    """Return the pages of all events that match, newest first; `filters` are recorded.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
+    """
+    # defence: ADM24 export-events
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    query, within = await _query(ctx, wanted), ctx.policy[AdminPolicy].scan_timeout
+
+    async def read(after: tuple[datetime, str] | None) -> Page[AuditEvent]:
+        before = None if after is None else Position(*after)
+        page = await search.find(ctx, query, before=before, limit=exports.PAGE, within=within)
+        return page.events, None if page.last is None else (page.last.time, page.last.id)
+
+    return await Export(ctx, "audit events", filters, ("service", "manage"), read).begin()
+
+
+async def get_event(ctx: Context, event_id: str) -> AuditEvent:
+    """Return an event. Raises YouAreNotAllowedToManageService, TwoFactorRequired, AuditEventNotFound."""
+    # defence: ADM24 audit-event
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    event = await search.get(ctx, event_id)
+    if event is None:
+        raise AuditEventNotFound
+    return event
+
+
+async def _query(ctx: Context, wanted: EventFilter) -> AuditQuery:
+    return AuditQuery(
+        events=_events(wanted),
+        subject=None if wanted.user is None else await _subject(ctx, wanted.user),
+        actor_id=None if wanted.actor is None else (await _subject(ctx, wanted.actor)).id,
+        address=None if wanted.network is None else _address(wanted.network),
+        outcome=wanted.outcome,
+        since=wanted.since,
+        until=wanted.until,
+    )
+
+
+def _events(wanted: EventFilter) -> Sequence[str] | None:
+    if wanted.group is None:
+        return None if wanted.event is None else [wanted.event]
+    names = [name for name in record.EVENTS if name.partition(".")[0] == wanted.group]
+    return names if wanted.event is None else [name for name in names if name == wanted.event]
+
+
+async def _subject(ctx: Context, identifier: str) -> Subject:
+    """Return the id of a user, and the digests that replace their names in records before they existed."""
+    named = FIND_USER.params(id=identifier, lowered=identifier.lower())
+    # Outside the transaction, because the search has a connection of its own.
+    [found] = await ctx.resources.database.search(
+        [named], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+    )
+    user = found.first()
+    typed = {identifier} if user is None else {user.email, user.username or user.email}
+    hints = [hint for name in sorted(typed) if not tokens.is_token(name) for hint in record.hints(ctx, name)]
+    return Subject(identifier if user is None else user.id, hints)
+
+
+def _address(network: str) -> str:
+    """Return an IP address in canonical spelling, or the beginning of the addresses of a network."""
+    try:
+        if "/" not in network:
+            return str(ip_address(network))
+        parsed = IPv4Network(network)
+        if parsed.prefixlen in _BYTES:
+            return "".join(f"{byte}." for byte in parsed.network_address.packed[: _BYTES[parsed.prefixlen]])
+    except ValueError:
+        pass
+    problem = "must be an IP address, or an IPv4 network of 8, 16 or 24 bits"
+    raise ValidationError(f"[query.network] {problem}", Field("query", "network", problem))

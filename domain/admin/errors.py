@@ -1,6 +1,6 @@
 """Errors of administration."""
 
-from domain.errors import BadRequest, Forbidden
+from domain.errors import BadRequest, Conflict, Forbidden, NotFound
 
 
 class SearchTooBroad(BadRequest):
@@ -164,3 +164,27 @@ class EmailTaken(BadRequest):
 
     code = "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
     message = "User already exists. Use another email."
+
+
+class YouAreNotAllowedToListApiKeys(Forbidden):
+    """No role of the caller grants `apiKey: manage`."""
+
+    message = "You are not allowed to list the API keys of all users"
+
+
+class YouAreNotAllowedToManageService(Forbidden):
+    """No role of the caller grants `service: manage`."""
+
+    message = "You are not allowed to manage the service"
+
+
+class ExportInProgress(Conflict):
+    """Another export of the caller is running."""
+
+    message = "Another export of yours is running; wait until it ends"
+
+
+class AuditEventNotFound(NotFound):
+    """There is no audit event with this id."""
+
+    message = "Audit event not found"

@@ -1,5 +1,6 @@
 """Audit events of administration."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from domain.audit.record import Event, Refused, record
@@ -17,6 +18,7 @@ USER_BANNED = Event("user.banned", N_("The account was blocked"))
 USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"))
 PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin", N_("An administrator set a new password"))
 USER_EXPORTED = Event("user.exported", N_("An administrator downloaded the data of this account"))
+ADMIN_EXPORTED = Event("admin.exported", N_("An administrator exported data"), in_history=False)
 IMPERSONATION_STARTED = Event(
     "impersonation.started", N_("An administrator began to act in the name of this account")
 )
@@ -36,6 +38,11 @@ def refused(ctx: Context, refusal: Refused) -> None:
 def sessions_listed(ctx: Context, user_id: str) -> None:
     """The caller listed the sessions of a user."""
     record(ctx, SESSIONS_LISTED, user_id=user_id)
+
+
+def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, is_complete: bool) -> None:
+    """The caller received so many rows of an export; `filters` are those of the request, without email addresses."""
+    record(ctx, ADMIN_EXPORTED, export=what, filters=dict(filters), rows=rows, complete=is_complete)
 
 
 def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:

@@ -95,6 +95,12 @@ async def peek(ctx: Context, token: str) -> tuple[str, bool]:
     return identifiers.masked_email(link.email), user is None
 
 
+async def replaces_caller(ctx: Context, token: str) -> bool:
+    """Return whether a link would replace the session of another user in the browser. Raises InvalidToken."""
+    found = await _find(ctx, token)
+    return ctx.caller is not None and ctx.caller.user.email != found.email
+
+
 async def consume(ctx: Context, token: str) -> MailboxSignIn:
     """Use up a link and sign its user in. Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser."""
     try:

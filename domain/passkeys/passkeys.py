@@ -71,7 +71,7 @@ async def remove_from(ctx: Context, user: UserRow, passkey_id: str) -> None:
     """Remove a passkey of a user, whose row is locked. Raises PasskeyNotFound, FailedToDeleteLastPasskey."""
     row = await _find(ctx, user.id, passkey_id)
     # Checked under the user's lock; two requests that delete the last two passkeys must not both succeed.
-    if await _is_last_way(ctx, user):  # defence: P21 last-way
+    if await is_last_way(ctx, user):  # defence: P21 last-way
         raise FailedToDeleteLastPasskey
     await _remove(ctx, user, [row])
 
@@ -84,8 +84,8 @@ async def _find(ctx: Context, user_id: str, passkey_id: str) -> PasskeyRow:
     return row
 
 
-async def _is_last_way(ctx: Context, user: UserRow) -> bool:
-    """Return whether the user, whose row is locked, has one passkey and no other way to sign in."""
+async def is_last_way(ctx: Context, user: UserRow) -> bool:
+    """Return whether the user has one passkey and no other way to sign in; before a change, their row is locked."""
     if ctx.policy[PasskeyPolicy].mail_signs_in or await count(ctx, user.id) > 1:
         return False
     return not (await ctx.db.execute(select(exists().where(col(Account.user_id) == user.id)))).scalar()

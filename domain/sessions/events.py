@@ -85,6 +85,11 @@ def session_created(ctx: Context, session_id: str, method: str) -> None:
     record(ctx, SESSION_CREATED, session_id=session_id, method=method)
 
 
+def session_replaced(ctx: Context, user_id: str, session_id: str) -> None:
+    """A new session of the same user, in the same browser, replaced this one."""
+    record(ctx, SESSION_REVOKED, user_id=user_id, actor_id=user_id, session_id=session_id)
+
+
 def session_revoked(ctx: Context, session_id: str, *, user_id: str | None = None) -> None:
     """The caller revoked one of their sessions, or as an administrator one of another user."""
     record(ctx, SESSION_REVOKED, session_id=session_id, user_id=user_id)

@@ -35,6 +35,8 @@ class AuthorizationRequest:
     error_callback_url: str | None = None
     request_sign_up: bool = False
     login_hint: str | None = None
+    replaces_session: bool = False
+    """Whether a new session ends the one that the browser has of the same user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class OAuthState:
     request_sign_up: bool
     user_id: str | None
     session_id: str | None
+    replaces_session: bool = False
+    """As in `AuthorizationRequest`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ async def _begin(
         request_sign_up=request.request_sign_up,
         user_id=caller.user.id if caller is not None else None,
         session_id=caller.session.id if caller is not None else None,
+        replaces_session=request.replaces_session,
     )
     state, binding = tokens.token(), tokens.token()
     url = await _authorization_url(ctx, flow, state, request.login_hint)  # defence: R14 ask-provider

@@ -10,6 +10,7 @@ from domain import errors
 from domain.context import Context
 from domain.identity_provider import CallbackParams, CodeRefused, IdentityRefused, IssuerMismatch, Provider
 from domain.sessions import events as session_events
+from domain.sessions import replacement
 from domain.sessions.sessions import OpenedSession
 from domain.social import authorization_request, events, identity, linking, sign_in
 from domain.social.authorization_request import OAuthState
@@ -113,6 +114,8 @@ class CallbackResult:
     error: str | None = None
     description: str | None = None
     """The provider's description of its error."""
+    keeps_session: bool = False
+    """Whether the browser keeps its session of the same user while the second factor is pending."""
     is_used_up: bool = True
     """Whether the flow was this browser's and is used up, so that its cookie can be cleared."""
     defect: Exception | None = None
@@ -202,7 +205,12 @@ async def _sign_in(
     )
     result = await ctx.in_new_transaction(partial(sign_in.sign_in, attempt=attempt, proof=proof))
     welcome = flow.new_user_callback_url if result.is_new else None
-    return CallbackResult(welcome or flow.callback_url, result.opened)
+    opened, keeps_session = result.opened, False
+    if flow.replaces_session and isinstance(opened, OpenedSession):
+        await ctx.in_new_transaction(partial(replacement.end_replaced, opened=opened))
+    elif flow.replaces_session and isinstance(opened, PendingSignIn):
+        keeps_session = bool(await replacement.presented(ctx, opened.user_id))
+    return CallbackResult(welcome or flow.callback_url, opened, keeps_session=keeps_session)
 
 
 def _provider_error(error: str, description: str | None) -> tuple[str, str | None]:

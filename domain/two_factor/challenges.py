@@ -37,6 +37,7 @@ class PendingSignIn:
     """A sign-in without a session yet: its pending token, and the methods the user can use."""
 
     token: str = field(repr=False)
+    user_id: str
     methods: Sequence[Method]
     forget_device: bool
     """Whether the cookie of the trusted device is invalid."""
@@ -65,7 +66,7 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
     )
     # defence: V43 V44 pending-sign-in
     return PendingSignIn(
-        token, await methods_of(ctx, user, mailbox=mailbox), await trusted_devices.is_dead(ctx)
+        token, user.id, await methods_of(ctx, user, mailbox=mailbox), await trusted_devices.is_dead(ctx)
     )
 
 

@@ -1,7 +1,18 @@
 """The operations with the tag `account_pages` in openapi/paths: pages for the user's own account."""
 
-from handlers.account_pages.api_keys import create_api_key, delete_api_key, show_api_keys
-from handlers.account_pages.connections import connect_provider, disconnect_provider, show_connections
+from handlers.account_pages.api_keys import (
+    create_api_key,
+    delete_api_key,
+    show_api_key_deletion,
+    show_api_keys,
+    show_new_api_key,
+)
+from handlers.account_pages.connections import (
+    connect_provider,
+    disconnect_provider,
+    show_connections,
+    show_disconnection,
+)
 from handlers.account_pages.data import (
     confirm_deletion,
     delete_account,
@@ -12,7 +23,13 @@ from handlers.account_pages.data import (
 from handlers.account_pages.email import change_email, send_verification_email, show_email
 from handlers.account_pages.history import show_history
 from handlers.account_pages.overview import show_overview
-from handlers.account_pages.passkeys import add_passkey, remove_passkey, rename_passkey, show_passkeys
+from handlers.account_pages.passkeys import (
+    add_passkey,
+    remove_passkey,
+    rename_passkey,
+    show_passkey_removal,
+    show_passkeys,
+)
 from handlers.account_pages.password import change_password, send_password_link, show_password
 from handlers.account_pages.profile import show_profile, update_profile
 from handlers.account_pages.removed_access import show_removed_access
@@ -24,7 +41,9 @@ from handlers.account_pages.two_factor import (
     forget_trusted_device,
     forget_trusted_devices,
     replace_backup_codes,
+    show_backup_codes,
     show_two_factor,
+    show_two_factor_setup,
 )
 
 __all__ = [
@@ -50,18 +69,24 @@ __all__ = [
     "replace_backup_codes",
     "send_password_link",
     "send_verification_email",
+    "show_api_key_deletion",
     "show_api_keys",
+    "show_backup_codes",
     "show_connections",
     "show_data",
     "show_deletion",
+    "show_disconnection",
     "show_email",
     "show_history",
+    "show_new_api_key",
     "show_overview",
+    "show_passkey_removal",
     "show_passkeys",
     "show_password",
     "show_profile",
     "show_removed_access",
     "show_sessions",
     "show_two_factor",
+    "show_two_factor_setup",
     "update_profile",
 ]

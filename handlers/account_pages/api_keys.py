@@ -10,7 +10,7 @@ from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.localization import N_, Localization
 from handlers import shapes
-from handlers.account_pages import layout
+from handlers.account_pages import layout, shown_once
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -18,6 +18,7 @@ _NOTICES = {
     "deleted": N_("The key is deleted. Programs that use it are refused from now on."),
     "gone": N_("That key was deleted already."),
 }
+_CREATED = "/api-keys/created"
 _NEVER = "never"
 _LIFETIMES = tuple(timedelta(days=days) for days in (1, 7, 30, 90, 365))
 """The lifetimes that the form offers, where the settings allow them."""
@@ -37,6 +38,7 @@ async def show_api_keys(
         ctx,
         view,
         "api_keys.html",
+        headers=shown_once.forget(ctx),
         notices=_NOTICES,
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
@@ -50,13 +52,52 @@ async def show_api_keys(
 
 
 # account_pages.create_api_key
-async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Page:
-    """Create a key, and show its text once."""
+async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Redirect:
+    """Create a key, and redirect to the page that shows its text."""
     view = views.view(ctx)
     row, text = await keys.create_once(
         ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
-    return layout.render(ctx, view, "api_key_created.html", key=row, text=text)
+    return shown_once.redirect(ctx, view, _CREATED, name=row.name, text=text)
+
+
+# account_pages.show_new_api_key
+async def show_new_api_key(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Show the text of a new key until the user goes on; then redirect to the keys."""
+    view = views.view(ctx, _CREATED, callback_url, ui_locales)
+    content = shown_once.content_of(ctx, _CREATED)
+    if content is None:
+        return view.redirect("/api-keys")
+    return layout.render(ctx, view, "api_key_created.html", **content)
+
+
+# account_pages.show_api_key_deletion
+async def show_api_key_deletion(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, key: str | None = None
+) -> Page | Redirect:
+    """Ask before a key of the caller is deleted."""
+    view = views.view(ctx, "/api-keys/delete", callback_url, ui_locales, key=key)
+    gettext = view.localization.gettext
+    try:
+        row = await keys.get(ctx, key or "")
+    except KeyNotFound:
+        return view.redirect("/api-keys", reason="gone")
+    return layout.render(
+        ctx,
+        view,
+        "removal.html",
+        heading=gettext("Delete this API key?"),
+        name=row.name or row.start or gettext("Without a name"),
+        effect=gettext("Programs that use it stop working at once. The key cannot be restored."),
+        is_last=False,
+        obstacle=None,
+        field="key",
+        id=row.id,
+        button=gettext("Delete"),
+        back="/api-keys",
+    )
 
 
 # account_pages.delete_api_key

@@ -9,7 +9,7 @@ from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
 from handlers import shapes
 from handlers.account_pages import layout
-from handlers.pages import sign_in_methods
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
@@ -85,6 +85,38 @@ async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
     )
     redirect = await authorization_request.begin_linking(ctx, request)
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
+
+
+# account_pages.show_disconnection
+async def show_disconnection(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    connection: str | None = None,
+) -> Page | Redirect:
+    """Ask before an account is disconnected."""
+    view = views.view(ctx, "/connections/disconnect", callback_url, ui_locales, connection=connection)
+    gettext = view.localization.gettext
+    rows = await accounts.of_caller(ctx)
+    row = next((one for one in rows if one.id == connection and one.provider_id != CREDENTIAL), None)
+    if row is None:
+        return view.redirect("/connections", reason="gone")
+    offered = sign_in_methods.offered(ctx)
+    has_other = len(rows) > 1 or offered["with_link"] or offered["with_code"]
+    return layout.render(
+        ctx,
+        view,
+        "removal.html",
+        heading=gettext("Disconnect this account?"),
+        name=sign_in_methods.provider_name(row.provider_id),
+        effect=gettext("You can no longer sign in with it."),
+        is_last=not has_other and not await passkeys.can_use(ctx, ctx.signed_in.user.id),
+        obstacle=None,
+        field="connection",
+        id=row.id,
+        button=gettext("Disconnect"),
+        back="/connections",
+    )
 
 
 # account_pages.disconnect_provider

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from domain import errors
 from domain.context import Context
 from domain.data_export import export
 from domain.localization import N_, Localization
@@ -97,9 +98,18 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
     # An empty password is wrong, whereas None means that none is asked for.
     password = body.get("password", "") if not by_mail and await sign_in_methods.has_password(ctx) else None
+    if not by_mail and password is None:
+        _require_address(ctx, body.get("typedEmail", ""))
     if await deletion.delete_user(ctx, password=password, token=None, callback_url=None):
         return _deleted(ctx, view)
     return view.redirect("/data", reason="sent")
+
+
+def _require_address(ctx: Context, typed: str) -> None:
+    """Raise ValidationError unless a user without a password has typed their email address."""
+    if typed.strip().lower() != ctx.signed_in.user.email:
+        message = "must be the email address of the account"
+        raise errors.ValidationError(f"typedEmail {message}", errors.Field("body", "typedEmail", message))
 
 
 # account_pages.show_deletion

@@ -10,7 +10,7 @@ from domain.localization import N_
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
-from handlers.responses.reply import Page
+from handlers.responses.reply import Header, Page
 
 SECTIONS = (
     ("", N_("Overview")),
@@ -37,6 +37,7 @@ def render(
     notices: Mapping[str, str] | None = None,
     reason: str | None = None,
     status: int = 200,
+    headers: tuple[Header, ...] = (),
     **values: Any,
 ) -> Page:
     """Return an account page. `notices` has the text to show for each value of the query parameter `reason`."""
@@ -46,6 +47,8 @@ def render(
     return view.render(
         f"account/{template}",
         status=status,
+        headers=headers,
+        section="/".join((view.page or "").split("/")[:2]),
         sections=[
             (path, view.url(path, callbackURL=None), view.localization.gettext(label))
             for path, label in SECTIONS

@@ -9,6 +9,7 @@ from domain.passkeys.policy import PasskeyPolicy
 from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.account_pages import layout, user_agents
+from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
 from handlers.responses.reply import Page, Redirect
@@ -72,6 +73,36 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect
     except PasskeyNotFound:
         return view.redirect("/passkeys", reason="gone")
     return view.redirect("/passkeys", reason="renamed")
+
+
+# account_pages.show_passkey_removal
+async def show_passkey_removal(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, passkey: str | None = None
+) -> Page | Redirect:
+    """Ask before a passkey of the caller is removed."""
+    view = views.view(ctx, "/passkeys/remove", callback_url, ui_locales, passkey=passkey)
+    gettext = view.localization.gettext
+    row = next((one for one in await passkeys.list_own(ctx) if one.id == passkey), None)
+    if row is None:
+        return view.redirect("/passkeys", reason="gone")
+    is_last = await passkeys.is_last_way(ctx, ctx.signed_in.user)
+    needed = texts.SENTENCES["FAILED_TO_DELETE_LAST_PASSKEY"]
+    return layout.render(
+        ctx,
+        view,
+        "removal.html",
+        heading=gettext("Remove this passkey?"),
+        name=row.name or gettext("Without a name"),
+        effect=gettext(
+            "You can no longer sign in with it. It cannot be restored; you can only add a new one."
+        ),
+        is_last=False,
+        obstacle=gettext(needed) if is_last else None,
+        field="passkey",
+        id=row.id,
+        button=gettext("Remove"),
+        back="/passkeys",
+    )
 
 
 # account_pages.remove_passkey

@@ -1,17 +1,17 @@
 """The page of the second factor: authenticator, codes by email, backup codes, trusted devices."""
 
-from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
 
 from markupsafe import Markup
 
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions import sessions
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
 from handlers import shapes
-from handlers.account_pages import layout
+from handlers.account_pages import layout, shown_once
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.pages.view import View
@@ -24,6 +24,8 @@ _NOTICES = {
     "forgotten": N_("The next sign-in on that device requires a code."),
     "all-forgotten": N_("The next sign-in on each of these devices requires a code."),
 }
+_SETUP, _BACKUP_CODES = "/second-factor/set-up", "/second-factor/codes"
+"""The paths of the pages that show what is stored nowhere."""
 _QUIET_ZONE = 4
 """The width of the margin of a QR code, in modules (ISO/IEC 18004)."""
 _GROUP = 4
@@ -39,11 +41,17 @@ async def show_two_factor(
     reason: str | None = None,
 ) -> Page:
     """Show the second-factor settings; `step` opens the form that asks for the password before a change."""
-    view = views.view(ctx, "/second-factor", callback_url, ui_locales, step=step)
+    return await _show(
+        ctx, views.view(ctx, "/second-factor", callback_url, ui_locales, step=step), reason, step
+    )
+
+
+async def _show(ctx: Context, view: View, reason: str | None = None, step: str | None = None) -> Page:
     return layout.render(
         ctx,
         view,
         "two_factor.html",
+        headers=shown_once.forget(ctx),
         notices=_NOTICES,
         reason=reason,
         step=step,
@@ -58,22 +66,45 @@ async def show_two_factor(
 
 
 # account_pages.enable_two_factor
-async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Page:
-    """Begin to set up an authenticator, or enable codes by email; show the codes once."""
+async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Redirect:
+    """Begin to set up an authenticator, or enable codes by email; redirect to the page that shows the codes."""
     view = views.view(ctx)
     if body.get("step") == "otp":
         enabled = await setup.enable_otp(ctx, body["password"])
-        return _show_backup_codes(ctx, view, enabled.backup_codes, is_new=True)
+        return shown_once.redirect(ctx, view, _BACKUP_CODES, codes=enabled.backup_codes, is_new=True)
     enrolled = await setup.enable_totp(ctx, body["password"], None)
-    uri = enrolled.totp_uri or ""
+    return shown_once.redirect(ctx, view, _SETUP, uri=enrolled.totp_uri or "", codes=enrolled.backup_codes)
+
+
+# account_pages.show_two_factor_setup
+async def show_two_factor_setup(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Show the QR code, the key and the backup codes until the user goes on; then only the form for the code."""
+    view = views.view(ctx, _SETUP, callback_url, ui_locales)
+    content = shown_once.content_of(ctx, _SETUP)
+    if content is None:
+        return await _show(ctx, view) if sessions.is_fresh(ctx) else view.redirect("/second-factor")
     return layout.render(
         ctx,
         view,
         "two_factor_setup.html",
-        qr_code=qr_code(uri),
-        key=_grouped(parse_qs(urlsplit(uri).query)["secret"][0]),
-        codes=enrolled.backup_codes,
+        qr_code=qr_code(content["uri"]),
+        key=_grouped(parse_qs(urlsplit(content["uri"]).query)["secret"][0]),
+        codes=content["codes"],
     )
+
+
+# account_pages.show_backup_codes
+async def show_backup_codes(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Show new backup codes until the user goes on; then redirect to the settings."""
+    view = views.view(ctx, _BACKUP_CODES, callback_url, ui_locales)
+    content = shown_once.content_of(ctx, _BACKUP_CODES)
+    if content is None:
+        return view.redirect("/second-factor")
+    return layout.render(ctx, view, "backup_codes.html", **content)
 
 
 # account_pages.confirm_two_factor
@@ -86,10 +117,11 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
 
 
 # account_pages.replace_backup_codes
-async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Page:
-    """Replace the backup codes, and show the new ones once."""
+async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
+    """Replace the backup codes, and redirect to the page that shows them."""
     view = views.view(ctx)
-    return _show_backup_codes(ctx, view, await setup.regenerate_backup_codes(ctx, body["password"]))
+    codes = await setup.regenerate_backup_codes(ctx, body["password"])
+    return shown_once.redirect(ctx, view, _BACKUP_CODES, codes=codes, is_new=False)
 
 
 # account_pages.disable_two_factor
@@ -130,11 +162,6 @@ def qr_code(text: str) -> Markup:
     return Markup(  # noqa: S704 - see above
         drawn.svg_inline(border=_QUIET_ZONE, omitsize=True, svgclass="qr", lineclass=None)
     )
-
-
-def _show_backup_codes(ctx: Context, view: View, codes: Sequence[str], *, is_new: bool = False) -> Page:
-    # The response to the POST itself: a redirect would have to carry the codes in its URL or store them.
-    return layout.render(ctx, view, "backup_codes.html", codes=codes, is_new=is_new)
 
 
 def _grouped(key: str) -> str:

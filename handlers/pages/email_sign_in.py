@@ -79,7 +79,7 @@ async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> R
     # A pasted code may bring spaces and line breaks along.
     code = "".join(body["code"].split())
     signed_in = await email_codes.sign_in(ctx, body["email"], code, name="", image=None, remembered=True)
-    return sign_in_methods.complete_sign_in(
+    return await sign_in_methods.complete_sign_in(
         ctx, view, signed_in.opened, removed_access=signed_in.removed_access
     )
 
@@ -92,25 +92,36 @@ async def show_magic_link(
     ui_locales: str | None = None,
     token: str | None = None,
 ) -> Page:
-    """Ask the user to confirm before a mailed link is used up."""
+    """Ask the user to confirm before a mailed link is used up, and whether it may replace another account."""
     carried = {"token": token, "newUserCallbackURL": new_user_callback_url}
     view = views.view(ctx, "/magic-link", callback_url, ui_locales, **carried)
     try:
         email, is_new = await magic_links.peek(ctx, token or "")
+        replaces = await magic_links.replaces_caller(ctx, token or "")
     except errors.InvalidToken:
-        email, is_new, token = None, False, None
+        email, is_new, replaces, token = None, False, False, None
     return view.render(
-        "magic_link.html", email=email, is_new=is_new, token=token, new_user_target=new_user_callback_url
+        "magic_link.html",
+        email=email,
+        is_new=is_new,
+        replaces=replaces,
+        token=token,
+        new_user_target=new_user_callback_url,
     )
 
 
 # pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
-    """Use up a mailed link, and sign in."""
+    """Use up a mailed link, and sign in; ask first if another user is signed in."""
     view = views.view(ctx)
+    replaces = await magic_links.replaces_caller(ctx, body["token"])
+    if replaces and body.get("replaces") != ctx.signed_in.user.email:  # defence: M8 asks-first
+        return view.redirect(
+            "/magic-link", token=body["token"], newUserCallbackURL=body.get("newUserCallbackURL")
+        )
     signed_in = await magic_links.consume(ctx, body["token"])
     if signed_in.is_new and (target := body.get("newUserCallbackURL")):
         view = replace(view, callback_url=target)
-    return sign_in_methods.complete_sign_in(
+    return await sign_in_methods.complete_sign_in(
         ctx, view, signed_in.opened, removed_access=signed_in.removed_access
     )

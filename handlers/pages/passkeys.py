@@ -25,7 +25,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
     view = views.view(ctx)
     remembered = body.get("rememberMe") == "true"
     opened = await passkey_sign_in.finish(ctx, _assertion(body), remembered=remembered)
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 # pages.complete_with_passkey
@@ -38,7 +38,7 @@ async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) ->
     opened = await passkey_sign_in.finish(
         ctx, _assertion(body), remembered=waiting.remembered, owner=waiting.user.id
     )
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 # pages.confirm_with_passkey
@@ -46,7 +46,7 @@ async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await passkey_sign_in.sign_in_again(ctx, _assertion(body))
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 def _assertion(body: shapes.PasskeySignInForm) -> Assertion:

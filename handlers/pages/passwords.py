@@ -22,7 +22,12 @@ async def show_forgot_password(
     """Ask for the address of the account."""
     view = views.view(ctx, "/forgot-password", callback_url, ui_locales, email=email)
     dead = view.localization.gettext("This link has been used or is no longer valid. Ask for a new one.")
-    return view.render("forgot_password.html", email=email or "", notice=dead if reason == "dead" else None)
+    return view.render(
+        "forgot_password.html",
+        email=email or "",
+        notice=dead if reason == "dead" else None,
+        can_reset=sign_in_methods.offered(ctx)["can_reset"],
+    )
 
 
 # pages.request_password_reset

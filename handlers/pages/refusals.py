@@ -15,7 +15,7 @@ _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 """Matches the values of `ui_locales` that are passed on to the next page."""
 
 
-def page(
+def page(  # noqa: PLR0913 - what the responder knows of the request, by name
     policy: Policy,
     asked: PageRequest,
     refusal: Refusal,

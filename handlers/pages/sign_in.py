@@ -53,7 +53,7 @@ async def sign_in(ctx: Context, body: shapes.SignInForm) -> Redirect:
     else:
         options = SignInOptions(remembered, _verification_target(view), "username")
         opened = await authentication.sign_in_by_username(ctx, identifier, body["password"], options)
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)
 
 
 def _verification_target(view: views.View) -> str:
@@ -72,6 +72,7 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redi
         callback_url=view.url("/two-factor"),
         error_callback_url=view.url("/error"),
         request_sign_up=True,
+        replaces_session=True,
     )
     redirect = await authorization_request.begin_sign_in(ctx, request)
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)

@@ -14,6 +14,7 @@ from domain.magic_links.policy import MagicLinkPolicy
 from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
+from domain.sessions import replacement
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users.policy import UsernamePolicy
@@ -82,16 +83,21 @@ def password_rules(ctx: Context) -> Mapping[str, Any]:
     }
 
 
-def complete_sign_in(
+async def complete_sign_in(
     ctx: Context, view: View, opened: OpenedSession | PendingSignIn, *, removed_access: bool = False
 ) -> Redirect:
     """Return the redirect after a sign-in: to the page for the second factor, or to the URL requested at its start.
 
-    If ways into the account were removed, a page that shows them comes first.
+    If ways into the account were removed, a page that shows them comes first. A session of the same user in this
+    browser ends when the new one replaces it, and not before.
     """
     if isinstance(opened, PendingSignIn):
         method = opened.methods[0] if opened.methods else "backup"
-        return view.redirect("/two-factor", pending_cookies(ctx, opened), method=method)
+        keeps_session = bool(await replacement.presented(ctx, opened.user_id))
+        return view.redirect(
+            "/two-factor", pending_cookies(ctx, opened, keeps_session=keeps_session), method=method
+        )
+    await replacement.end_replaced(ctx, opened)
     if removed_access:
         return view.redirect("/removed-access", session_cookies(ctx, opened))
     return view.finish(session_cookies(ctx, opened))

@@ -18,6 +18,8 @@ from handlers.responses.reply import Header, Page, Redirect
 from handlers.responses.sessions import restored_response, sign_out_response, stopped_response
 from models import CREDENTIAL
 
+_WAYS = ("providers", "with_password", "with_passkey", "with_email")
+
 
 # pages.show_sign_out
 async def show_sign_out(
@@ -87,6 +89,9 @@ async def show_confirm(
         "with_link": offered["with_link"],
         "email_method": "code" if is_unproven else None,
     }
+    # A user without any of these sets a password first.
+    shown["can_reset"] = offered["with_password"] and offered["can_reset"]
+    shown["has_no_way"] = not any(shown[name] for name in _WAYS)
     return view.render("confirm.html", **shown)
 
 
@@ -99,4 +104,4 @@ async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
     """Sign in again as the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)

@@ -42,4 +42,4 @@ async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
     _, opened = await authentication.sign_up(ctx, new)
     if opened is None:
         return view.redirect("/mail-sent", reason="verify")
-    return sign_in_methods.complete_sign_in(ctx, view, opened)
+    return await sign_in_methods.complete_sign_in(ctx, view, opened)

@@ -177,7 +177,7 @@ _EMPTY: Mapping[str, str] = {
 
 
 def sentence(localization: Localization, refusal: Refusal, *, names_parameters: bool = False) -> str:
-    """Return the text about a refusal and the next step; `names_parameters` names a malformed parameter of the query."""
+    """Return the text about a refusal and the next step; `names_parameters` names a malformed query parameter."""
     ngettext = localization.ngettext
     match refusal.code:
         case "PASSWORD_TOO_SHORT":
@@ -251,6 +251,8 @@ def field_errors(
 
 
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
+    if name == "typedEmail":
+        return localization.gettext(N_("This is not the email address of your account."))
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
     if message == SAME_EMAIL:

@@ -6,10 +6,9 @@ from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor import challenges, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes
-from handlers.pages import passkeys
+from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
-from handlers.responses.sessions import session_cookies
 
 
 # pages.show_two_factor
@@ -62,7 +61,9 @@ async def verify_two_factor(ctx: Context, body: shapes.SecondFactorForm) -> Redi
         return view.finish()
     # Only with a challenge; otherwise the code would be checked for the signed-in user instead.
     verified = await _verify(ctx, body)
-    return view.finish(session_cookies(ctx, verified.opened) if verified.opened is not None else ())
+    if verified.opened is None:
+        return view.finish()
+    return await sign_in_methods.complete_sign_in(ctx, view, verified.opened)
 
 
 async def _verify(ctx: Context, body: shapes.SecondFactorForm) -> Verified:

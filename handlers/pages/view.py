@@ -147,7 +147,7 @@ def view(
         ui_locales or None,
         user,
         page,
-        query,
+        {**query, "entries": asked.entries},
         ctx.policy[PagesPolicy].templates_dir,
         ctx.caller is not None and ctx.caller.impersonated_by is not None,
     )

@@ -20,6 +20,13 @@ NOTICE = "console-notice"
 """The cookie with the name of a notice that the next page of the console shows; its name begins with
 `session.cookie_prefix`."""
 
+BROWSER = "browser"
+"""The cookie that tells one browser from another on the hosted pages; its name begins with `session.cookie_prefix`. It
+authenticates nothing."""
+
+SHOWN_ONCE = "shown-once"
+"""The cookie with the encrypted content of a page that is shown once; its name begins with `session.cookie_prefix`."""
+
 STATE = "oauth-state-"
 """The cookie of a flow; its name begins with `session.cookie_prefix` and ends with the first characters of the
 state."""
@@ -109,12 +116,12 @@ def trusted_name(cookies: Cookies) -> str:
 
 def set_state(cookies: Cookies, state: str, binding: str, *, max_age: int) -> Header:
     """Return the Set-Cookie header that binds a flow to this browser; `max_age` is in seconds."""
-    return _set(_for_states(cookies), state_name(cookies, state), binding, max_age)
+    return _set(_for_pages(cookies), state_name(cookies, state), binding, max_age)
 
 
 def clear_state(cookies: Cookies, state: str) -> Header:
     """Return the Set-Cookie header that clears the cookie of a flow."""
-    return _set(_for_states(cookies), state_name(cookies, state), "", 0)
+    return _set(_for_pages(cookies), state_name(cookies, state), "", 0)
 
 
 def state_name(cookies: Cookies, state: str) -> str:
@@ -140,8 +147,34 @@ def _host_only(value: bytes) -> bytes:
     return b"; ".join([name.partition(b"=")[0] + b"=", *kept, b"Max-Age=0"])
 
 
-def _for_states(cookies: Cookies) -> Cookies:
-    """Return a flow's cookie attributes: Lax, because the browser returns from another site; HttpOnly."""
+def set_browser(cookies: Cookies, token: str) -> Header:
+    """Return the Set-Cookie header for the token of a browser, which keeps it until it closes."""
+    return _set(_for_pages(cookies), browser_name(cookies), token, None)
+
+
+def browser_name(cookies: Cookies) -> str:
+    """Return the name of the cookie with the token of a browser."""
+    return cookies.prefix + BROWSER
+
+
+def set_shown_once(cookies: Cookies, sealed: str, *, max_age: int) -> Header:
+    """Return the Set-Cookie header for the content of a page that is shown once; `max_age` is in seconds."""
+    return _set(_for_pages(cookies), shown_once_name(cookies), sealed, max_age)
+
+
+def clear_shown_once(cookies: Cookies) -> Header:
+    """Return the Set-Cookie header that clears the content of a page that was shown."""
+    return _set(_for_pages(cookies), shown_once_name(cookies), "", 0)
+
+
+def shown_once_name(cookies: Cookies) -> str:
+    """Return the name of the cookie with the content of a page that is shown once."""
+    return cookies.prefix + SHOWN_ONCE
+
+
+def _for_pages(cookies: Cookies) -> Cookies:
+    """Return the attributes of cookies that only navigations use: Lax, because a browser may return from another site;
+    HttpOnly."""
     return replace(cookies, same_site="Lax", http_only=True)
 
 

@@ -45,4 +45,4 @@ def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingS
     """Redirect to the page where the user enters the code: the page in the settings, or the flow's own redirect URL."""
     redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
     url = redirects.second_factor_url(ctx.policy, redirect.location)
-    return Redirect(url, pending_cookies(ctx, pending))
+    return Redirect(url, pending_cookies(ctx, pending, keeps_session=result.keeps_session))

@@ -1,5 +1,6 @@
 """The results of handlers: a plain shape (200, JSON), or one of these for headers, a redirect or a page."""
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -51,4 +52,16 @@ class Download:
     """A JSON document that the browser saves under a name."""
 
     body: bytes = field(repr=False)
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A file that the browser saves under a name, sent part by part as the client takes it.
+
+    The parts are closed when the client is gone, or when there are no more.
+    """
+
+    parts: AsyncGenerator[bytes, None] = field(repr=False)
+    content_type: bytes
     name: str

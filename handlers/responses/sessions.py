@@ -61,15 +61,19 @@ def two_factor_required(ctx: Context, pending: PendingSignIn) -> Reply[shapes.Si
     return Reply(body, pending_cookies(ctx, pending))
 
 
-def pending_cookies(ctx: Context, pending: PendingSignIn) -> tuple[Header, ...]:
-    """Return the Set-Cookie headers of a pending sign-in, which also clear the session cookie."""
+def pending_cookies(
+    ctx: Context, pending: PendingSignIn, *, keeps_session: bool = False
+) -> tuple[Header, ...]:
+    """Return the Set-Cookie headers of a pending sign-in, which also clear the session cookie.
+
+    `keeps_session` leaves the session of a user who only proves again who they are, until the new one replaces it.
+    """
     settings = ctx.policy.cookies
     max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
-    headers = (
-        cookies.set_pending(settings, pending.token, max_age=max_age),
+    headers: tuple[Header, ...] = (cookies.set_pending(settings, pending.token, max_age=max_age),)
+    if not keeps_session:
         # Otherwise an earlier session of the browser would pass for the sign-in that is not complete yet.
-        cookies.clear_session(settings),  # defence: V43 clear-session
-    )
+        headers += (cookies.clear_session(settings),)  # defence: V43 clear-session
     # defence: V43 pending-headers
     return (*headers, cookies.clear_trusted(settings)) if pending.forget_device else headers
 

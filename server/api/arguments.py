@@ -26,6 +26,9 @@ _REFUSALS: dict[str, type[errors.Refusal]] = {
     "newUserCallbackURL": errors.InvalidNewUserCallbackUrl,
 }
 
+ENTRIES = "entries"
+"""The parameter of a page with the entries of its form; the responder of pages reads it instead of the handler."""
+
 Targets = tuple[tuple[str, type[errors.Refusal]], ...]
 """The fields of the query or of the body that hold a redirect target, each with the error for an untrusted one."""
 
@@ -155,6 +158,7 @@ def check_signature(handler: Handler, inputs: OperationInputs) -> None:
     taken = {"ctx"}
     for parameters in (inputs.query, inputs.path):
         taken.update(parameters.arguments.values() if parameters else ())
+    taken.discard(ENTRIES)
     if inputs.schema is not None:
         taken.add("body")
     if not inspect.iscoroutinefunction(handler):

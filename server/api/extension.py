@@ -24,7 +24,8 @@ class OperationExtension(BaseModel):
     failures_limited: bool = False
     """Whether requests without valid credentials are counted although other requests are not."""
     signs_in: bool = False
-    """Whether a page of another origin may not navigate a browser there."""
+    """Whether it signs a browser in: a page of another origin may not navigate the browser there, and a form needs a
+    browser that keeps cookies."""
     checks_script_origin: bool = False
     """Whether a GET that a script of an untrusted origin sent is refused as well."""
     signs_out: bool = False

@@ -14,7 +14,7 @@ from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.errors import InternalServerError, Refusal, Unauthenticated, Unavailable
 from domain.policy import Policy
 from handlers.responses import cookies
-from handlers.responses.reply import Redirect
+from handlers.responses.reply import Redirect, Stream
 from server.api import cors, errors, request_body, responses
 from server.api.client_address import client_of
 from server.api.errors import ErrorResponse
@@ -91,17 +91,25 @@ class Pipeline:
         # new one for ever.
         if self._policy.cookies.domain is not None:
             rendered = responses.with_host_only_cookies_cleared(rendered)  # defence: V42 twin
-        allowed, always = self._cors_of(head), request.responder.always
+        await self._send(request, send, rendered)
+        seconds = time.perf_counter() - began
+        self._log(request, rendered[0], seconds)
+        for hook in self._request_hooks:
+            hook.request(request.operation_id, rendered[0], seconds)
+
+    async def _send(self, request: Request, send: Send, rendered: ErrorResponse) -> None:
+        allowed, always = self._cors_of(request.head), request.responder.always
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
             if rendered[0] in (200, 304):
                 status, always, body = rendered
                 rendered = status, (), body
-        await responses.send_answer(scope, send, rendered, client.request_id, allowed, always=always)
-        seconds = time.perf_counter() - began
-        self._log(request, rendered[0], seconds)
-        for hook in self._request_hooks:
-            hook.request(request.operation_id, rendered[0], seconds)
+        request_id = request.client.request_id
+        if request.stream is None or rendered[0] != 200:
+            await responses.send_answer(request.scope, send, rendered, request_id, allowed, always=always)
+            return
+        shared = (*always, (b"x-request-id", request_id.encode()), *allowed)
+        await responses.send_stream(request.receive, send, rendered, request.stream, shared)
 
     async def _answer(self, request: Request) -> ErrorResponse:
         """Check a request, run its handler, and return the response. Raises refusals."""
@@ -147,6 +155,8 @@ class Pipeline:
 
     def _render(self, request: Request, operation: Operation, result: object) -> ErrorResponse:
         """Return the response for a handler's result."""
+        if isinstance(result, Stream):
+            request.stream = result.parts
         if isinstance(result, Redirect) and result.defect is not None:
             errors.log_defect(result.defect, request.client.request_id)
         return operation.responder.respond(request, operation, result)

@@ -1,6 +1,6 @@
 """A request in the pipeline, its operation, and its size limits."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -131,6 +131,9 @@ class Request:
     """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
     arguments: dict[str, Any] = field(init=False)
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
+
+    stream: AsyncGenerator[bytes, None] | None = None
+    """The parts of the response's body, if it is sent as a stream."""
 
     def form(self) -> Mapping[str, str]:
         """Return the unvalidated fields of the submitted form, parsed once; empty if it cannot be parsed."""

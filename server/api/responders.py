@@ -5,26 +5,30 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from domain import errors
+from domain import errors, tokens, urls
 from domain.admin import permissions
 from domain.admin.errors import NotAllowedWhileImpersonating
 from domain.console.policy import ConsolePolicy
 from domain.context import Caller, PageRequest
 from domain.errors import Refusal
-from domain.pages import leaving
+from domain.pages import entries, leaving
+from domain.pages.entries import Entries
+from domain.pages.errors import CookiesBlocked, NotSubmitted
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
 from domain.sessions import sessions
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
+from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import refusals
-from handlers.pages.view import without_secrets
+from handlers.responses import cookies
 from handlers.responses.reply import Page, Redirect
 from models.user import UserRow
 from server.api import cors
+from server.api.arguments import ENTRIES
 from server.api.errors import ErrorResponse, log_defect, render_refusal, status_headers
 from server.api.interfaces import Endpoint
 from server.api.request import Operation, Request
@@ -47,6 +51,9 @@ _CARRIED = frozenset({"callbackURL", "ui_locales"})
 """The fields that pass through all steps."""
 
 _NEVER_IN_FORMS = (errors.CrossSiteForm, NotAllowedWhileImpersonating, SessionNotFresh)
+
+
+_SIGN_IN = "pages.show_sign_in"
 
 
 class JsonResponder:
@@ -135,16 +142,59 @@ class PageResponder:
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
         """Check that a form was rendered for the account that submits it, and that the session is fresh.
 
-        Returns a page if the form was rendered for another account. Raises SessionNotFresh.
+        Returns a page if the form was rendered for another account. Raises SessionNotFresh, CookiesBlocked.
         """
+        if operation.method != "POST":
+            self._read_entries(request, operation)
+            self._require_fresh(request, operation)
+            return None
+        if operation.signs_in and b"cookie" not in request.head.fields:
+            raise CookiesBlocked
         form: Mapping[str, str] = request.arguments.get("body", {})
         request.page = replace(request.page or PageRequest(), form=form)
-        if operation.is_own_account and operation.method == "POST":
+        if operation.is_own_account:
             caller = _caller(request)
             if not _is_for(caller.user, form):  # defence: H8 same-account
                 return self._other_account(request, caller, form.get("account") or "")
         self._require_fresh(request, operation)
         return None
+
+    def _read_entries(self, request: Request, operation: Operation) -> None:
+        """Show a form with the entries in the URL, if they are of this page, browser and account."""
+        sealed = request.arguments.pop(ENTRIES, None)
+        browser = self._browser(request)
+        if not sealed or browser is None:
+            return
+        found = entries.unseal(
+            self._cipher, sealed, page=operation.operation_id, browser=browser, now=request.now
+        )
+        if found is None:
+            return
+        is_others = operation.is_own_account and not _is_for(_caller(request).user, found.fields)
+        if is_others:  # defence: H8 entries-account
+            return
+        try:
+            parameters = operation.inputs.shown_again(found.fields, request.captured)
+        except Refusal:
+            return
+        for name in request.arguments:
+            request.arguments[name] = request.arguments[name] or parameters.get(name)
+        request.page = replace(
+            request.page or PageRequest(),
+            submitted={**found.fields, **found.withheld},
+            refusal=found.refusal,
+            entries=sealed,
+        )
+
+    def _mark_browser(self, request: Request) -> None:
+        """Set the cookie of a browser that has none, so that its next form comes with a cookie."""
+        if self._browser(request) is None:
+            request.cookies.append(cookies.set_browser(self._policy.cookies, tokens.token()))
+
+    def _browser(self, request: Request) -> str | None:
+        """Return the token of the browser, or None."""
+        name = cookies.browser_name(self._policy.cookies).encode()
+        return next(iter(tokens.presented(request.head.cookies(name))), None)
 
     def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
         page = refusals.other_account(
@@ -157,8 +207,21 @@ class PageResponder:
             sessions.require_fresh(self._policy[SessionPolicy], _caller(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
-        """Return the response for what the handler returned."""
-        return self._answer(request, result)
+        """Return the response for what the handler returned; a form with errors has their status."""
+        if operation.method == "POST" or not isinstance(result, Page):
+            return self._answer(request, result)
+        self._mark_browser(request)
+        refusal = None if request.page is None else request.page.refusal
+        return self._answer(request, result) if refusal is None else self._form(request, result, refusal)
+
+    def _form(self, request: Request, page: Page | Redirect, refusal: Refusal) -> ErrorResponse:
+        """Return the response with a form that is shown again."""
+        self._mark_browser(request)
+        if isinstance(page, Page) and page.status == 200:
+            # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
+            page = replace(page, status=refusal.status if refusal.status in (429, 503) else 422)
+        status, headers, body = self._answer(request, page)
+        return status, (*headers, *status_headers(status, refusal.retry_after)), body
 
     def _answer(self, request: Request, result: Page | Redirect) -> ErrorResponse:
         """Return the response for a page or a redirect; redirects to other sites go through one page only."""
@@ -171,26 +234,47 @@ class PageResponder:
         return answer(result, request.scope["method"], request.head)
 
     async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the response to a refused request: its form again, a redirect to sign in, or an error page."""
-        operation = request.operation
-        form = None if operation is None or operation.form is None else self._operations[operation.form]
-        shown = None
+        """Return the response to a refused request: a redirect to its form or to sign in, or an error page."""
+        form = self._form_of(request)
         if (
-            form is not None
-            and not self._is_hidden(operation, refusal)
-            and refusal.status in _SHOWN_IN_FORMS
-            and not isinstance(refusal, _NEVER_IN_FORMS)
+            form is None
+            or refusal.status not in _SHOWN_IN_FORMS
+            or isinstance(refusal, _NEVER_IN_FORMS)
+            or _needs_sign_in(refusal)
+            or not self._is_same_origin(request)
+            or self._is_hidden(request.operation, refusal)
         ):
-            shown = await self._show_again(request, form, refusal)
-        if shown is not None and shown.status == 200:
-            # A refused form gets 422, even if the JSON operation has another status (RFC 9110, 15.5.21).
-            status = refusal.status if refusal.status in (429, 503) else 422
-            shown = replace(shown, status=status)
-        if shown is None:
             await self._find_reader(request, refusal)
             return self.fail(request, refusal)
-        status, headers, body = self._answer(request, shown)
-        return status, (*headers, *status_headers(status, refusal.retry_after)), body
+        shown: Page | Redirect | None = None
+        if not _refuses_next(refusal):
+            # Without its challenge the form of a code is of no use.
+            page = self._operations[_SIGN_IN] if refusal.ends_challenge else form
+            shown = self._lead_to_form(request, page, Entries(self._fields(request), refusal))
+        if shown is None:
+            shown = await self._show_again(request, form, refusal)
+        return self.fail(request, refusal) if shown is None else self._form(request, shown, refusal)
+
+    def _form_of(self, request: Request) -> Operation | None:
+        operation = request.operation
+        return None if operation is None or operation.form is None else self._operations[operation.form]
+
+    def _lead_to_form(self, request: Request, form: Operation, kept: Entries) -> Redirect | None:
+        """Return the redirect to the page of a form with its entries; None if that cannot show them."""
+        fields, browser = kept.fields, self._browser(request)
+        if browser is None:
+            return None
+        try:
+            form.inputs.shown_again(fields, request.captured)
+        except Refusal:
+            return None
+        sealed = entries.seal(self._cipher, kept, page=form.operation_id, browser=browser, now=request.now)
+        carried = form.inputs.query.arguments if form.inputs.query is not None else ()
+        query = {name: fields.get(name) for name in ("callbackURL", "ui_locales", "token") if name in carried}
+        if sealed is None:
+            return None
+        path = filled(form.template, request.captured)
+        return Redirect(urls.with_parameters(path, **query, entries=sealed))
 
     async def _find_reader(self, request: Request, refusal: Refusal) -> None:
         """Find the caller of a request that was refused before its authentication, whose language the page has."""
@@ -248,6 +332,7 @@ class PageResponder:
             self.check_caller(request, form)  # defence: C1 shown-again
             self._require_fresh(request, form)
             request.arguments = form.inputs.shown_again(submitted, request.captured)
+            request.arguments.pop(ENTRIES, None)
             page: Page | Redirect = await self._endpoint(form, request)
         except Refusal:
             return None
@@ -275,8 +360,11 @@ class PageResponder:
         """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""
         if operation is None or operation.form is None or not isinstance(refusal, errors.Unavailable):
             return False
+        return self._is_same_origin(request)
+
+    def _is_same_origin(self, request: Request) -> bool:
+        """Return whether a page of this service sent the form; the request may have failed before that check."""
         try:
-            # The request may have failed before the check of its origin.
             cors.check_same_origin(self._policy.base_url, request.head)  # defence: H1 kept-form
         except errors.CrossSiteForm:
             return False
@@ -291,13 +379,33 @@ class PageResponder:
             if refusal.status in _FINAL and not isinstance(refusal, SessionNotFresh):
                 return ""
             query = request.scope["query_string"].decode("latin-1")
-        else:
-            operation = operation if operation.form is None else self._operations[operation.form]
-            taken = () if operation.inputs.query is None else operation.inputs.query.arguments
-            sent = without_secrets(request.form())
-            query = urlencode({name: sent[name] for name in taken if sent.get(name)})
-        path = filled(operation.template, request.captured)
-        return f"{path}?{query}" if query else path
+            path = filled(operation.template, request.captured)
+            return f"{path}?{query}" if query else path
+        form = self._form_of(request) or operation
+        path = filled(form.template, request.captured)
+        if form is operation or not self._is_same_origin(request):
+            return path
+        fields, unsent = request.form(), NotSubmitted()
+        account = {name: fields[name] for name in ("account", "user") if name in fields}
+        redirect = (
+            self._lead_to_form(request, form, Entries(fields, unsent))
+            or self._lead_to_form(request, form, Entries(account, unsent))
+        )  # fmt: skip
+        return path if redirect is None else redirect.location
+
+
+def _refuses_next(refusal: Refusal) -> bool:
+    """Return whether the request that follows a redirect would be refused as well."""
+    return isinstance(refusal, errors.Unavailable) or (
+        isinstance(refusal, errors.Limited) and refusal.kind == "requests"
+    )
+
+
+def _needs_sign_in(refusal: Refusal) -> bool:
+    """Return whether the user must sign in, or prove again who they are, before a form can be submitted."""
+    return type(refusal) is errors.Unauthenticated or isinstance(
+        refusal, (SessionNotFresh, InvalidTwoFactorCookie)
+    )
 
 
 def _is_for(user: UserRow, form: Mapping[str, str]) -> bool:

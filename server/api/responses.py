@@ -1,17 +1,20 @@
 """Responses: the status, headers and body of a handler's result, and the ASGI messages that send them."""
 
-from collections.abc import Awaitable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 import orjson
-from starlette.types import Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from domain.errors import Refusal
 from handlers.responses import cookies
-from handlers.responses.reply import Document, Download, Header, Page, Redirect, Reply
+from handlers.responses.reply import Document, Download, Header, Page, Redirect, Reply, Stream
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders
+from server.database.errors import is_unavailable
 
 DEFAULT_HEADERS: tuple[Header, ...] = (
     # Nearly every response contains a token, or data of one user.
@@ -44,6 +47,10 @@ FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
 """The ASGI extension of a server that accepts a response in one message, and the type of that message."""
 
 
+class IncompleteResponseError(Exception):
+    """The rest of a response cannot be sent, for the reason that it is raised from: the connection has to be closed."""
+
+
 class FullResponse(TypedDict):
     """A response in one message. The server adds Content-Length, and omits the body for HEAD."""
 
@@ -71,15 +78,22 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
         return result.status, (_HTML, *result.headers), result.html.encode()
-    if isinstance(result, Download):
-        named = b'attachment; filename="%s"' % result.name.encode("ascii")
-        return 200, (CONTENT_TYPE, (b"content-disposition", named)), result.body
+    if isinstance(result, Download | Stream):
+        return _file(result)
     if isinstance(result, Document):
         # defence: JWT14 etag
         known = b"if-none-match" in head.fields and is_known(result.etag, head)
         headers = _document_headers(result.etag, result.max_age, has_body=not known)
         return (304, headers, b"") if known else (200, headers, result.body)
     return 200, JSON, orjson.dumps(result)
+
+
+def _file(result: Download | Stream) -> ErrorResponse:
+    """Return the response with a file to save; the body of a stream is sent by `send_stream`."""
+    named = b"content-disposition", b'attachment; filename="%s"' % result.name.encode("ascii")
+    if isinstance(result, Download):
+        return 200, (CONTENT_TYPE, named), result.body
+    return 200, ((b"content-type", result.content_type), named), b""
 
 
 @lru_cache(maxsize=16)
@@ -147,6 +161,47 @@ def send_answer(
         "body": body,
     }
     return send(whole) if FULL_RESPONSE in scope.get("extensions", ()) else _send_parts(scope, send, whole)
+
+
+async def send_stream(
+    receive: Receive,
+    send: Send,
+    rendered: ErrorResponse,
+    parts: AsyncGenerator[bytes, None],
+    headers: Sequence[Header],
+) -> None:
+    """Send a response whose body comes in parts; each is requested when the client has taken most of the last one.
+
+    The parts are closed as soon as the client is gone. `headers` are added. Raises IncompleteResponseError if the parts
+    raise a refusal or the database is unavailable, and other exceptions of the parts.
+    """
+    status, own, _ = rendered
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *own]})
+    sending = asyncio.ensure_future(_send_body(send, parts))
+    leaving = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        sending.cancel()  # defence: ADM26 client-gone
+        await asyncio.gather(leaving, sending, return_exceptions=True)
+        await parts.aclose()
+    fault = None if sending.cancelled() else sending.exception()
+    if isinstance(fault, Refusal) or (isinstance(fault, Exception) and is_unavailable(fault)):
+        raise IncompleteResponseError from fault
+    if fault is not None:
+        raise fault
+
+
+async def _send_body(send: Send, parts: AsyncGenerator[bytes, None]) -> None:
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _send_parts(scope: Scope, send: Send, whole: dict[str, Any]) -> None:

@@ -1,9 +1,13 @@
-"""Audit records outside the transaction of an action: logged, in a new transaction, or by a background writer."""
+"""Audit records outside the transaction of an action: logged, counted, in a new transaction, or by a background
+writer."""
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections import Counter as Counts
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
+from types import MappingProxyType
 
 import structlog
 
@@ -11,6 +15,7 @@ from domain.ports import Transaction
 from handlers import wire
 from models import AuditRecord, AuditRow, Outcome
 from models.audit import ADD_AUDIT
+from models.daily_count import add_count
 from server.database.database import Database
 from server.observability import logs
 
@@ -20,8 +25,19 @@ WAITING_AT_MOST = 100
 PAUSE = 1.0
 """Seconds between two transactions of the writer, so that a flood of refusals does not become a flood of writes."""
 
+COUNT_EVERY = 10.0
+"""Seconds between two transactions that write only counts; a process that is killed loses the counts of so many."""
+
+_MOST_KINDS = 1000
+"""Kinds of events that are counted between two transactions; further kinds are not counted."""
+
 _COLUMNS = tuple(field.name for field in fields(AuditRow))
 _FACTS = tuple(name for name in _COLUMNS if name != "event")
+
+_Kind = tuple[datetime, str, str, str]
+"""A row of `daily_count`: day, event, way in, code."""
+
+NO_COUNTS: Mapping[_Kind, int] = MappingProxyType({})
 
 _log = structlog.get_logger(__name__)
 
@@ -40,14 +56,17 @@ def defer_record(db: Transaction, record: AuditRecord) -> None:
 
 
 class AuditWriter:
-    """The background writer of audit records of the API layer and of the service itself.
+    """The background writer of audit records of the API layer and of the service itself, and of the counts of all.
 
-    At most `WAITING_AT_MOST` records are written every `PAUSE` seconds. Records that cannot be written are dropped.
+    At most `WAITING_AT_MOST` records are written every `PAUSE` seconds. Records that cannot be written are dropped;
+    counts wait for the next transaction. They are not written with the events of requests, because all sign-ins of a
+    day would wait for the lock of one row.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[AuditRecord] = []
+        self._counts: Counts[_Kind] = Counts()
         self._dropped = 0
         self._writer: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
@@ -61,6 +80,14 @@ class AuditWriter:
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._serve())
 
+    def count(self, records: Sequence[AuditRecord]) -> None:
+        """Count events, which are written elsewhere or dropped."""
+        for record in records:
+            day = record.time.replace(hour=0, minute=0, second=0, microsecond=0)
+            kind = (day, record.event, record.method or "", record.code or "")
+            if kind in self._counts or len(self._counts) < _MOST_KINDS:
+                self._counts[kind] += 1
+
     async def _serve(self) -> None:
         while self._waiting:
             await self.flush()
@@ -69,14 +96,18 @@ class AuditWriter:
                     await self._closing.wait()
 
     async def flush(self) -> None:
-        """Write all queued records now."""
+        """Write all queued records and all counts now."""
         async with self._writing:
             records, self._waiting = self._waiting, []
             dropped, self._dropped = self._dropped, 0
             if dropped:
                 _log.warning("audit.dropped", records=dropped)
-            if records:
-                await write_in_new_transaction(self._database, records)
+            counts, self._counts = self._counts, Counts()
+            is_written = not (records or counts) or await write_in_new_transaction(
+                self._database, records, counts
+            )
+            if not is_written:
+                self._counts += counts
 
     async def close(self) -> None:
         """Write all queued records and stop."""
@@ -86,11 +117,25 @@ class AuditWriter:
         await self.flush()
 
 
-async def write_in_new_transaction(database: Database, records: Sequence[AuditRecord]) -> None:
-    """Write records in a transaction of their own; if that fails, they are only in the log."""
+async def write_in_new_transaction(
+    database: Database, records: Sequence[AuditRecord], counts: Mapping[_Kind, int] = NO_COUNTS
+) -> bool:
+    """Write records and counts in a transaction of their own; return whether they were written.
+
+    Records that were not are only in the log.
+    """
     try:
         async with database.transaction() as session:
             for record in records:
                 defer_record(session, record)
+            # Sorted, so that instances lock the rows in one order.
+            rows = [
+                {"day": day, "event": event, "way_in": way_in, "code": code, "count": number}
+                for (day, event, way_in, code), number in sorted(counts.items())
+            ]
+            if rows:
+                await session.execute_many(add_count(database.dialect), rows)
     except Exception as fault:
         _log.warning("audit.write_failed", records=len(records), error=type(fault).__name__)
+        return False
+    return True

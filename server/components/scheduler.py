@@ -8,11 +8,9 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 import structlog
-from sqlmodel import col
 
 from domain.errors import Unavailable
-from models import Lease
-from models.statements import upsert
+from models import lease
 from server.database.database import Database
 from server.database.errors import is_retryable, is_unavailable
 
@@ -49,14 +47,8 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 async def take_lease(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
     """Take the lease of the task `name` until `now` plus `seconds`; return whether `holder` has it.
 
-    It succeeds if no other instance holds the lease or the lease has expired; its holder may extend it. It is one
-    statement, so that of several concurrent attempts one succeeds.
+    It succeeds if no other instance holds the lease or the lease has expired; its holder may extend it.
     """
-    statement = upsert(database.dialect, Lease).values(
-        name=name, holder=holder, until=now + timedelta(seconds=seconds)
-    )
-    free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease
-    values = {"holder": statement.excluded.holder, "until": statement.excluded.until}
-    taking = statement.on_conflict_do_update(index_elements=[col(Lease.name)], set_=values, where=free)
+    taking = lease.take(database.dialect, name, holder, now=now, until=now + timedelta(seconds=seconds))
     async with database.transaction() as session:
-        return bool(await session.execute(taking.returning(col(Lease.name))))
+        return bool(await session.execute(taking))

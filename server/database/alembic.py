@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from models import metadata
@@ -54,12 +54,14 @@ def _refusing_missing_tables() -> Iterator[None]:
 
 
 class PendingIndexes(NamedTuple):
-    """Indexes of a migration that is not applied yet, on tables that exist."""
+    """Indexes, or rows, of a migration that is not applied yet, for tables that exist."""
 
     needs: str
     """The revision that adds their columns."""
     indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
     """Table, columns and condition, by name."""
+    backfill: str | None = None
+    """A statement that adds the rows, unless they were added before. It may read a large table for long."""
 
     def upgrade(self, connection: Connection) -> None:
         """Apply the migrations up to that revision, in the transaction of the connection."""
@@ -86,10 +88,12 @@ class PendingIndexes(NamedTuple):
                     postgresql_concurrently=True,
                     if_not_exists=True,
                 )
+            if self.backfill is not None:
+                connection.execute(text(self.backfill))
 
 
 def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
-    """Return the indexes that PostgreSQL can build before the migrations they belong to; none for an empty database.
+    """Return what PostgreSQL can build before the migrations it belongs to; nothing for an empty database.
 
     Raises SchemaRefused.
     """
@@ -98,7 +102,10 @@ def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
         return []
     pending = ScriptDirectory.from_config(_config()).iterate_revisions(head, found)
     modules = [script.module for script in pending if hasattr(script.module, "INDEXES")]
-    return [PendingIndexes(module.NEEDS, module.INDEXES) for module in reversed(modules)]
+    return [
+        PendingIndexes(module.NEEDS, module.INDEXES, getattr(module, "BACKFILL", None))
+        for module in reversed(modules)
+    ]
 
 
 def _check(connection: Connection, head: str) -> None:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from domain import errors, tokens
 from handlers.responses.reply import Header
 from server.api.errors import CLOSE, render_refusal
-from server.api.responses import FULL_RESPONSE, JSON, send_answer
+from server.api.responses import FULL_RESPONSE, JSON, IncompleteResponseError, send_answer
 
 if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
@@ -86,6 +86,8 @@ class ResponseCycle:
             await self._app(self._scope, self.receive, self.send)
             if not self._is_over:
                 _log.error("http.response_missing")
+        except IncompleteResponseError as end:
+            _log.warning("http.response_incomplete", reason=type(end.__cause__).__name__)
         except Exception:
             _log.exception("http.application_failed")
         if self._is_over:
@@ -136,7 +138,11 @@ class ResponseCycle:
         elif type_ == "http.response.start":
             status, own = message["status"], [*message.get("headers", ())]
             is_sized = any(name.lower() == b"content-length" for name, _ in own)
-            self._is_chunked = not (is_sized or status in _BODILESS or self._scope["method"] == "HEAD")
+            is_framed = is_sized or status in _BODILESS or self._scope["method"] == "HEAD"
+            if not is_framed and self._scope["http_version"] == "1.0":
+                self.keep_alive = False  # HTTP/1.0 has no chunks: the end of the connection ends the body.
+                is_framed = True
+            self._is_chunked = not is_framed
             if self._is_chunked:
                 own.append((b"transfer-encoding", b"chunked"))
             self._begin(status, rendered(own), CLOSE in own)

@@ -16,7 +16,7 @@ from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
-from domain.pages.errors import InvalidTarget
+from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
 from server.config.settings import AllSettings
@@ -80,7 +80,9 @@ NEVER_ANSWERED = {
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
     StaleProfile,
+    CookiesBlocked,
     InvalidTarget,
+    NotSubmitted,
 }
 """Families that only give their members a status; what only a verdict of /api-key/verify or a hosted page says."""
 
@@ -282,9 +284,24 @@ class TestExtension:
     @each_internal
     def test_marks_who_signs_in(self, operation: Operation) -> None:
         by_path = operation.path.startswith(("/sign-in/", "/sign-up/"))
-        others = {"magic_links.confirm", "passkeys.sign_in"}
+        others = {
+            "magic_links.confirm",
+            "passkeys.sign_in",
+            "pages.confirm_magic_link",
+            "pages.sign_in",
+            "pages.sign_in_with_email_code",
+            "pages.sign_in_with_passkey",
+            "pages.sign_in_with_provider",
+            "pages.sign_up",
+        }
 
         assert extension_of(operation.spec).signs_in == (by_path or operation.spec["operationId"] in others)
+
+    @each_internal
+    def test_names_forms_that_can_show_what_was_entered(self, operation: Operation) -> None:
+        form = extension_of(operation.spec).form
+
+        assert form is None or "entries" in [one["name"] for one in parameters(INTERNAL[form])]
 
     @each_internal
     def test_answers_head_where_no_token_can_be_used_up(self, operation: Operation) -> None:

@@ -22,6 +22,8 @@ SETTINGS = {
 """Settings of most tests of pages. The test's browser keeps no cookies for https at an address of http."""
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 """What browsers say of a form that one of our pages sends."""
+SHOWN_ONCE = ("/account/api-keys/created", "/account/second-factor/codes", "/account/second-factor/set-up")
+"""The pages that show what was just created."""
 
 
 @dataclass
@@ -147,8 +149,17 @@ class Browser:
 async def send(
     service: Service, path: str, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str
 ) -> httpx.Response:
-    """Post a form that none of the pages may have shown."""
-    return await service.client.post(path, data=fields, headers=headers)
+    """Post a form that none of the pages may have shown.
+
+    Returns the form that is shown again if it is refused, and the page with what it created if that is shown once.
+    """
+    if not service.client.cookies:
+        service.client.cookies.set("theme", "dark")  # A browser without any cookie is one that blocks them.
+    answer = await service.client.post(path, data=fields, headers=headers)
+    location = urljoin(str(answer.request.url), answer.headers.get("location", ""))
+    parts = urlsplit(location)
+    is_shown = "entries" in parse_qs(parts.query) or parts.path.endswith(SHOWN_ONCE)
+    return await service.get(location) if is_shown else answer
 
 
 async def signed_in(service: Service) -> str | None:

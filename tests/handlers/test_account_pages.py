@@ -19,12 +19,14 @@ from tests.handlers import passkey_steps
 from tests.handlers.pages import (
     SAME_ORIGIN,
     SETTINGS,
+    SHOWN_ONCE,
     Browser,
     Page,
     act_as,
     other_profile,
     recorded,
     send,
+    signed_in,
     stored_user,
 )
 from tests.handlers.steps import (
@@ -51,7 +53,9 @@ FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
 REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in (EXPORT, REMOVED_ACCESS)]
+REMOVALS = (f"{KEYS}/delete", f"{CONNECTIONS}/disconnect", f"{PASSKEYS}/remove")
+OTHERS = (EXPORT, REMOVED_ACCESS, *SHOWN_ONCE, *REMOVALS)
+PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in OTHERS]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
 """Where ways in change, or all data is shown."""
 VERIFY = "/account/verify-email"
@@ -885,7 +889,7 @@ class TestData:
         assert page.path == "/account/sign-in?reason=deleted"
         assert "Your account has been deleted." in page.text
         assert await count(service, User) == 0
-        assert not service.client.cookies
+        assert await signed_in(service) is None
 
     async def test_deletes_nothing_without_it(self, service: Service, ada: Browser) -> None:
         await ada.open(DATA)
@@ -896,12 +900,20 @@ class TestData:
 
         assert await count(service, User) == 1
 
-    async def test_asks_for_no_password_where_there_is_none(self, service: Service, ada: Browser) -> None:
+    async def test_asks_for_the_address_where_there_is_no_password(
+        self, service: Service, ada: Browser
+    ) -> None:
         await execute(service, "DELETE FROM account")
         page = await ada.open(DATA)
         assert "password" not in page.inputs
 
-        await ada.submit(f"{DATA}/delete")
+        for typed in ("", EVE):
+            page = await ada.submit(f"{DATA}/delete", typedEmail=typed)
+            assert page.status == 422
+            assert page.links["This is not the email address of your account."] == "#typedEmail"
+        assert await count(service, User) == 1
+
+        await ada.submit(f"{DATA}/delete", typedEmail=f" {ADA.upper()} ")
 
         assert await count(service, User) == 0
 
@@ -978,7 +990,7 @@ class TestDeletionByMail:
 
         assert page.path == "/account/sign-in?reason=deleted"
         assert await count(service, User) == 0
-        assert not service.client.cookies
+        assert await signed_in(service) is None
 
     async def test_a_dead_link_deletes_nothing(self, service: Service, ada: Browser) -> None:
         page = await ada.open(f"{DELETE}?token={UNKNOWN}")

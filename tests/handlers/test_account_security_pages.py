@@ -37,6 +37,7 @@ CONNECTIONS, KEYS = "/account/connections", "/account/api-keys"
 ENABLE, CONFIRM, BACKUP, DISABLE = (
     f"{FACTOR}/{name}" for name in ("enable", "confirm", "backup-codes", "disable")
 )
+SETUP, CODES, CREATED = f"{FACTOR}/set-up", f"{FACTOR}/codes", f"{KEYS}/created"
 FORGET, FORGET_ALL = f"{FACTOR}/devices/forget", f"{FACTOR}/devices/forget-all"
 END, END_OTHERS = f"{SESSIONS}/end", f"{SESSIONS}/end-others"
 CONNECT, DISCONNECT, DELETE_KEY = f"{CONNECTIONS}/connect", f"{CONNECTIONS}/disconnect", f"{KEYS}/delete"
@@ -80,6 +81,12 @@ async def setup(service: Service) -> Owner:
     return Owner(ADA, {}, secret, codes_in(shown.text))
 
 
+def shown_key(answer: httpx.Response) -> str | None:
+    """Return the text of the API key that a page shows, or None."""
+    found = re.search(r'<code class="secret" id="key" dir="ltr">([\w-]+)</code>', answer.text)
+    return None if found is None else found[1]
+
+
 def codes_in(html: str) -> list[str]:
     """Return the backup codes that a page shows."""
     return re.findall(r"<li>([a-z0-9]{5}-[a-z0-9]{5})</li>", html)
@@ -90,7 +97,9 @@ def codes_in(html: str) -> list[str]:
     "account_pages.disable_two_factor",
     "account_pages.enable_two_factor",
     "account_pages.replace_backup_codes",
+    "account_pages.show_backup_codes",
     "account_pages.show_two_factor",
+    "account_pages.show_two_factor_setup",
 )
 class TestSecondFactor:
     async def test_is_enabled_with_the_qr_code_and_the_first_code(
@@ -148,6 +157,40 @@ class TestSecondFactor:
         assert not (await stored_user(service)).two_factor_enabled
         page = await ada.submit(CONFIRM, code=owner.code(service))
         assert page.query["reason"] == "enabled"
+
+    @pytest.mark.threat("H7")
+    async def test_shows_the_same_codes_and_key_again(self, service: Service, ada: Browser) -> None:
+        shown = await send(service, ENABLE, account=ADA, step="totp", password=PASSWORD)
+        assert codes_in(shown.text)
+
+        again = await service.get(SETUP)
+        assert (codes_in(again.text), qr_codes.in_page(again.text)) == (
+            codes_in(shown.text),
+            qr_codes.in_page(shown.text),
+        )
+        await ada.open(SETUP)
+        wrong = await ada.submit(CONFIRM, code="000000")
+        assert (wrong.status, wrong.path.partition("?")[0]) == (422, SETUP)
+        assert codes_in(shown.text)[0] in wrong.text
+        assert "This code is not right." in wrong.text
+
+        service.clock.advance(minutes=5)
+        later = await ada.open(SETUP)
+        assert "Finish setting up your authenticator app" in later.text
+        assert codes_in(shown.text)[0] not in later.text
+
+    @pytest.mark.threat("H7")
+    async def test_shows_new_backup_codes_again(
+        self, service: Service, browser: Browser, owner: Owner
+    ) -> None:
+        shown = await send(service, BACKUP, account=ADA, step="backup-codes", password=PASSWORD)
+
+        again = await service.get(CODES)
+
+        assert len(codes_in(again.text)) == 10
+        assert codes_in(again.text) == codes_in(shown.text)
+        await browser.open(FACTOR)
+        assert (await service.get(CODES)).headers["location"] == FACTOR
 
     @pytest.mark.threat("H7")
     async def test_confirmed_twice_stays_enabled(self, service: Service, ada: Browser) -> None:
@@ -397,7 +440,10 @@ class TestSessions:
 
 
 @pytest.mark.operation(
-    "account_pages.connect_provider", "account_pages.disconnect_provider", "account_pages.show_connections"
+    "account_pages.connect_provider",
+    "account_pages.disconnect_provider",
+    "account_pages.show_connections",
+    "account_pages.show_disconnection",
 )
 class TestConnections:
     @pytest.fixture
@@ -443,7 +489,10 @@ class TestConnections:
     @pytest.mark.threat("H6", "H7")
     async def test_are_removed_once(self, service: Service, ada: Browser) -> None:
         await self.connect(ada)
-        fields = ada.page.form(DISCONNECT).fields
+        page = await ada.open(ada.page.links["Disconnect"])
+        assert "Disconnect this account?" in page.text
+        assert "your only way to sign in" not in page.text
+        fields = page.form(DISCONNECT).fields
 
         page = await ada.submit(DISCONNECT)
         again = await send(service, DISCONNECT, **fields)
@@ -455,13 +504,13 @@ class TestConnections:
 
     async def test_keep_the_last_way_in(self, service: Service, ada: Browser) -> None:
         await self.connect(ada)
-        fields = ada.page.form(DISCONNECT).fields
+        fields = (await ada.open(ada.page.links["Disconnect"])).form(DISCONNECT).fields
         await execute(service, "DELETE FROM account WHERE provider_id = 'credential'")
 
         page = await ada.open(CONNECTIONS)
 
         assert "This is the only way you can sign in." in page.text
-        assert DISCONNECT not in [form.action for form in page.forms]
+        assert "Disconnect" not in page.links
         refused = await send(service, DISCONNECT, **fields)
         assert refused.status_code == 422
         assert await identities(service) == [("test", "1001")]
@@ -481,7 +530,11 @@ class TestConnections:
 
 
 @pytest.mark.operation(
-    "account_pages.create_api_key", "account_pages.delete_api_key", "account_pages.show_api_keys"
+    "account_pages.create_api_key",
+    "account_pages.delete_api_key",
+    "account_pages.show_api_key_deletion",
+    "account_pages.show_api_keys",
+    "account_pages.show_new_api_key",
 )
 class TestApiKeys:
     async def test_are_created_and_shown_once(self, service: Service, ada: Browser) -> None:
@@ -501,6 +554,37 @@ class TestApiKeys:
         key = verified.json()["key"]
         assert (verified.json()["valid"], key["name"]) == (True, "ci")
         assert key["permissions"] == {"files": ["read"]}
+
+    @pytest.mark.threat("H7")
+    async def test_are_shown_again_to_the_same_session_for_five_minutes(
+        self, service: Service, ada: Browser
+    ) -> None:
+        await ada.open(KEYS)
+        first = await send(service, KEYS, **{**ada.page.form(KEYS).fields, "name": "ci"})
+        text = shown_key(first)
+        assert text
+        assert "service.shown-once" in service.client.cookies
+
+        service.clock.advance(minutes=4, seconds=59)
+        again = await service.get(CREATED)
+        assert shown_key(again) == text
+        content = str(service.client.cookies["service.shown-once"])
+        with other_profile(service):
+            await sign_in(service)
+            service.client.cookies.set("service.shown-once", content)
+            assert (await service.get(CREATED)).headers["location"] == KEYS
+        service.clock.advance(seconds=1)
+        assert (await service.get(CREATED)).headers["location"] == KEYS
+
+    @pytest.mark.threat("H7")
+    async def test_are_gone_once_the_user_has_gone_on(self, service: Service, ada: Browser) -> None:
+        await ada.open(KEYS)
+        assert shown_key(await send(service, KEYS, **{**ada.page.form(KEYS).fields, "name": "ci"}))
+
+        await ada.open(KEYS)
+
+        assert "service.shown-once" not in service.client.cookies
+        assert (await service.get(CREATED)).headers["location"] == KEYS
 
     @pytest.mark.threat("H7")
     async def test_sent_twice_create_one(self, service: Service, ada: Browser) -> None:
@@ -560,6 +644,9 @@ class TestApiKeys:
         await ada.open(KEYS)
         await ada.submit(KEYS, name="ci")
         page = await ada.open(KEYS)
+        page = await ada.open(page.links["Delete"])
+        assert "Delete this API key?" in page.text
+        assert await count(service, ApiKey) == 1
         fields = page.form(DELETE_KEY).fields
 
         page = await ada.submit(DELETE_KEY)

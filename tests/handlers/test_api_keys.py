@@ -778,3 +778,126 @@ class TestReset:
         assert "API key" not in notice["text"]
         assert await verify(made["key"]) == "KEY_DISABLED"
         assert (await only(service, "api_key.disabled")).details == {"number": 1}
+
+
+class TestListAll:
+    """The list of the keys of all users."""
+
+    @pytest.fixture
+    def listed(self, service: Service) -> Call:
+        async def listed(by: Headers, **query: Any) -> Any:
+            found = outcome(await service.get("/admin/list-api-keys", params=query, headers=by))
+            return [key["name"] for key in found["apiKeys"]] if isinstance(found, dict) else found
+
+        return listed
+
+    @pytest.fixture
+    async def made(self, service: Service, call: Call, ada: Headers, keeper: Headers) -> dict[str, Any]:
+        """Keys of two users, by name, each a minute younger than the last."""
+        keys: dict[str, Any] = {}
+        wanted: list[tuple[Headers, str, dict[str, Any]]] = [
+            (ada, "first", {"prefix": "a_b"}),
+            (ada, "second", {"prefix": "aXb"}),
+            (keeper, "third", {}),
+            (ada, "fourth", {"expiresIn": DAY}),
+            (ada, "fifth", {}),
+        ]
+        for by, name, more in wanted:
+            keys[name] = await call(by, "create", name=name, **more)
+            service.clock.advance(minutes=1)
+        await call(ada, "update", keyId=keys["fifth"]["id"], enabled=False)
+        return keys
+
+    @pytest.mark.both_databases
+    @pytest.mark.operation("api_keys.list_all")
+    async def test_has_the_keys_of_all_users_newest_first_with_their_owners(
+        self, service: Service, made: dict[str, Any], ada: Headers, keeper: Headers, get: Call
+    ) -> None:
+        answer = await service.get("/admin/list-api-keys", headers=keeper)
+
+        found = answer.json()
+        assert [key["name"] for key in found["apiKeys"]] == ["fifth", "fourth", "third", "second", "first"]
+        assert found["nextCursor"] is None
+        owner = (await user_of(service, ada))["id"]
+        shown = await get(keeper, "get", id=made["first"]["id"])
+        assert found["apiKeys"][-1] == {**shown, "owner": {"id": owner, "name": "Ada", "email": ADA}}
+
+    @pytest.mark.both_databases
+    async def test_is_filtered(
+        self, service: Service, made: dict[str, Any], ada: Headers, keeper: Headers, listed: Call
+    ) -> None:
+        owner = (await user_of(service, ada))["id"]
+        service.clock.advance(days=1)
+        for query, names in [
+            ({"start": made["third"]["start"]}, ["third"]),
+            ({"start": "a_"}, ["first"]),
+            ({"start": "ax"}, []),
+            ({"start": "gwk_"}, ["fifth", "fourth", "third"]),
+            ({"start": "%"}, []),
+            ({"user": owner}, ["fifth", "fourth", "second", "first"]),
+            ({"user": "KEEPER@example.com"}, ["third"]),
+            ({"user": "nobody"}, []),
+            ({"user": ADA, "start": "gwk_"}, ["fifth", "fourth"]),
+            ({"state": "disabled"}, ["fifth"]),
+            ({"state": "expired"}, ["fourth"]),
+            ({"state": "active"}, ["third", "second", "first"]),
+            ({"configId": "default", "state": "active", "user": ADA}, ["second", "first"]),
+            ({"configId": "other"}, "API_KEY_CONFIGURATION_NOT_FOUND"),
+            ({"cursor": "x"}, "VALIDATION_ERROR"),
+            ({"state": "lost"}, "VALIDATION_ERROR"),
+            ({"limit": "0"}, "VALIDATION_ERROR"),
+            ({"limit": "501"}, "VALIDATION_ERROR"),
+        ]:
+            assert await listed(keeper, **query) == names, query
+
+    @pytest.mark.both_databases
+    async def test_pages_follow_each_other(
+        self, service: Service, call: Call, ada: Headers, keeper: Headers
+    ) -> None:
+        for number in range(7):
+            await call(ada, "create", name=str(number))
+            service.clock.advance(minutes=number % 2)
+
+        walked: list[str] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            query = {"limit": 2, **({"cursor": cursor} if cursor else {})}
+            page = (await service.get("/admin/list-api-keys", params=query, headers=keeper)).json()
+            walked += [key["id"] for key in page["apiKeys"]]
+            cursor = page["nextCursor"]
+
+        whole = (await service.get("/admin/list-api-keys", headers=keeper)).json()["apiKeys"]
+        assert walked == [key["id"] for key in whole]
+        assert len(walked) == len(set(walked)) == 7
+
+    @pytest.mark.threat("KEY21")
+    async def test_leaves_out_the_keys_of_users_with_more_powers(
+        self, service: Service, made: dict[str, Any], keeper: Headers, listed: Call
+    ) -> None:
+        await set_user(service, ADA, role="user,admin")
+
+        assert await listed(keeper) == ["third"]
+        page = await service.get("/admin/list-api-keys", params={"limit": 2}, headers=keeper)
+        assert page.json()["apiKeys"] == []
+        assert page.json()["nextCursor"] is not None
+
+    @pytest.mark.threat("KEY25")
+    @pytest.mark.parametrize("service", [{"api_keys.sessions": "true"}], indirect=True)
+    async def test_needs_the_permission(
+        self, service: Service, made: dict[str, Any], ada: Headers, listed: Call
+    ) -> None:
+        assert await listed(ada) == "YOU_ARE_NOT_ALLOWED_TO_LIST_API_KEYS"
+        assert await listed({}) == "UNAUTHORIZED"
+        assert await listed({"x-api-key": made["third"]["key"]}) == "UNAUTHORIZED"
+        assert await listed(bearer(made["third"]["key"])) == "UNAUTHORIZED"
+        assert (await only(service, "admin.refused")).code == "YOU_ARE_NOT_ALLOWED_TO_LIST_API_KEYS"
+
+    @pytest.mark.parametrize("off", ["admin.enabled", "api_keys.enabled"])
+    async def test_exists_only_with_both_switches(
+        self, make_service: MakeService, sign_up: SignIn, off: str
+    ) -> None:
+        service = await make_service({off: "false"})
+
+        assert (
+            await service.get("/admin/list-api-keys", headers=await sign_up(on=service))
+        ).status_code == 404

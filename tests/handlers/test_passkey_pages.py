@@ -250,6 +250,7 @@ class TestConfirm:
     "account_pages.add_passkey",
     "account_pages.remove_passkey",
     "account_pages.rename_passkey",
+    "account_pages.show_passkey_removal",
     "account_pages.show_passkeys",
 )
 class TestOwnPasskeys:
@@ -266,6 +267,10 @@ class TestOwnPasskeys:
         assert (passkey["name"], passkey["transports"]) == ("Work phone", "internal,hybrid")
         assert "Work phone" in page.text
 
+        page = await ada.open(page.links["Remove"])
+        assert "Remove this passkey?" in page.text
+        assert "Work phone" in page.text
+        assert len(await passkeys_of(service, {})) == 1
         page = await ada.submit(REMOVE)
 
         assert "The passkey is removed." in page.text
@@ -294,12 +299,15 @@ class TestOwnPasskeys:
 
     @pytest.mark.threat("H6")
     async def test_that_are_gone_say_so(self, service: Service, ada: Browser, device: Authenticator) -> None:
-        await ada.open(PASSKEYS)
+        page = await ada.open(PASSKEYS)
+        asked = page.links["Remove"]
+        await ada.open(asked)
         await execute(service, "DELETE FROM passkey")
 
         page = await ada.submit(REMOVE)
 
         assert "That passkey was removed already." in page.text
+        assert "That passkey was removed already." in (await ada.open(asked)).text
 
     @pytest.mark.threat("P21")
     @pytest.mark.parametrize("service", [LAST], indirect=True)
@@ -311,10 +319,14 @@ class TestOwnPasskeys:
         page = await ada.open(PASSKEYS)
         assert not offers(page, PASSKEYS)
         assert "You have as many passkeys as are allowed." in page.text
-        page = await ada.submit(REMOVE)
-
-        assert page.status == 422
+        [passkey] = await passkeys_of(service, {})
+        page = await ada.open(page.links["Remove"])
         assert "This is the only way you can sign in" in page.text
+        assert REMOVE not in [form.action for form in page.forms]
+        refused = await send(service, REMOVE, account=ADA, passkey=passkey["id"])
+
+        assert refused.status_code == 422
+        assert "This is the only way you can sign in" in refused.text
         assert len(await passkeys_of(service, {})) == 1
 
     async def test_for_another_domain_are_marked(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -12,14 +13,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config, main
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, inspect, select
 
 import models
-from models import metadata
+from models import Audit, metadata
+from models.daily_count import DailyCount
 from models.migrations import versions
+from models.statements import insert, table_of
 from models.user import BY_DIALECT
 from server.database.database import Database, open_database
-from server.database.migrations import run_alone
+from server.database.migrations import prepare, run_alone
 
 ROOT = Path(models.__file__).parent.parent
 SETTINGS = str(ROOT / "pyproject.toml")
@@ -125,6 +128,31 @@ class TestMigrations:
 
         assert await run_alone(database, work)
         assert different == []
+
+    async def test_count_the_events_of_the_last_31_days_once(self, database: Database) -> None:
+        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        events: list[tuple[datetime, str, str | None, str | None]] = [
+            (today + timedelta(seconds=1), "sign_in.succeeded", "password", None),
+            (today + timedelta(seconds=2), "sign_in.succeeded", "password", None),
+            (today - timedelta(seconds=1), "sign_in.succeeded", "password", None),
+            (today - timedelta(days=30), "sign_in.failed", None, "X"),
+            (today - timedelta(days=30, seconds=1), "sign_in.failed", None, "X"),
+        ]
+        assert await run_alone(database, lambda connection: upgrade(connection, "0011"))
+        async with database.transaction() as db:
+            for number, (time, event, method, code) in enumerate(events):
+                values = {"id": str(number), "time": time, "event": event, "method": method, "code": code}
+                await db.execute(insert(Audit), **values, outcome="success", details={})
+
+        await prepare(database, "auto")
+
+        async with database.transaction() as db:
+            counted = await db.execute(select(*table_of(DailyCount).columns))
+        assert sorted(tuple(row) for row in counted) == [
+            (today - timedelta(days=30), "sign_in.failed", "", "X", 1),
+            (today - timedelta(days=1), "sign_in.succeeded", "password", "", 1),
+            (today, "sign_in.succeeded", "password", "", 2),
+        ]
 
     def test_know_nothing_of_the_models(self) -> None:
         sources = [path.read_text() for path in Path(str(versions.__file__)).parent.glob("*.py")]

@@ -1,8 +1,11 @@
-"""Rows ADM1 to ADM23, as far as tests/handlers/test_admin.py and test_impersonation.py do not show them."""
+"""Rows ADM1 to ADM26, as far as tests/handlers/test_admin.py and test_impersonation.py do not show them."""
 
 import asyncio
+import json
+from datetime import timedelta
 
 import pytest
+from sqlalchemy import text
 
 from codegen.walk import Operation
 from server.components import cleanup
@@ -126,12 +129,69 @@ class TestSearch:
             *(service.get("/admin/list-users", headers=headers, params=query) for _ in range(5)),
             service.get("/get-session", headers=headers),
             service.get("/admin/list-users", headers=headers, params={"limit": 1}),
+            service.get("/admin/list-audit-events", headers=headers, params={"group": "user"}),
         )
 
         assert {code(one) for one in answers[:5]} == {"400 SEARCH_TOO_BROAD"}
-        assert [one.status_code for one in answers[5:]] == [200, 200]
+        assert [one.status_code for one in answers[5:]] == [200, 200, 200]
         narrow = {"searchValue": "u77", "searchOperator": "starts_with", "limit": 1}
         assert (await service.get("/admin/list-users", headers=headers, params=narrow)).status_code == 200
+
+
+OF_THE_SERVICE = ("list-audit-events", "get-audit-event?id=x", "export-audit-events", "get-statistics")
+"""The operations that need the permission `service: manage`."""
+
+
+class TestService:
+    """What the whole service did is for callers with `service: manage`."""
+
+    @pytest.mark.threat("ADM24")
+    @pytest.mark.parametrize("name", OF_THE_SERVICE)
+    async def test_it_is_refused_to_everybody_else(self, make_service: MakeService, name: str) -> None:
+        support = {"user": ["list", "get", "ban", "set-role"], "session": ["list"], "apiKey": ["manage"]}
+        service = await make_service(
+            {"api_keys.sessions": "true", "admin.roles": json.dumps({"support": support})}
+        )
+        admin = await add_person(service, "admin")
+        created = await service.post("/api-key/create", {"name": "ci"}, headers=admin.headers)
+        by_key = {"x-api-key": created.json()["key"]}
+        assert (await service.get("/get-session", headers=by_key)).json()["user"]["id"] == admin.id
+
+        answers = {
+            "nobody": await service.get(f"/admin/{name}"),
+            "key": await service.get(f"/admin/{name}", headers=by_key),
+            "key as a token": await service.get(f"/admin/{name}", headers=bearer(by_key["x-api-key"])),
+        }
+        for role in ("user", "support"):
+            person = await add_person(service, role)
+            answers[role] = await service.get(f"/admin/{name}", headers=person.headers)
+
+        assert {who: code(answer) for who, answer in answers.items()} == {
+            **dict.fromkeys(("nobody", "key", "key as a token"), "401 UNAUTHORIZED"),
+            **dict.fromkeys(("user", "support"), "403 YOU_ARE_NOT_ALLOWED_TO_MANAGE_SERVICE"),
+        }
+        refused = await service.get(f"/admin/{name}", headers=admin.headers)
+        assert refused.status_code in (200, 404)
+
+    @pytest.mark.threat("ADM16")
+    async def test_a_search_of_events_that_waits_too_long_for_another_is_refused(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({"admin.scan_timeout": "1s"})
+        headers = (await add_person(service, "admin")).headers
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        search = service.services.database.search([text(endless)], timedelta(seconds=20), is_scan=True)
+        other = asyncio.create_task(search)
+
+        codes = ""
+        while codes in ("", "200"):
+            query = {"network": "10.0.0.0/8", "outcome": "success"}
+            codes = code(await service.get("/admin/list-audit-events", headers=headers, params=query))
+        by_index = await service.get("/admin/list-audit-events", headers=headers, params={"group": "user"})
+        other.cancel()
+
+        assert (codes, by_index.status_code) == ("400 SEARCH_TOO_BROAD", 200)
+        await asyncio.gather(other, return_exceptions=True)
 
 
 class TestDoors:

@@ -1,4 +1,4 @@
-"""Rows KEY1 to KEY23, as far as tests/handlers/test_api_keys.py does not show them: API keys."""
+"""Rows KEY1 to KEY25, as far as tests/handlers/test_api_keys.py does not show them: API keys."""
 
 import asyncio
 import io

@@ -337,6 +337,9 @@ async def _passkeys(visitor: Visitor) -> AsyncIterator[str]:
     await page.locator("main a[href*='step=']").first.click()
     await page.wait_for_load_state()
     yield "passkeys-rename"
+    await page.locator("main a[href*='/passkeys/remove']").first.click()
+    await page.wait_for_load_state()
+    yield "passkeys-remove"
     visitor.site.execute("UPDATE session SET created_at = created_at - 864000000")
     await visitor.open("/account/password")
     yield "confirm"
@@ -401,6 +404,9 @@ async def _api_keys(visitor: Visitor) -> AsyncIterator[str]:
     yield "api-key-created"
     await visitor.open("/account/api-keys")
     yield "api-keys"
+    await visitor.page.locator("main a[href*='/api-keys/delete']").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "api-keys-delete"
 
 
 async def _connections(visitor: Visitor) -> AsyncIterator[str]:
@@ -412,6 +418,9 @@ async def _connections(visitor: Visitor) -> AsyncIterator[str]:
     )
     await visitor.open("/account/connections")
     yield "connections"
+    await visitor.page.locator("main a[href*='/connections/disconnect']").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "connections-disconnect"
 
 
 async def _last(visitor: Visitor) -> AsyncIterator[str]:

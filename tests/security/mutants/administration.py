@@ -1,4 +1,4 @@
-"""Mutants of the rows ADM1 to ADM23: administration."""
+"""Mutants of the rows ADM1 to ADM26: administration."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
@@ -93,4 +93,13 @@ MUTANTS = (
         "name",
         Replace("name: &name {type: string, maxLength: 256}"),
     ),
+    Mutant("ADM24", "the audit trail needs the permission", "audit-events", Remove()),
+    Mutant("ADM24", "so does one event", "audit-event", Remove()),
+    Mutant("ADM24", "so do the figures", "statistics", Remove()),
+    Mutant("ADM24", "so does the export of events", "export-events", Remove()),
+    Mutant("ADM24", "the export of users needs that of their list", "export-users", Remove()),
+    Mutant("ADM25", "cells are no formulas", "formula", Replace("text", "value")),
+    Mutant("ADM26", "an administrator has one export", "one-export", Always(False)),
+    Mutant("ADM26", "a client that is gone ends it", "client-gone", Remove()),
+    Mutant("ADM26", "a session that has ended ends it", "export-ends", Always(False)),
 )

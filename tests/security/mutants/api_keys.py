@@ -1,4 +1,4 @@
-"""Mutants of the rows KEY1 to KEY23: API keys."""
+"""Mutants of the rows KEY1 to KEY25: API keys."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
@@ -79,6 +79,8 @@ MUTANTS = (
     ),
     Mutant("KEY20", "the keys of a user are counted", "limit", Always(False)),
     Mutant("KEY21", "the powers of the owner are compared", "rank", Always(False)),
+    Mutant("KEY21", "lists leave such keys out", "listed-rank", Replace("True", "value")),
+    Mutant("KEY25", "the list of all keys needs the permission", "list-keys", Remove()),
     Mutant("KEY22", "one key is sent", "one-key", Always(False)),
     Mutant("KEY23", "another case is another path", "exact-path", Replace("(...).lower()", "value.args[0]")),
     Mutant(

@@ -32,6 +32,7 @@ MUTANTS = (
     Mutant(
         "M8", "an image of another site uses no link up", "embedded", Replace("mode != b'navigate'", "value")
     ),
+    Mutant("M8", "a link replaces no other account unasked", "asks-first", Always(False)),
     Mutant("M8", "a script of another site uses no link up", "script-origin", Always(False)),
     Mutant("M9", "queries are masked in the log", "masked-query", Unwrap("args[0]", "value")),
     Mutant("M9", "the URL of a link goes to no other site", "referrer", Remove()),

@@ -67,7 +67,7 @@ MUTANTS = (
         "R21",
         "one instance cleans up",
         "lease",
-        Replace("col(Lease.until) > now - timedelta(days=1)", "value"),
+        Replace("col(Lease.until) > now - (until - now)", "value"),
     ),
     Mutant(
         "R21",

@@ -18,6 +18,11 @@ MUTANTS = (
     Mutant("H6", "a form knows what it was filled with", "seen-version", Always(False)),
     Mutant("H6", "the row is still the same when it is written", "unchanged-row", Remove()),
     Mutant("H7", "a key is created for the keys that were shown", "seen-keys", Always(False)),
+    Mutant("H7", "passwords are in no URL", "kept-fields-only", Remove("value.generators[0].ifs[0]")),
+    Mutant("H7", "entries are for the browser they come from", "entries-browser", Always(False)),
+    Mutant("H7", "secrets are shown again to the same session", "shown-session", Always(False)),
+    Mutant("H7", "secrets are shown for some minutes", "shown-life", Always(False)),
+    Mutant("H8", "entries are for the account they come from", "entries-account", Always(False)),
     Mutant("H8", "a form is for the account that is signed in", "same-account", Always(True)),
     Mutant("H8", "a link masks another user's address", "masked-account", Replace("account = owner.email")),
     Mutant(

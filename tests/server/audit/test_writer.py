@@ -1,5 +1,6 @@
 """The background writer of audit records: bounded, never blocking, and empty when the service stops."""
 
+import asyncio
 import io
 import json
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from sqlmodel import col
 
 from domain import tokens
 from models import Audit, Outcome
+from models.daily_count import DailyCount
 from server.audit import writer
 from server.audit.writer import WAITING_AT_MOST, AuditWriter
 from server.database.database import Database
@@ -62,6 +64,49 @@ class TestDesk:
         assert await written(migrated) == ["redirect.refused"]
         [line] = map(json.loads, log_stream.getvalue().splitlines())
         assert (line["event"], line["records"]) == ("audit.write_failed", 1)
+
+
+class TestCounts:
+    async def test_those_of_several_instances_add_up(self, migrated: Database) -> None:
+        first, second = AuditWriter(migrated), AuditWriter(migrated)
+        for each in (first, second):
+            each.count([record(), record("sign_out")])
+        first.count([record("sign_out")])
+
+        await asyncio.gather(first.flush(), second.flush())
+        await first.flush()
+
+        assert await counted(migrated) == {"origin.refused": 2, "sign_out": 3}
+
+    async def test_they_wait_for_a_database_that_is_away(self, migrated: Database) -> None:
+        writer = AuditWriter(migrated)
+        writer.count([record()])
+        await _rename(migrated, "daily_count", "elsewhere")
+        await writer.flush()
+        writer.count([record()])
+        await _rename(migrated, "elsewhere", "daily_count")
+
+        await writer.close()
+
+        assert await counted(migrated) == {"origin.refused": 2}
+
+    async def test_kinds_are_bounded(self, migrated: Database) -> None:
+        writer = AuditWriter(migrated)
+        for number in range(2000):
+            writer.count([record(f"event.{number}")])
+
+        await writer.close()
+
+        assert len(await counted(migrated)) == 1000
+
+
+async def counted(database: Database) -> dict[str, int]:
+    """Return the counts of the day."""
+    columns = (col(DailyCount.day), col(DailyCount.event), col(DailyCount.count))
+    async with database.transaction() as db:
+        found = await db.execute(select(*columns))
+    assert {day for day, _, _ in found} <= {NOW.replace(hour=0)}
+    return {event: number for _, event, number in found}
 
 
 async def _rename(database: Database, old: str, new: str) -> None:

@@ -23,6 +23,7 @@ from models import (
 )
 from models.api_key import ApiKey
 from models.base import tables
+from models.daily_count import DailyCount
 from server.components import cleanup
 from server.components.scheduler import take_lease
 from server.config.settings import AllSettings
@@ -87,6 +88,7 @@ def of_each_kind(owner: User, name: str, more: timedelta) -> list[SQLModel]:
         mail(f"{name} sent", MailState.SENT, week),
         mail(f"{name} failed", MailState.FAILED, month),
         Counter(key=name.encode(), count=3, window_end=at),
+        DailyCount(day=NOW - 731 * DAY + more, event=name, way_in="", code="", count=1),
         KnownNetwork(user_id=owner.id, network=name.encode(), last_success=NOW - 90 * DAY + more),
         *grants,
     ]
@@ -103,13 +105,14 @@ class TestSweep:
 
         assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
-            "known_network": 1,
+            "known_network": 1, "daily_count": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
         assert await left(migrated, Outbox.id) == {"kept sent", "kept failed", "queued", "unresolved"}
         assert await left(migrated, OneTimeToken.digest) == {f"kept {each}".encode() for each in Purpose}
         assert await left(migrated, Session.id) == await left(migrated, TrustedDevice.id) == {"kept"}
+        assert await left(migrated, DailyCount.event) == {"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 
     async def test_goes_on_until_nothing_is_left_or_the_lease_is_lost(self, migrated: Database) -> None:

@@ -22,6 +22,14 @@ def leg(ada: Traveller) -> Iterator[None]:
     call("admin.list_users", session=session, query={"searchValue": "example"})
     call("admin.search_users", session=session, query={"search": "grace"})
     call("admin.get_user", session=session, query={"id": user["userId"]})
+    listed = call("audit.list_events", session=session, query={"event": "user.created"})
+    known = listed.body["events"][0]["id"] if listed.response.is_success else UNKNOWN
+    for event in (known, UNKNOWN):
+        call("audit.get_event", session=session, query={"id": event})
+    call("audit.export_events", session=session, query={"group": "sign_in"})
+    call("admin.export_users", session=session, query={"searchValue": "example"})
+    call("statistics.get", session=session)
+    call("api_keys.list_all", session=session, query={"user": "grace@example.com"})
     call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
     new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
     call("admin.create_user", new, session=session)

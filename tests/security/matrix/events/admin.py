@@ -233,6 +233,7 @@ EVENTS = [
 OTHER_AUDIT_EVENTS = {
     "admin.refused": "a refusal",
     "user.exported": "reads the data of the user",
+    "admin.exported": "only reads",
     "impersonation.started": "opens a way in",
     "impersonation.ended": "recorded when a session that a column of the impersonator has ended is presented",
 }

@@ -8,6 +8,7 @@ from gatewright_client.api.admin import (
     ban_user,
     create_user,
     export_user,
+    export_users,
     get_user,
     has_permission,
     impersonate_user,
@@ -28,7 +29,10 @@ from gatewright_client.api.admin import (
     unlink_user_account,
     update_user,
 )
+from gatewright_client.api.api_keys import list_all
+from gatewright_client.api.audit import export_events, get_event, list_events
 from gatewright_client.api.authentication import sign_in_email
+from gatewright_client.api.statistics import get as get_statistics
 
 
 def stage() -> None:
@@ -45,6 +49,14 @@ def stage() -> None:
     assert of(get_user.sync(client=admin, id=user.id), models.User).email == user.email
     changes = models.UpdateUserAsAdminRequest(user_id=user.id, data=models.UpdateUserData(name="Grace H."))
     assert of(update_user.sync(client=admin, body=changes), models.User).name == "Grace H."
+    page = of(list_events.sync(client=admin, user=user.id, limit=1), models.AuditEventPage)
+    assert of(get_event.sync(client=admin, id=page.events[0].id), models.AuditEvent) == page.events[0]
+    assert of(list_all.sync(client=admin, user=user.id), models.OwnedApiKeyPage).api_keys == []
+    assert ",grace@example.com," in of(export_users.sync(client=admin, search_value="grace"), str)
+    assert "user.created" in of(export_events.sync(client=admin, user=user.id), str)
+    figures = of(get_statistics.sync(client=admin), models.Statistics)
+    assert figures.days
+    assert len(figures.days) == 30
     which = models.UserIdRequest(user_id=user.id)
     acting = of(impersonate_user.sync(client=admin, body=which), models.Impersonation)
     assert acting.session.impersonated_by

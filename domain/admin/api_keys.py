@@ -1,0 +1,137 @@
+"""List the API keys of all users, newest first, page by page.
+
+An administrator of keys creates, changes and deletes the keys of other users with the operations of the users
+themselves (`domain/api_keys/keys.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, and_, literal, or_, select, true, tuple_
+from sqlmodel import col
+
+from domain.admin import permissions
+from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListApiKeys
+from domain.admin.policy import AdminPolicy
+from domain.api_keys import keys
+from domain.context import Context
+from domain.ports import SearchTimedOut
+from domain.users import roles
+from models import User
+from models.api_key import KEY_COLUMNS, ApiKey, ApiKeyRow
+from models.base import Instant
+from models.user import USER_COLUMNS, UserRow
+
+State = Literal["active", "disabled", "expired"]
+
+_LAST = "\U0010ffff"
+"""The character after which no text is sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFilter:
+    """A filter for keys; None matches everything."""
+
+    start: str | None = None
+    """The beginning of what is shown of a key."""
+    owner: str | None = None
+    """A user, by id, email address or username."""
+    kind: str | None = None
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedKey:
+    """A key and its owner."""
+
+    key: ApiKeyRow
+    owner: UserRow
+
+    @classmethod
+    def _make(cls, columns: Sequence[Any]) -> "OwnedKey":
+        return cls(ApiKeyRow(*columns[: len(KEY_COLUMNS)]), UserRow(*columns[len(KEY_COLUMNS) :]))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPage:
+    """Keys, newest first; `last` is the position at which the next page begins, None at the end.
+
+    It may have fewer keys than were asked for, because those of users with more powers than the caller are left out.
+    """
+
+    keys: Sequence[OwnedKey]
+    last: tuple[datetime, str] | None
+
+
+async def list_keys(
+    ctx: Context, wanted: KeyFilter, *, before: tuple[datetime, str] | None, limit: int
+) -> KeyPage:
+    """Return a page of the keys of all users.
+
+    Raises YouAreNotAllowedToListApiKeys, TwoFactorRequired, ApiKeyConfigurationNotFound, SearchTooBroad.
+    """
+    # defence: KEY25 list-keys
+    permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
+    if wanted.kind is not None:
+        keys.kind_of(ctx, wanted.kind)
+    created, id_ = col(ApiKey.created_at), col(ApiKey.id)
+    conditions = [*_conditions(ctx, wanted)]
+    if before is not None:
+        moment = literal(before[0], Instant)
+        # The first comparison is the end of the range in the index.
+        conditions += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(before[1]))]
+    statement = (
+        select(*KEY_COLUMNS, *USER_COLUMNS)
+        .select_from(User)
+        .join(ApiKey, col(ApiKey.user_id) == col(User.id))
+        .where(and_(true(), *conditions))
+        .order_by(created.desc(), id_.desc())
+        .limit(limit + 1)
+        .execution_options(row=OwnedKey)
+    )
+    is_scan = wanted.owner is None and (wanted.kind, wanted.state) != (None, None)
+    try:
+        [found] = await ctx.resources.database.search(
+            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
+        )
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+    page = found[:limit]
+    shown = [one for one in page if _outranks(ctx, one.owner)]
+    last = page[-1].key if len(found) > limit else None
+    return KeyPage(shown, None if last is None else (last.created_at, last.id))
+
+
+def _outranks(ctx: Context, owner: UserRow) -> bool:
+    return roles.outranks(ctx.policy, ctx.signed_in.user, owner)  # defence: KEY21 listed-rank
+
+
+def _conditions(ctx: Context, wanted: KeyFilter) -> Sequence[ColumnElement[bool]]:
+    conditions: list[Any] = []
+    if wanted.owner is not None:
+        lowered = wanted.owner.lower()
+        conditions.append(
+            or_(col(User.id) == wanted.owner, col(User.email) == lowered, col(User.username) == lowered)
+        )
+    if wanted.start is not None:
+        conditions += _begins(ctx, wanted.start)
+    if wanted.kind is not None:
+        conditions.append(col(ApiKey.kind) == wanted.kind)
+    if wanted.state == "disabled":
+        conditions.append(~col(ApiKey.enabled))
+    elif wanted.state == "expired":
+        conditions.append(col(ApiKey.expires_at) <= ctx.now)
+    elif wanted.state == "active":
+        never = col(ApiKey.expires_at).is_(None)
+        conditions += [col(ApiKey.enabled), or_(never, col(ApiKey.expires_at) > ctx.now)]
+    return conditions
+
+
+def _begins(ctx: Context, start: str) -> Sequence[ColumnElement[bool]]:
+    column: Any = col(ApiKey.start)
+    if ctx.db.dialect == "sqlite":
+        # SQLite does not use an index for LIKE, and ignores case there.
+        return column >= start, column < start + _LAST
+    return (column.startswith(start, autoescape=True),)

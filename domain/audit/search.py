@@ -1,0 +1,165 @@
+"""Search the audit trail: newest first, page by page, by conditions that indexes answer.
+
+The rows of a condition may lie in several index ranges, such as those of the events of a group. Each range is read
+newest first up to the size of the page, and the pages are merged, so that the cost does not grow with the table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, literal, literal_column, select, tuple_, union_all
+from sqlmodel import col
+
+from domain.audit.history import Position
+from domain.context import Context
+from models import Audit, Outcome
+from models.base import Instant
+from models.queries import ReadStatement, by
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The user that records are about: by id, and by the digests of their names before they existed."""
+
+    id: str
+    hints: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """The records to find; None matches everything."""
+
+    events: Sequence[str] | None = None
+    subject: Subject | None = None
+    actor_id: str | None = None
+    address: str | None = None
+    """An IP address; one that ends with a dot is the beginning of those of a network."""
+    outcome: Outcome | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Return whether an index finds the rows, or few of those it finds are left out."""
+        if self.subject is not None or self.actor_id is not None:
+            return True
+        conditions = (self.events, self.address, self.outcome)
+        return not _is_network(self.address) and sum(condition is not None for condition in conditions) <= 1
+
+
+class AuditEvent(NamedTuple):
+    """A record as it was found; the fields are those of `Audit`, without the digest of an identifier."""
+
+    id: str
+    time: datetime
+    event: str
+    outcome: str
+    code: str | None
+    user_id: str | None
+    actor_id: str | None
+    session_id: str | None
+    method: str | None
+    address: str | None
+    user_agent: str | None
+    request_id: str | None
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Records, newest first; `last` is the position at which the next page begins, None at the end."""
+
+    events: Sequence[AuditEvent]
+    last: Position | None
+
+
+_COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
+_BY_ID = ReadStatement(select(*_COLUMNS).where(by(Audit.id)), AuditEvent._make, key=Audit.id)
+
+
+async def find(
+    ctx: Context, wanted: AuditQuery, *, before: Position | None, limit: int, within: timedelta
+) -> AuditPage:
+    """Return a page of the records that match. Raises SearchTimedOut if the search takes longer than `within`."""
+    ranges = [_newest(conditions, wanted, before, limit + 1) for conditions in _ranges(wanted)]
+    if not ranges:
+        return AuditPage((), None)
+    statement = ranges[0] if len(ranges) == 1 else _merged(ranges, limit + 1)
+    statements = [statement.execution_options(row=AuditEvent)]
+    [found] = await ctx.resources.database.search(statements, within, is_scan=not wanted.is_indexed)
+    events = found[:limit]
+    has_more = len(found) > limit
+    return AuditPage(events, Position(events[-1].time, events[-1].id) if has_more else None)
+
+
+async def get(ctx: Context, event_id: str) -> AuditEvent | None:
+    """Return the record with this id, or None."""
+    return await ctx.reads.one(_BY_ID, event_id)
+
+
+def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
+    """Return the conditions of ranges that do not overlap, each of one index, and of which each match is in one."""
+    if wanted.subject is not None:
+        known = [col(Audit.user_id) == wanted.subject.id]
+        return [known, *([col(Audit.hint) == hint] for hint in wanted.subject.hints)]
+    if wanted.actor_id is not None:
+        acted = col(Audit.actor_id) == wanted.actor_id
+        # The index of actors has only records about other users.
+        own = [col(Audit.user_id) == wanted.actor_id, acted]
+        return [own, [acted, col(Audit.user_id).is_distinct_from(col(Audit.actor_id))]]
+    if wanted.address is None and wanted.events is not None:
+        return [[col(Audit.event) == name] for name in wanted.events]
+    return [[]]
+
+
+def _newest(
+    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, before: Position | None, limit: int
+) -> Select[Any]:
+    """Return the statement that reads the newest records of a range that match."""
+    time, id_ = col(Audit.time), col(Audit.id)
+    where = [*conditions, *_conditions(wanted)]
+    if before is not None:
+        # The first comparison is the end of the range in the index.
+        where += [
+            time <= before.time,
+            tuple_(time, id_) < tuple_(literal(before.time, Instant), literal(before.id)),
+        ]
+    return select(*_COLUMNS).where(and_(True, *where)).order_by(time.desc(), id_.desc()).limit(limit)
+
+
+def _conditions(wanted: AuditQuery) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.events is not None:
+        conditions.append(col(Audit.event).in_(wanted.events))
+    if wanted.actor_id is not None:
+        conditions.append(col(Audit.actor_id) == wanted.actor_id)
+    if wanted.address is not None:
+        conditions.append(_is_from(wanted.address))
+    if wanted.outcome is not None:
+        conditions.append(col(Audit.outcome) == wanted.outcome)
+        if wanted.outcome != Outcome.SUCCESS:
+            # In the words of the partial index, without a parameter.
+            conditions.append(col(Audit.outcome) != literal_column("'success'"))
+    if wanted.since is not None:
+        conditions.append(col(Audit.time) >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(col(Audit.time) < wanted.until)
+    return conditions
+
+
+def _is_from(address: str) -> ColumnElement[bool]:
+    column = col(Audit.address)
+    return column.startswith(address, autoescape=True) if _is_network(address) else column == address
+
+
+def _is_network(address: str | None) -> bool:
+    return address is not None and address.endswith(".")
+
+
+def _merged(ranges: Sequence[Select[Any]], limit: int) -> Any:
+    parts = [select(each.subquery()) for each in ranges]
+    merged = union_all(*parts).subquery()
+    newest_first = (merged.c.time.desc(), merged.c.id.desc())
+    return select(*merged.c).order_by(*newest_first).limit(limit)

@@ -1,0 +1,150 @@
+"""Figures of the service, each counted by one bounded statement over an index.
+
+A figure that cannot be counted in time is None. All callers of a process get the same figures for a minute.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Select, func, select
+from sqlmodel import SQLModel, col
+
+from domain.admin import permissions
+from domain.admin.errors import YouAreNotAllowedToManageService
+from domain.context import Context
+from domain.ports import SearchTimedOut
+from domain.sessions.events import SIGN_IN_BANNED, SIGN_IN_FAILED, SIGN_IN_SUCCEEDED
+from domain.two_factor.events import TWO_FACTOR_FAILED
+from domain.users.events import USER_CREATED
+from models import Audit, MailState, Outbox, Session, User
+from models.daily_count import DailyCount
+
+KEPT_FOR = timedelta(seconds=60)
+"""How long figures are returned again before they are counted again."""
+
+DAYS = 30
+"""How many days the charts have; the last one is today."""
+
+_WITHIN = timedelta(milliseconds=150)
+"""How long one figure may take."""
+
+_MOST_COUNTS = 10_000
+"""Rows that the charts are made of."""
+
+_DAY, _MONTH = timedelta(days=1), timedelta(days=30)
+_FAILURES = (SIGN_IN_FAILED.name, SIGN_IN_BANNED.name, TWO_FACTOR_FAILED.name)
+_WAITING = (MailState.UNRESOLVED, MailState.QUEUED)
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What happened on one day (UTC)."""
+
+    day: datetime
+    sign_ups: int
+    sign_ins: Mapping[str, int]
+    """By the last proof, such as `password` or `totp`."""
+    failures: Mapping[str, int]
+    """Sign-ins and codes that failed or were refused, by error code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The figures of the service. None: could not be counted in time."""
+
+    counted_at: datetime
+    users: int | None
+    users_of_day: int | None
+    """Users created within the last 24 hours; also the other figures of a day are."""
+    users_of_month: int | None
+    """Users created within the last 30 days."""
+    active_sessions: int | None
+    sign_ins_of_day: int | None
+    failures_of_day: int | None
+    mails_waiting: int | None
+    mails_failed: int | None
+    days: Sequence[Day] | None
+    """The last 30 days, oldest first."""
+
+
+@dataclass(slots=True)
+class StatisticsCache:
+    """The figures that a process has counted last. Callers that find them too old wait for the first of them."""
+
+    statistics: Statistics | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def recent(self, now: datetime) -> Statistics | None:
+        """Return the figures, unless they are too old."""
+        kept = self.statistics
+        return kept if kept is not None and kept.counted_at <= now < kept.counted_at + KEPT_FOR else None
+
+
+async def get(ctx: Context) -> Statistics:
+    """Return the figures of the service. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
+    # defence: ADM24 statistics
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    cache = ctx.port[StatisticsCache]
+    async with cache.lock:
+        found = cache.recent(ctx.now)
+        if found is None:
+            found = cache.statistics = await _count(ctx)
+        return found
+
+
+async def _count(ctx: Context) -> Statistics:
+    now, time = ctx.now, col(Audit.time)
+    since = now - _DAY
+    return Statistics(
+        counted_at=now,
+        users=await _number(ctx, User),
+        users_of_day=await _number(ctx, User, col(User.created_at) > since),
+        users_of_month=await _number(ctx, User, col(User.created_at) > now - _MONTH),
+        active_sessions=await _number(ctx, Session, col(Session.expires_at) > now),
+        sign_ins_of_day=await _number(ctx, Audit, col(Audit.event) == SIGN_IN_SUCCEEDED.name, time > since),
+        failures_of_day=await _number(ctx, Audit, col(Audit.event).in_(_FAILURES), time > since),
+        mails_waiting=await _number(ctx, Outbox, col(Outbox.state).in_(_WAITING)),
+        mails_failed=await _number(ctx, Outbox, col(Outbox.state) == MailState.FAILED),
+        days=await _days(ctx),
+    )
+
+
+async def _number(ctx: Context, table: type[SQLModel], *conditions: Any) -> int | None:
+    found = await _search(ctx, select(func.count()).select_from(table).where(*conditions))
+    return None if found is None else int(found[0][0])
+
+
+async def _search(ctx: Context, statement: Select[Any]) -> Sequence[Any] | None:
+    """Return the rows of a statement, or None if it takes too long."""
+    try:
+        [found] = await ctx.resources.database.search([statement], _WITHIN, is_scan=False)
+    except SearchTimedOut:
+        return None
+    return found
+
+
+async def _days(ctx: Context) -> Sequence[Day] | None:
+    today = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0)
+    first = today - timedelta(days=DAYS - 1)
+    wanted = (USER_CREATED.name, SIGN_IN_SUCCEEDED.name, *_FAILURES)
+    of_days = col(DailyCount.day) >= first, col(DailyCount.day) <= today, col(DailyCount.event).in_(wanted)
+    columns = [col(getattr(DailyCount, name)) for name in ("day", "event", "way_in", "code", "count")]
+    found = await _search(ctx, select(*columns).where(*of_days).limit(_MOST_COUNTS))
+    if found is None:
+        return None
+    return [_day(first + timedelta(days=number), found) for number in range(DAYS)]
+
+
+def _day(day: datetime, counts: Sequence[Any]) -> Day:
+    sign_ups, sign_ins, failures = 0, dict[str, int](), dict[str, int]()
+    for _, event, way_in, code, number in (row for row in counts if row[0] == day):
+        if event == SIGN_IN_SUCCEEDED.name:
+            sign_ins[way_in] = sign_ins.get(way_in, 0) + number
+        elif event in _FAILURES:
+            failures[code] = failures.get(code, 0) + number
+        elif not code:  # A sign-up that was refused has the code of its response.
+            sign_ups += number
+    return Day(day, sign_ups, dict(sorted(sign_ins.items())), dict(sorted(failures.items())))

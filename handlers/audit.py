@@ -1,0 +1,129 @@
+"""The operations of openapi/paths/audit.yaml."""
+
+from datetime import datetime
+
+from domain import identifiers
+from domain.admin import audit
+from domain.admin.audit import EventFilter
+from domain.audit.history import Position
+from domain.audit.search import AuditEvent
+from domain.context import Context
+from domain.errors import Field, ValidationError
+from handlers import shapes, wire
+from handlers.responses import spreadsheets
+from handlers.responses.reply import Stream
+from models import Outcome
+
+
+# audit.list_events
+async def list_events(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    event: str | None = None,
+    group: str | None = None,
+    user: str | None = None,
+    actor: str | None = None,
+    network: str | None = None,
+    outcome: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> shapes.AuditEventPage:
+    """Return a page of audit events."""
+    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
+    page = await audit.list_events(
+        ctx, wanted, before=_position(cursor), limit=100 if limit is None else limit
+    )
+    return {
+        "events": [event_shape(event) for event in page.events],
+        "nextCursor": None if page.last is None else wire.cursor(page.last.time, page.last.id),
+    }
+
+
+# audit.export_events
+async def export_events(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    event: str | None = None,
+    group: str | None = None,
+    user: str | None = None,
+    actor: str | None = None,
+    network: str | None = None,
+    outcome: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> Stream:
+    """Return all audit events that match, as CSV."""
+    filters = {
+        "event": event,
+        "group": group,
+        "user": user,
+        "actor": actor,
+        "network": network,
+        "outcome": outcome,
+        "from": from_,
+        "to": to,
+    }
+    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
+    pages = await audit.export_events(ctx, wanted, spreadsheets.given(filters))
+    return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
+
+
+# audit.get_event
+async def get_event(ctx: Context, id_: str) -> shapes.AuditEvent:
+    """Return an audit event."""
+    return event_shape(await audit.get_event(ctx, id_))
+
+
+def event_shape(event: AuditEvent) -> shapes.AuditEvent:
+    """Return an audit event; every key is always present."""
+    return {
+        "id": event.id,
+        "time": wire.instant(event.time),
+        "event": event.event,
+        "outcome": event.outcome,
+        "code": event.code,
+        "userId": event.user_id,
+        "actorId": event.actor_id,
+        "sessionId": event.session_id,
+        "method": event.method,
+        "ipAddress": event.address,
+        "userAgent": event.user_agent,
+        "requestId": event.request_id,
+        "details": event.details,
+    }
+
+
+def _filter(
+    event: str | None,
+    group: str | None,
+    user: str | None,
+    actor: str | None,
+    network: str | None,
+    outcome: str | None,
+    since: str | None,
+    until: str | None,
+) -> EventFilter:
+    return EventFilter(
+        event=event,
+        group=group,
+        user=user,
+        actor=actor,
+        network=network,
+        outcome=None if outcome is None else Outcome(outcome),
+        since=_time("from", since),
+        until=_time("to", until),
+    )
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    moment = identifiers.instant_or_none(text)
+    if moment is None:
+        problem = "must be a time with a zone"
+        raise ValidationError(f"[query.{name}] {problem}", Field("query", name, problem))
+    return moment
+
+
+def _position(cursor: str | None) -> Position | None:
+    return None if cursor is None else Position(*wire.position(cursor))
