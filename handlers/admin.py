@@ -17,7 +17,7 @@ from handlers.accounts import account_shape
 from handlers.passkeys import passkey_shape
 from handlers.positions import positions
 from handlers.responses import cookies, spreadsheets
-from handlers.responses.reply import Download, Reply
+from handlers.responses.reply import Download, Reply, Stream
 from handlers.responses.sessions import (
     impersonated_response,
     restored_response,
