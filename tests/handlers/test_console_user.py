@@ -227,7 +227,7 @@ class TestProfile:
 
         page = await root.submit(f"{user}/profile", name="Ada King", image="no address")
 
-        assert (page.status, page.path) == (422, f"{user}/profile")
+        assert (page.status, page.path.partition("?")[0]) == (422, f"{user}/profile")
         assert page.form(f"{user}/profile").fields["name"] == "Ada King"
         assert page.inputs["image"]["aria-invalid"] == "true"
 
@@ -706,7 +706,8 @@ class TestFreshness:
 
         target = urlsplit(answer.headers["location"])
         assert (answer.status_code, target.path) == (303, "/account/confirm")
-        assert parse_qs(target.query)["callbackURL"] == [f"{user}/disconnect?connection={connection}"]
+        [back] = parse_qs(target.query)["callbackURL"]
+        assert back.startswith(f"{user}/disconnect?entries=")
 
     async def test_a_button_of_the_page_leads_to_confirm_too(
         self, root: Browser, service: Service, user: str
