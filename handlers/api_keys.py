@@ -71,14 +71,14 @@ async def list_own(
 async def list_all(
     ctx: Context,
     start: str | None = None,
-    user: str | None = None,
+    owner: str | None = None,
     config_id: str | None = None,
     state: api_keys.State | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.OwnedApiKeyPage:
     """Return a page of the keys of all users."""
-    wanted = KeyFilter(start, user, config_id, state)
+    wanted = KeyFilter(start, owner, config_id, state)
     before = None if cursor is None else wire.position(cursor)
     page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)
     return {

@@ -20,7 +20,7 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     ctx: Context,
     event: str | None = None,
     group: str | None = None,
-    user: str | None = None,
+    subject: str | None = None,
     actor: str | None = None,
     network: str | None = None,
     outcome: str | None = None,
@@ -30,7 +30,7 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     limit: int | None = None,
 ) -> shapes.AuditEventPage:
     """Return a page of audit events."""
-    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
+    wanted = _filter(event, group, subject, actor, network, outcome, from_, to)
     page = await audit.list_events(
         ctx, wanted, before=_position(cursor), limit=100 if limit is None else limit
     )
@@ -45,7 +45,7 @@ async def export_events(  # noqa: PLR0913 - one parameter per parameter of the q
     ctx: Context,
     event: str | None = None,
     group: str | None = None,
-    user: str | None = None,
+    subject: str | None = None,
     actor: str | None = None,
     network: str | None = None,
     outcome: str | None = None,
@@ -56,14 +56,14 @@ async def export_events(  # noqa: PLR0913 - one parameter per parameter of the q
     filters = {
         "event": event,
         "group": group,
-        "user": user,
+        "subject": subject,
         "actor": actor,
         "network": network,
         "outcome": outcome,
         "from": from_,
         "to": to,
     }
-    wanted = _filter(event, group, user, actor, network, outcome, from_, to)
+    wanted = _filter(event, group, subject, actor, network, outcome, from_, to)
     pages = await audit.export_events(ctx, wanted, spreadsheets.given(filters))
     return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
 
@@ -96,7 +96,7 @@ def event_shape(event: AuditEvent) -> shapes.AuditEvent:
 def _filter(
     event: str | None,
     group: str | None,
-    user: str | None,
+    subject: str | None,
     actor: str | None,
     network: str | None,
     outcome: str | None,
@@ -106,7 +106,7 @@ def _filter(
     return EventFilter(
         event=event,
         group=group,
-        user=user,
+        user=subject,
         actor=actor,
         network=network,
         outcome=None if outcome is None else Outcome(outcome),

@@ -109,13 +109,13 @@ async def test_events_are_exported_as_they_are_listed(service: Service, admin: P
 
 @pytest.mark.threat("ADM26")
 async def test_an_export_is_recorded_without_email_addresses(service: Service, admin: Person) -> None:
-    query = {"user": "Ada@Example.com", "from": "2026-01-01T00:00:00Z", "event": "sign_out"}
+    query = {"subject": "Ada@Example.com", "from": "2026-01-01T00:00:00Z", "event": "sign_out"}
     await exported(service, admin, "audit-events", **query)
 
     record = await only(service, "admin.exported")
 
     assert (record.actor_id, record.user_id, record.outcome) == (admin.id, admin.id, "success")
-    masked = {**query, "user": "A***@Example.com"}
+    masked = {**query, "subject": "A***@Example.com"}
     assert record.details == {"export": "audit events", "filters": masked, "rows": 0, "complete": True}
 
     await forget(service)

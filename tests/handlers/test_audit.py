@@ -87,13 +87,13 @@ async def test_every_filter_finds_its_events_and_all_of_them_must_match(
         ({"group": "sign_in", "event": "sign_in.failed"}, [3]),
         ({"group": "sign_in", "event": "user.banned"}, []),
         ({"group": "nothing"}, []),
-        ({"user": user.id}, [1, 2, 3, 4, 5]),
-        ({"user": user.email.upper()}, [1, 2, 3, 4, 5]),
-        ({"user": "nobody"}, []),
+        ({"subject": user.id}, [1, 2, 3, 4, 5]),
+        ({"subject": user.email.upper()}, [1, 2, 3, 4, 5]),
+        ({"subject": "nobody"}, []),
         ({"actor": admin.id}, [1, 2]),
         ({"actor": user.email}, [4]),
-        ({"user": user.id, "actor": user.id}, [4]),
-        ({"user": user.id, "group": "user"}, [1, 2]),
+        ({"subject": user.id, "actor": user.id}, [4]),
+        ({"subject": user.id, "group": "user"}, [1, 2]),
         ({"actor": admin.email, "event": "user.unbanned"}, [2]),
         ({"network": "203.0.113.7"}, [1]),
         ({"network": "203.0.113.0/24"}, [1, 2]),
@@ -115,7 +115,7 @@ async def test_what_was_typed_before_the_user_existed_is_found_by_it(service: Se
     body = {"email": "nobody@example.com", "password": PASSWORD}
     await service.post("/sign-in/email", body)
 
-    [failed] = (await page(service, admin, user="Nobody@example.com"))["events"]
+    [failed] = (await page(service, admin, subject="Nobody@example.com"))["events"]
 
     assert (failed["event"], failed["userId"], failed["code"]) == (
         "sign_in.failed",
@@ -123,20 +123,20 @@ async def test_what_was_typed_before_the_user_existed_is_found_by_it(service: Se
         "INVALID_EMAIL_OR_PASSWORD",
     )
     await add_person(service, email="nobody@example.com")
-    later = (await page(service, admin, user="nobody@example.com"))["events"]
+    later = (await page(service, admin, subject="nobody@example.com"))["events"]
     assert failed in later
     assert {"user.created", "sign_in.failed"} <= {each["event"] for each in later}
 
 
 @pytest.mark.parametrize(
-    "query", [{}, {"group": "sign_in"}, {"actor": "ada"}, {"user": "ada"}, {"event": "sign_out"}]
+    "query", [{}, {"group": "sign_in"}, {"actor": "ada"}, {"subject": "ada"}, {"event": "sign_out"}]
 )
 async def test_pages_follow_each_other_without_gaps_however_many_events_have_one_time(
     service: Service, admin: Person, query: dict[str, str]
 ) -> None:
     await forget(service)
     names = ("sign_in.failed", "sign_in.succeeded", "sign_out")
-    about = {"actor": {"actor_id": "ada"}, "user": {"user_id": "ada"}}
+    about = {"actor": {"actor_id": "ada"}, "subject": {"user_id": "ada"}}
     same_time = [
         Audit(
             id=f"{number:03}",
@@ -186,7 +186,7 @@ async def test_pages_follow_each_other_without_gaps_however_many_events_have_one
         ({"event": ""}, "event"),
         ({"event": ["a", "b"]}, "event"),
         ({"group": "x" * 65}, "group"),
-        ({"user": "x" * 255}, "user"),
+        ({"subject": "x" * 255}, "subject"),
     ],
 )
 async def test_a_parameter_out_of_its_bounds_is_named(
@@ -200,7 +200,7 @@ async def test_a_parameter_out_of_its_bounds_is_named(
 
 @pytest.mark.parametrize("value", ["'; DROP TABLE audit; --", "%", "_", "\\", "عربى"])
 async def test_a_value_is_compared_as_it_is(service: Service, admin: Person, value: str) -> None:
-    for name in ("event", "group", "user", "actor"):
+    for name in ("event", "group", "subject", "actor"):
         assert await found(service, admin, **{name: value}) == []
 
 

@@ -178,7 +178,7 @@ class TestReplacedSession:
     async def test_with_a_mailed_code(self, service: Service, browser: Browser) -> None:
         await join(service)
         await self.stale(service, browser)
-        page = await browser.open(browser.page.links["Sign in with an email"])
+        page = await browser.open(browser.page.links["Email me a sign-in code"])
         await browser.submit("/account/sign-in/email", email=ADA, method="code")
         page = await browser.submit(CODE, code=await mailed_code(service))
 

@@ -146,7 +146,7 @@ class TestShowError:
         assert hostile not in answer.text
         assert "<script>" not in answer.text
         assert 'evil.test">' not in answer.text
-        assert f"<p>{description[:200]}</p>" in unescape(answer.text)
+        assert f">{description[:200]}</bdi>" in unescape(answer.text)
         assert "\U0001f600Z" not in answer.text
 
     async def test_links_only_to_files_of_the_service(self, service: Service) -> None:

@@ -20,11 +20,12 @@ class TestTheList:
         assert [row.name for row in ROWS] == [
             *(f"V{number}" for number in range(1, 89)),
             *(f"JWT{number}" for number in range(1, 19)),
-            *(f"ADM{number}" for number in range(1, 24)),
-            *(f"KEY{number}" for number in range(1, 25) if number != 3),
+            *(f"ADM{number}" for number in range(1, 27)),
+            *(f"KEY{number}" for number in range(1, 26) if number != 3),
             *(f"M{number}" for number in range(1, 23)),
             *(f"N{number}" for number in range(1, 5)),
             *(f"H{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14, 15)),
+            *(f"C{number}" for number in range(1, 14)),
             *(f"P{number}" for number in range(1, 26)),
             *(f"R{number}" for number in (*range(1, 26), 46, *range(26, 46))),
         ]

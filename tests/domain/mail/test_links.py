@@ -33,7 +33,7 @@ async def test_is_the_hosted_pages(make_service: MakeService) -> None:
     assert await links(await make_service(BY_MAIL), None) == {
         "verify-email": "/account/verify-email?token=TOKEN",
         "reset-password": "/account/reset-password?token=TOKEN",
-        "change-email": "/account/verify-email?token=TOKEN",
+        "change-email": "/account/verify-email?token=TOKEN&reason=change",
         "delete-account": "/account/delete?token=TOKEN",
     }
 

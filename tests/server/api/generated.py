@@ -23,6 +23,7 @@ BY_FORMAT = {
 BY_PART = {
     "[Pp]": WEB_ADDRESSES,
     "[Tt]": ("true", "FALSE", "tRue"),
+    "{1,14}": ("1773044130250.pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe", "0.a"),
     "{2,8}(?:[_-]": ("de", "pt-BR", "zh_Hant-TW"),
     "|never)": ("3600", "never", ""),
     r"[^\s": ("Laptop", " Ada's phone 漢😀"),

@@ -49,7 +49,12 @@ class TestEverything:
         about_users = {table.name for table in metadata.sorted_tables if "user_id" in table.columns}
 
         assert about_users | {"user"} == names
-        assert {table.name for table in metadata.sorted_tables} - names == {"counter", "lease", "signing_key"}
+        assert {table.name for table in metadata.sorted_tables} - names == {
+            "counter",
+            "daily_count",
+            "lease",
+            "signing_key",
+        }
 
     async def test_every_kind_of_row(self, social: Service, provider: ProviderProcess) -> None:
         as_user(provider, ADA, "1001")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from inspect import isawaitable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 from sqlalchemy import delete, func, select
@@ -25,6 +25,7 @@ from domain.policy import Policy
 from domain.ports import Cipher, Counters, Ports
 from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
+from server.audit.writer import AuditWriter
 from server.components.cleanup import delete_expired
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
@@ -98,7 +99,7 @@ class Office:
             database=self.database,
             port=port,
             clock=self.clock,
-            audit_writer=cast(Any, None),
+            audit_writer=AuditWriter(self.database),
             on_mail_queued=self.mailed,
         )
         return requests.run(job, facts)

@@ -29,7 +29,7 @@ def leg(ada: Traveller) -> Iterator[None]:
     call("audit.export_events", session=session, query={"group": "sign_in"})
     call("admin.export_users", session=session, query={"searchValue": "example"})
     call("statistics.get", session=session)
-    call("api_keys.list_all", session=session, query={"user": "grace@example.com"})
+    call("api_keys.list_all", session=session, query={"owner": "grace@example.com"})
     call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
     new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
     call("admin.create_user", new, session=session)

@@ -314,11 +314,11 @@ func administration() {
 	data.SetName("Grace H.")
 	changes := *gatewright.NewUpdateUserAsAdminRequest(user.Id, data)
 	ensure(ok(api.AdminUpdateUser(as).UpdateUserAsAdminRequest(changes).Execute()).Name == "Grace H.")
-	event := ok(client.AuditAPI.AuditListEvents(as).User(user.Id).Limit(1).Execute()).Events[0]
+	event := ok(client.AuditAPI.AuditListEvents(as).Subject(user.Id).Limit(1).Execute()).Events[0]
 	ensure(ok(client.AuditAPI.AuditGetEvent(as).Id(event.Id).Execute()).Event == event.Event)
-	ensure(len(ok(client.ApiKeysAPI.ApiKeysListAll(as).User(user.Id).Execute()).ApiKeys) == 0)
+	ensure(len(ok(client.ApiKeysAPI.ApiKeysListAll(as).Owner(user.Id).Execute()).ApiKeys) == 0)
 	ensure(strings.Contains(ok(api.AdminExportUsers(as).SearchValue("grace").Execute()), ",grace@example.com,"))
-	ensure(strings.Contains(ok(client.AuditAPI.AuditExportEvents(as).User(user.Id).Execute()), "user.created"))
+	ensure(strings.Contains(ok(client.AuditAPI.AuditExportEvents(as).Subject(user.Id).Execute()), "user.created"))
 	ensure(len(ok(client.StatisticsAPI.StatisticsGet(as).Execute()).Days) == 30)
 	acting := ok(api.AdminImpersonateUser(as).UserIdRequest(which).Execute()).Session
 	ensure(acting.GetImpersonatedBy() != "")

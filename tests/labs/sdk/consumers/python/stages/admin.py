@@ -49,11 +49,11 @@ def stage() -> None:
     assert of(get_user.sync(client=admin, id=user.id), models.User).email == user.email
     changes = models.UpdateUserAsAdminRequest(user_id=user.id, data=models.UpdateUserData(name="Grace H."))
     assert of(update_user.sync(client=admin, body=changes), models.User).name == "Grace H."
-    page = of(list_events.sync(client=admin, user=user.id, limit=1), models.AuditEventPage)
+    page = of(list_events.sync(client=admin, subject=user.id, limit=1), models.AuditEventPage)
     assert of(get_event.sync(client=admin, id=page.events[0].id), models.AuditEvent) == page.events[0]
-    assert of(list_all.sync(client=admin, user=user.id), models.OwnedApiKeyPage).api_keys == []
+    assert of(list_all.sync(client=admin, owner=user.id), models.OwnedApiKeyPage).api_keys == []
     assert ",grace@example.com," in of(export_users.sync(client=admin, search_value="grace"), str)
-    assert "user.created" in of(export_events.sync(client=admin, user=user.id), str)
+    assert "user.created" in of(export_events.sync(client=admin, subject=user.id), str)
     figures = of(get_statistics.sync(client=admin), models.Statistics)
     assert figures.days
     assert len(figures.days) == 30

@@ -12,11 +12,11 @@ export async function stage(): Promise<void> {
   assert.equal(ok(await sdk.admin.listUsers({ query: { searchValue: "grace", limit: 1 } })).users[0]?.id, user.id);
   assert.equal(ok(await sdk.admin.getUser({ query: { id: user.id } })).email, user.email);
   assert.equal(ok(await sdk.admin.updateUser({ body: { ...body, data: { name: "Grace H." } } })).name, "Grace H.");
-  const [event] = ok(await sdk.audit.listEvents({ query: { user: user.id, limit: 1 } })).events;
+  const [event] = ok(await sdk.audit.listEvents({ query: { subject: user.id, limit: 1 } })).events;
   assert.deepEqual(ok(await sdk.audit.getEvent({ query: { id: event?.id ?? "" } })), event);
-  assert.deepEqual(ok(await sdk.apiKeys.listAll({ query: { user: user.id } })).apiKeys, []);
+  assert.deepEqual(ok(await sdk.apiKeys.listAll({ query: { owner: user.id } })).apiKeys, []);
   assert.ok(`${ok(await sdk.admin.exportUsers({ query: { searchValue: "grace" } }))}`.includes(",grace@example.com,"));
-  assert.ok(`${ok(await sdk.audit.exportEvents({ query: { user: user.id } }))}`.includes("user.created"));
+  assert.ok(`${ok(await sdk.audit.exportEvents({ query: { subject: user.id } }))}`.includes("user.created"));
   assert.equal(ok(await sdk.statistics.get()).days?.length, 30);
   const acting = ok(await sdk.admin.impersonateUser({ body }));
   assert.ok(acting.session.impersonatedBy);
