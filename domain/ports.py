@@ -150,6 +150,40 @@ class Mailbox(Protocol):
         """Return the email with this id, or None."""
 
 
+class MailPreview(NamedTuple):
+    """An email with example values."""
+
+    template: str
+    language: str
+    subject: str
+    text: str
+    html: str
+
+
+class MailPreviews(Protocol):
+    """The templates of emails, rendered with example values."""
+
+    def render(self, template: str, language: str, now: datetime) -> MailPreview:
+        """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
+
+
+class Finding(NamedTuple):
+    """What a check of the installation found; `fix` is empty if there is nothing to do."""
+
+    check: str
+    verdict: str
+    """`ok`, `warning`, `wrong` or `skipped`."""
+    found: str
+    fix: str
+
+
+class InstallationChecks(Protocol):
+    """The checks of `gatewright doctor`."""
+
+    async def __call__(self) -> Sequence[Finding]:
+        """Run the checks and return their findings, in the order in which to fix them."""
+
+
 class Readiness(Protocol):
     """The readiness of the service, as /ready reports it."""
 

@@ -3,11 +3,12 @@
 from datetime import timedelta
 from functools import lru_cache
 
+from domain.admin import signing_keys
 from domain.context import Context
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
 from domain.ports import KeyDocument, SigningKeys
-from handlers import shapes
+from handlers import shapes, wire
 from handlers.responses.reply import Document
 
 
@@ -35,3 +36,37 @@ def _cacheable(document: KeyDocument, max_age: timedelta) -> Document:
 async def well_known_keys(ctx: Context) -> Document:
     """Return the keys that verify tokens, at the path that some verifiers expect."""
     return await keys(ctx)
+
+
+# jwt.list_signing_keys
+async def list_signing_keys(ctx: Context) -> shapes.SigningKeys:
+    """Return the keys that sign tokens."""
+    return {
+        "keys": [
+            {
+                "id": row.kid,
+                "algorithm": row.algorithm,
+                "state": state.value,
+                "createdAt": wire.instant(row.created_at),
+                "signsFrom": wire.instant(row.signs_from),
+                "signsUntil": wire.optional_instant(row.signs_until),
+                "publishedUntil": wire.optional_instant(row.published_until),
+                "revokedAt": wire.optional_instant(row.revoked_at),
+            }
+            for row, state in await signing_keys.list_keys(ctx)
+        ]
+    }
+
+
+# jwt.rotate_signing_key
+async def rotate_signing_key(ctx: Context, body: shapes.RotateSigningKeyRequest) -> shapes.SigningKeys:
+    """Create the next key of an algorithm."""
+    await signing_keys.rotate(ctx, body["algorithm"], at_once=body.get("now", False))
+    return await list_signing_keys(ctx)
+
+
+# jwt.revoke_signing_key
+async def revoke_signing_key(ctx: Context, body: shapes.RevokeSigningKeyRequest) -> shapes.SigningKeys:
+    """Revoke a key."""
+    await signing_keys.revoke(ctx, body["keyId"])
+    return await list_signing_keys(ctx)

@@ -21,7 +21,8 @@ class MailState(StrEnum):
 
 
 class Outbox(Record, table=True):
-    """One email to one recipient. The payload is encrypted, and erased when the email is sent or has failed."""
+    """One email to one recipient. The payload is encrypted; only the recipient is kept when the email is sent, and a
+    failed email keeps it as long as it can be sent again."""
 
     __table_args__ = (Index(None, "state", "next_attempt"),)
     __export__ = "mails"

@@ -1,9 +1,27 @@
 """Errors about signed tokens and signing keys."""
 
-from domain.errors import BadRequest
+from domain.errors import BadRequest, Conflict, NotFound
 
 
 class AudienceNotAllowed(BadRequest):
     """The audience is none of `jwt.audiences`."""
 
     message = "Audience not allowed"
+
+
+class SigningKeyNotFound(NotFound):
+    """There is no signing key with this thumbprint."""
+
+    message = "Signing key not found"
+
+
+class SigningKeyAlreadyAnnounced(Conflict):
+    """A key that will sign next is published."""
+
+    message = "The next signing key is already announced"
+
+
+class SigningKeyAlreadyRevoked(Conflict):
+    """The signing key is revoked."""
+
+    message = "The signing key is already revoked"

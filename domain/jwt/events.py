@@ -26,5 +26,5 @@ def signing_key_retired(ctx: Context, kid: str, algorithm: str) -> None:
 
 
 def signing_key_revoked(ctx: Context, kid: str, algorithm: str) -> None:
-    """The operator revoked a key."""
-    record(ctx, SIGNING_KEY_REVOKED, by_operator=True, kid=kid, algorithm=algorithm)
+    """A key was revoked, by the operator or by the caller."""
+    record(ctx, SIGNING_KEY_REVOKED, by_operator=ctx.caller is None, kid=kid, algorithm=algorithm)

@@ -4,17 +4,18 @@ Every rule begins with `_lock`, so that instances change keys one after the othe
 pairs are generated before the transaction.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import bindparam, update
 from sqlmodel import col
 
 from domain.context import Context
-from domain.errors import BadRequest, NotFound, Unavailable
+from domain.errors import Unavailable
 from domain.jwt import events
+from domain.jwt.errors import SigningKeyAlreadyAnnounced, SigningKeyAlreadyRevoked, SigningKeyNotFound
 from domain.jwt.policy import JwtPolicy
 from models.lease import Lease
 from models.signing_key import SIGNING_KEYS, SigningKey, SigningKeyRow
@@ -46,6 +47,29 @@ class KeyPair(NamedTuple):
     algorithm: str
     public_jwk: str
     private_jwk: str
+
+
+Rule = Callable[[Mapping[str, KeyPair]], Callable[[Context], Awaitable[None]]]
+"""A rule below that waits for its key pairs, by algorithm."""
+
+
+class KeyChanges(Protocol):
+    """Runs rules that change keys, in one instance at a time."""
+
+    @property
+    def holder(self) -> str:
+        """The name of this process in the lease."""
+
+    async def change(
+        self,
+        algorithms: Iterable[str],
+        rule: Rule,
+        run: Callable[[Callable[[Context], Awaitable[None]]], Awaitable[None]] | None = None,
+    ) -> bool:
+        """Generate key pairs and run a rule on them, under the lease; return False if another instance has it.
+
+        `run` runs the rule in a transaction of its own, by default as a job of the service itself.
+        """
 
 
 class State(StrEnum):
@@ -133,30 +157,34 @@ async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -
 
 
 async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once: bool) -> None:
-    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable; BadRequest if a next key is
-    already published."""
+    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable, SigningKeyAlreadyAnnounced."""
     await _lock(ctx, holder)
     rows = await _all(ctx)
     start = ctx.now if at_once else ctx.now + ctx.policy[JwtPolicy].publish_ahead
     for pair in pairs:
         announced = _announced(_usable(ctx, rows), pair.algorithm, ctx.now)
         if announced is not None and not at_once:
-            raise BadRequest(f"The next {pair.algorithm} key is already announced: {announced.kid}")
-        await _add(ctx, rows, pair, start, by_operator=True)
+            raise SigningKeyAlreadyAnnounced(
+                f"The next {pair.algorithm} key is already announced: {announced.kid}"
+            )
+        await _add(ctx, rows, pair, start, by_operator=ctx.caller is None)
 
 
 async def find(ctx: Context, kid: str) -> SigningKeyRow:
-    """Return a key that is not revoked. Raises NotFound and BadRequest."""
+    """Return a key that is not revoked. Raises SigningKeyNotFound, SigningKeyAlreadyRevoked."""
     row = next((row for row in await _all(ctx) if row.kid == kid), None)
     if row is None:
-        raise NotFound(f"There is no signing key {kid}")
+        raise SigningKeyNotFound(f"There is no signing key {kid}")
     if row.revoked_at is not None:
-        raise BadRequest(f"The signing key {kid} is already revoked")
+        raise SigningKeyAlreadyRevoked(f"The signing key {kid} is already revoked")
     return row
 
 
 async def revoke(ctx: Context, kid: str, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
-    """Revoke a key, and store the pair that replaces it if it signs. Raises Unavailable, NotFound and BadRequest."""
+    """Revoke a key, and store the pair that replaces it if it signs.
+
+    Raises Unavailable, SigningKeyNotFound, SigningKeyAlreadyRevoked.
+    """
     await _lock(ctx, holder)
     row = await find(ctx, kid)
     # The private part is deleted as well, so that no instance can sign with it again.

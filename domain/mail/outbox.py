@@ -11,16 +11,29 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Integer, String, bindparam, delete, func, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Integer,
+    String,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.sql.dml import ReturningUpdate
 from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
 from domain.mail import events
+from domain.mail.errors import MailBeingSent, MailExpired, MailNotFailed, MailNotFound, MailNotWaiting
 from domain.mail.policy import MailPolicy
 from domain.ports import Reads
 from models import MailState, Outbox, OutboxRow
+from models.base import Instant
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
@@ -46,10 +59,33 @@ _COLUMNS = tuple(
 _CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
 _MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
 _DELETE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
-# The payload is erased with the result, because it contains links and codes.
-_SENT = _MARK.values(state=MailState.SENT, payload=None, last_error=None)
-_FAILED = _MARK.values(state=MailState.FAILED, payload=None, last_error=bindparam("reason")).returning(
-    col(Outbox.user_id)
+# Links and codes in the payload are erased with the result; a failed email keeps them while it can be sent again.
+_SENT = _MARK.values(state=MailState.SENT, payload=bindparam("kept"), last_error=None)
+_FAILED = _MARK.values(
+    state=MailState.FAILED, payload=bindparam("kept"), last_error=bindparam("reason")
+).returning(col(Outbox.user_id))
+WAITING = (MailState.UNRESOLVED, MailState.QUEUED)
+"""The states of emails that are still to be sent."""
+GIVEN_UP = "given up by an administrator"
+"""The reason of an email that was given up."""
+_ROW = select(
+    *(col(getattr(Outbox, name)) for name in ("state", "template", "user_id", "payload", "attempts"))
+).where(col(Outbox.id) == bindparam("id"))
+_SEND_AGAIN = (
+    update(Outbox)
+    .where(col(Outbox.id) == bindparam("mail_id"), col(Outbox.state) == MailState.FAILED)
+    .values(lease_until=None, last_error=None)
+    .returning(col(Outbox.id))
+)
+_GIVE_UP = (
+    update(Outbox)
+    .where(
+        col(Outbox.id) == bindparam("mail_id"),
+        col(Outbox.state).in_(WAITING),
+        or_(col(Outbox.lease_until).is_(None), col(Outbox.lease_until) <= bindparam("at", type_=Instant())),
+    )
+    .values(state=MailState.FAILED, last_error=GIVEN_UP)
+    .returning(col(Outbox.id))
 )
 _DEFERRED = _MARK.values(next_attempt=bindparam("due"), last_error=bindparam("reason"))
 
@@ -189,13 +225,21 @@ async def drop_excess(ctx: Context) -> int:
 
 
 async def mark_sent(ctx: Context, claimed: LeasedMail) -> None:
-    """Mark an email as delivered and erase its payload."""
-    await ctx.db.execute(_SENT, **_claimed(claimed), now=ctx.now)
+    """Mark an email as delivered, and erase its payload apart from the recipient."""
+    kept = _sealed(ctx, _recipient_of(claimed.payload))
+    await ctx.db.execute(_SENT, **_claimed(claimed), now=ctx.now, kept=kept)
 
 
 async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
-    """Mark an email as failed and erase its payload. `reason` contains no secret and no email address."""
-    failed = (await ctx.db.execute(_FAILED, **_claimed(claimed), now=ctx.now, reason=reason)).first()
+    """Mark an email as failed; erase its payload apart from the recipient if the email cannot be sent again.
+
+    `reason` contains no secret and no email address.
+    """
+    payload = claimed.payload
+    # defence: C9 expired-payload
+    kept = payload if can_be_sent_again(payload, ctx.now) else _recipient_of(payload)
+    values = {"now": ctx.now, "reason": reason, "kept": _sealed(ctx, kept)}
+    failed = (await ctx.db.execute(_FAILED, **_claimed(claimed), **values)).first()
     if failed is not None:
         events.mail_failed(ctx, failed.user_id, claimed.id, claimed.template, reason)
 
@@ -208,6 +252,73 @@ async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
         return False
     await ctx.db.execute(_DEFERRED, **_claimed(claimed), now=ctx.now, due=due, reason=reason)
     return True
+
+
+def can_be_sent_again(payload: Payload | None, now: datetime) -> bool:
+    """Return whether a payload is complete, and its link or code, if it has one, is valid."""
+    if payload is None or len(payload) == 1:
+        return False
+    expires = payload.get("expires")
+    return expires is None or datetime.fromisoformat(expires) > now
+
+
+def recipient(payload: Payload | None) -> str | None:
+    """Return the email address that an email is for, or that a request names; None for a decoy."""
+    address = None if payload is None else payload.get("to", payload.get("email"))
+    return None if address == DECOY_ADDRESS else address
+
+
+def opened(ctx: Context, ciphertext: bytes | None) -> Payload | None:
+    """Return a payload; None if it is erased, or no configured key can decrypt it."""
+    text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
+    return None if text is None else json.loads(text)
+
+
+async def send_again(ctx: Context, mail_id: str) -> None:
+    """Queue a failed email again, for as long as a new one is tried. Of simultaneous calls one succeeds.
+
+    Raises MailNotFound, MailNotFailed, MailExpired.
+    """
+    row = (await ctx.db.execute(_ROW, id=mail_id)).first()
+    if row is None:
+        raise MailNotFound
+    if row.state != MailState.FAILED:
+        raise MailNotFailed
+    payload = opened(ctx, row.payload)
+    if payload is None or not can_be_sent_again(payload, ctx.now):
+        raise MailExpired
+    until = ctx.now + ctx.policy[MailPolicy].retry_for
+    if expires := payload.get("expires"):
+        until = min(until, datetime.fromisoformat(expires))
+    state = MailState.QUEUED if "to" in payload else MailState.UNRESOLVED
+    # The number of attempts goes on, so that a late result of an earlier one has no effect.
+    queued = {"state": state, "next_attempt": ctx.now, "expires_at": until, "updated_at": ctx.now}
+    # defence: C8 failed-only
+    if not await ctx.db.execute(_SEND_AGAIN, mail_id=mail_id, attempts=row.attempts + 1, **queued):
+        raise MailNotFailed
+    events.mail_sent_again(ctx, row.user_id, mail_id, row.template)
+
+
+async def give_up(ctx: Context, mail_id: str) -> None:
+    """Make an email that waits a failed one. Raises MailNotFound, MailNotWaiting, MailBeingSent."""
+    row = (await ctx.db.execute(_ROW, id=mail_id)).first()
+    if row is None:
+        raise MailNotFound
+    if row.state not in WAITING:
+        raise MailNotWaiting
+    # defence: C8 no-lease
+    if not await ctx.db.execute(_GIVE_UP, mail_id=mail_id, at=ctx.now, updated_at=ctx.now):
+        raise MailBeingSent
+    events.mail_given_up(ctx, row.user_id, mail_id, row.template)
+
+
+def _recipient_of(payload: Payload | None) -> Payload | None:
+    address = recipient(payload)
+    return None if address is None else {"to": address}
+
+
+def _sealed(ctx: Context, payload: Payload | None) -> bytes | None:
+    return None if payload is None else ctx.cipher.encrypt(PURPOSE, json.dumps(payload))
 
 
 def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
@@ -242,9 +353,7 @@ def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
 
 def _leased_mail(ctx: Context, row: Any) -> LeasedMail:
     columns = row._asdict()
-    ciphertext = columns.pop("payload")
-    text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
-    return LeasedMail(**columns, payload=None if text is None else json.loads(text))
+    return LeasedMail(**columns, payload=opened(ctx, columns.pop("payload")))
 
 
 def _claimed(claimed: LeasedMail) -> dict[str, object]:

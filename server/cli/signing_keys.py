@@ -11,7 +11,7 @@ import typer
 from domain.context import Context
 from domain.errors import BadRequest, Unavailable
 from domain.jwt import rotation
-from domain.jwt.rotation import KeyPair
+from domain.jwt.rotation import KeyPair, Rule
 from models.signing_key import SigningKeyRow
 from server.cli.support import Yes, cell, confirm, print_table, run, run_services
 from server.components.jwt import SigningKeyStore
@@ -22,8 +22,6 @@ app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=
 
 ATTEMPTS, PAUSE = 350, 0.1
 """How often, and how many seconds apart, a command tries to get the lease; a crashed instance holds it for 30 s."""
-
-Rule = Callable[[Mapping[str, KeyPair]], Callable[[Context], Awaitable[None]]]
 
 
 @app.command("list")

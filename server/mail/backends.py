@@ -90,19 +90,23 @@ def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> S
 
 def render(settings: Settings, template: MailTemplate, payload: Payload, now: datetime) -> Mail:
     """Return an email that is not in the outbox. Raises ConfigurationError for a template that cannot be rendered."""
-    row = LeasedMail(
+    try:
+        return renderer(settings).render(example_row(template.name, payload, now), now)
+    except TemplateError as error:
+        raise ConfigurationError(f"mail.templates_dir: {error}") from error
+
+
+def example_row(template: str, payload: Payload, now: datetime) -> LeasedMail:
+    """Return a row that is not in the outbox, to render it."""
+    return LeasedMail(
         id=tokens.token(),
-        template=template.name,
+        template=template,
         sender="none",
         attempts=0,
         created_at=now,
         expires_at=now,
         payload=payload,
     )
-    try:
-        return renderer(settings).render(row, now)
-    except TemplateError as error:
-        raise ConfigurationError(f"mail.templates_dir: {error}") from error
 
 
 async def deliver_test(settings: Settings, to: str) -> None:

@@ -4,7 +4,8 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from domain.localization import LANGUAGES, supported
-from domain.mail.templates import templates
+from domain.mail.outbox import Payload
+from domain.mail.templates import MailTemplate, templates
 from server.config.base import Settings
 from server.config.sources import ConfigurationError
 from server.mail import backends
@@ -26,8 +27,13 @@ def preview(settings: Settings, name: str, locale: str | None, now: datetime) ->
     language = supported(locale)
     if locale is not None and language is None:
         raise ConfigurationError(f"there is no language {locale}; there are {', '.join(sorted(LANGUAGES))}")
+    return backends.render(settings, template, example(template, language, now), now)
+
+
+def example(template: MailTemplate, language: str | None, now: datetime) -> Payload:
+    """Return the payload of an email with example values."""
     lifetime = template.example_lifetime
-    payload = {
+    return {
         "to": "ada@example.com",
         "name": "Ada Lovelace",
         "locale": language,
@@ -35,7 +41,6 @@ def preview(settings: Settings, name: str, locale: str | None, now: datetime) ->
         "not_me_link": _NOT_ME_LINK if template.not_me_link else None,
         **template.examples(),
     }
-    return backends.render(settings, template, payload, now)
 
 
 def _suggestion(name: str) -> str:

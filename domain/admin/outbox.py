@@ -1,0 +1,132 @@
+"""Administration of emails: list them, send them again, give them up, preview their templates."""
+
+from collections.abc import Sequence
+
+from domain.admin import permissions
+from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToManageService
+from domain.admin.policy import AdminPolicy
+from domain.audit.history import Position
+from domain.context import Context
+from domain.errors import Limited
+from domain.mail import events, messages, outbox, search
+from domain.mail.errors import MailSenderNotConfigured, MailTemplateNotFound
+from domain.mail.policy import MailPolicy
+from domain.mail.search import MailFilter, MailPage
+from domain.mail.templates import MailTemplate, templates
+from domain.ports import MailPreview, MailPreviews, SearchTimedOut
+from domain.rate_limits import limits
+from models import MailState
+from models.user import FIND_USER
+
+STATES = {
+    "waiting": outbox.WAITING,
+    "failed": (MailState.FAILED,),
+    "sent": (MailState.SENT,),
+}
+"""The states of the outbox by the names that administrators see."""
+
+_WAIT = 60 * 60
+"""Seconds after which previews may be sent again, once the limit of emails is reached."""
+
+
+async def list_mails(
+    ctx: Context,
+    *,
+    state: str | None = None,
+    template: str | None = None,
+    user: str | None = None,
+    before: Position | None = None,
+    limit: int,
+) -> MailPage:
+    """Return a page of emails, newest first; `state` is a key of `STATES`, `user` an id, email address or username.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
+    """
+    _require(ctx)  # defence: ADM24 mails
+    within = ctx.policy[AdminPolicy].scan_timeout
+    try:
+        wanted = MailFilter(
+            states=None if state is None else STATES[state],
+            template=template,
+            user_id=None if user is None else await _user_id(ctx, user),
+        )
+        return await search.find(ctx, wanted, before=before, limit=limit, within=within)
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+
+
+async def send_again(ctx: Context, mail_id: str) -> None:
+    """Queue a failed email again.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound, MailNotFailed, MailExpired.
+    """
+    _require(ctx)  # defence: ADM24 send-again
+    await outbox.send_again(ctx, mail_id)
+
+
+async def give_up(ctx: Context, mail_id: str) -> None:
+    """Make an email that waits a failed one.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound, MailNotWaiting, MailBeingSent.
+    """
+    _require(ctx)  # defence: ADM24 give-up
+    await outbox.give_up(ctx, mail_id)
+
+
+def list_templates(ctx: Context) -> Sequence[MailTemplate]:
+    """Return the templates, by name. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
+    _require(ctx)  # defence: ADM24 mail-templates
+    return list(templates().values())
+
+
+def preview(ctx: Context, name: str, language: str | None) -> MailPreview:
+    """Return the email of a template with example values, by default in the caller's language.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailTemplateNotFound, BrokenMailTemplate.
+    """
+    _require(ctx)  # defence: ADM24 mail-preview
+    return ctx.port[MailPreviews].render(_template(name).name, language or _own_language(ctx), ctx.now)
+
+
+async def send_preview(ctx: Context, name: str, language: str | None) -> None:
+    """Queue the email of a template with example values, for the email address of the caller.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailTemplateNotFound, MailSenderNotConfigured, Limited.
+    """
+    _require(ctx)  # defence: ADM24 send-preview
+    template, language = _template(name), language or _own_language(ctx)
+    if ctx.policy[MailPolicy].sender == "none":
+        raise MailSenderNotConfigured
+    # As if verified, so that its link "This was not me" does not delete the account of the caller.
+    user = ctx.signed_in.user._replace(locale=language, email_verified=True)
+    if not await limits.may_mail(ctx, "notices", user.email):  # defence: V74 previews
+        raise Limited(retry_after=_WAIT)
+    examples = {variable.name: variable.example for variable in template.variables}
+    messages.queue_mail(ctx, template, user, expires_in=template.example_lifetime, **examples)
+    events.mail_preview_sent(ctx, template.name, language)
+
+
+def _require(ctx: Context) -> None:
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+
+
+def _template(name: str) -> MailTemplate:
+    template = templates().get(name)
+    if template is None:
+        raise MailTemplateNotFound
+    return template
+
+
+def _own_language(ctx: Context) -> str:
+    return messages.localization_of(ctx, ctx.signed_in.user).language
+
+
+async def _user_id(ctx: Context, identifier: str) -> str:
+    """Return the id of a user; an unknown identifier as it is, which matches no email."""
+    named = FIND_USER.params(id=identifier, lowered=identifier.lower())
+    # Outside the transaction, because the search has a connection of its own.
+    [found] = await ctx.resources.database.search(
+        [named], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+    )
+    user = found.first()
+    return identifier if user is None else str(user.id)

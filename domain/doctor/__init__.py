@@ -1,0 +1,1 @@
+"""The checks of the installation, for administrators of the service."""

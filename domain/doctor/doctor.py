@@ -1,0 +1,47 @@
+"""Run the checks of the installation; an instance runs them once at a time, and keeps their findings for a minute."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from domain.admin import permissions
+from domain.admin.errors import YouAreNotAllowedToManageService
+from domain.context import Context
+from domain.ports import Finding, InstallationChecks
+
+KEPT_FOR = timedelta(seconds=60)
+"""How long findings are returned again before the checks run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The findings, and when the checks began."""
+
+    checked_at: datetime
+    findings: Sequence[Finding]
+
+
+@dataclass(slots=True)
+class LastReport:
+    """The last report of this process. Callers that find it too old wait for the first of them."""
+
+    report: Report | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def recent(self, now: datetime) -> Report | None:
+        """Return the report, unless it is too old."""
+        kept = self.report
+        return kept if kept is not None and kept.checked_at <= now < kept.checked_at + KEPT_FOR else None
+
+
+async def run(ctx: Context) -> Report:
+    """Return the findings of the checks. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
+    # defence: ADM24 doctor
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    last = ctx.port[LastReport]
+    async with last.lock:
+        report = last.recent(ctx.now)
+        if report is None:
+            report = last.report = Report(ctx.now, await ctx.port[InstallationChecks]())
+        return report

@@ -1,0 +1,126 @@
+"""List the emails of the outbox page by page, without their texts, by the time of their last or next attempt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, literal, select, tuple_, union_all
+from sqlmodel import col
+
+from domain.audit.history import Position
+from domain.context import Context
+from domain.mail import outbox
+from models import MailState, Outbox
+from models.base import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class MailFilter:
+    """The emails to find; None matches everything."""
+
+    states: Sequence[MailState] | None = None
+    template: str | None = None
+    user_id: str | None = None
+
+
+class _Row(NamedTuple):
+    id: str
+    state: str
+    template: str
+    user_id: str | None
+    payload: bytes | None
+    created_at: datetime
+    updated_at: datetime
+    attempts: int
+    next_attempt: datetime
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMail:
+    """An email, without its text."""
+
+    id: str
+    state: str
+    template: str
+    user_id: str | None
+    recipient: str | None
+    """None if it is not known, or belongs to nobody."""
+    created_at: datetime
+    updated_at: datetime
+    attempts: int
+    next_attempt: datetime
+    """Of a sent or failed email this is the end of the last lease."""
+    last_error: str | None
+    can_be_sent_again: bool
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether the email is still to be sent."""
+        return self.state in outbox.WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class MailPage:
+    """Emails, newest first; `last` is the position at which the next page begins, None at the end."""
+
+    mails: Sequence[ListedMail]
+    last: Position | None
+
+
+_COLUMNS = tuple(col(getattr(Outbox, name)) for name in _Row._fields)
+
+
+async def find(
+    ctx: Context, wanted: MailFilter, *, before: Position | None, limit: int, within: timedelta
+) -> MailPage:
+    """Return a page of the emails that match. Raises SearchTimedOut if the search takes longer than `within`."""
+    # Each state is a range of the index by state and time; a user has few emails, which have an index of their own.
+    states = tuple(MailState) if wanted.states is None else tuple(wanted.states)
+    if wanted.user_id is not None:
+        ranges = [_newest(col(Outbox.user_id) == wanted.user_id, col(Outbox.state).in_(states))]
+    else:
+        ranges = [_newest(col(Outbox.state) == state) for state in states]
+    pages = [_page(one, wanted, before, limit + 1) for one in ranges]
+    statement = pages[0] if len(pages) == 1 else _merged(pages, limit + 1)
+    is_scan = wanted.template is not None and wanted.user_id is None
+    statements = [statement.execution_options(row=_Row)]
+    [found] = await ctx.resources.database.search(statements, within, is_scan=is_scan)
+    rows = found[:limit]
+    last = Position(rows[-1].next_attempt, rows[-1].id) if len(found) > limit else None
+    return MailPage([_listed(ctx, row) for row in rows], last)
+
+
+def _newest(*conditions: ColumnElement[bool]) -> Select[Any]:
+    return select(*_COLUMNS).where(*conditions)
+
+
+def _page(rows: Select[Any], wanted: MailFilter, before: Position | None, limit: int) -> Select[Any]:
+    time, id_ = col(Outbox.next_attempt), col(Outbox.id)
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.template is not None:
+        conditions.append(col(Outbox.template) == wanted.template)
+    if before is not None:
+        # The first comparison is the end of the range in the index.
+        conditions += [
+            time <= before.time,
+            tuple_(time, id_) < tuple_(literal(before.time, Instant), literal(before.id)),
+        ]
+    return rows.where(and_(True, *conditions)).order_by(time.desc(), id_.desc()).limit(limit)
+
+
+def _merged(pages: Sequence[Select[Any]], limit: int) -> Any:
+    merged = union_all(*(select(page.subquery()) for page in pages)).subquery()
+    return select(*merged.c).order_by(merged.c.next_attempt.desc(), merged.c.id.desc()).limit(limit)
+
+
+def _listed(ctx: Context, row: _Row) -> ListedMail:
+    payload = outbox.opened(ctx, row.payload)
+    columns = row._asdict()
+    del columns["payload"]
+    return ListedMail(
+        **columns,
+        recipient=outbox.recipient(payload),
+        can_be_sent_again=row.state == MailState.FAILED and outbox.can_be_sent_again(payload, ctx.now),
+    )

@@ -1,0 +1,95 @@
+"""The operations of openapi/paths/mail.yaml."""
+
+from domain.admin import outbox
+from domain.audit.history import Position
+from domain.context import Context
+from domain.mail.search import ListedMail
+from handlers import shapes, wire
+from models import MailState
+
+STATES = {state: name for name, states in outbox.STATES.items() for state in states}
+"""The names of the states of the outbox."""
+
+
+# mail.list_messages
+async def list_messages(
+    ctx: Context,
+    state: str | None = None,
+    template: str | None = None,
+    user: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> shapes.MailPage:
+    """Return a page of emails."""
+    page = await outbox.list_mails(
+        ctx,
+        state=state,
+        template=template,
+        user=user,
+        before=None if cursor is None else Position(*wire.position(cursor)),
+        limit=100 if limit is None else limit,
+    )
+    return {
+        "mails": [_mail(mail) for mail in page.mails],
+        "nextCursor": None if page.last is None else wire.cursor(page.last.time, page.last.id),
+    }
+
+
+# mail.send_again
+async def send_again(ctx: Context, body: shapes.MailRequest) -> shapes.Status:
+    """Queue a failed email again."""
+    await outbox.send_again(ctx, body["mailId"])
+    return {"status": True}
+
+
+# mail.give_up
+async def give_up(ctx: Context, body: shapes.MailRequest) -> shapes.Status:
+    """Give up an email that waits."""
+    await outbox.give_up(ctx, body["mailId"])
+    return {"status": True}
+
+
+# mail.list_templates
+async def list_templates(ctx: Context) -> shapes.MailTemplates:
+    """Return the templates."""
+    return {
+        "templates": [
+            {"name": template.name, "sentWhen": template.sent_when} for template in outbox.list_templates(ctx)
+        ]
+    }
+
+
+# mail.preview
+async def preview(ctx: Context, template: str, language: str | None = None) -> shapes.MailPreview:
+    """Return an email with example values."""
+    shown = outbox.preview(ctx, template, language)
+    return {
+        "template": shown.template,
+        "language": shown.language,
+        "subject": shown.subject,
+        "text": shown.text,
+        "html": shown.html,
+    }
+
+
+# mail.send_preview
+async def send_preview(ctx: Context, body: shapes.SendMailPreviewRequest) -> shapes.Status:
+    """Send an email with example values to the caller."""
+    await outbox.send_preview(ctx, body["template"], body.get("language"))
+    return {"status": True}
+
+
+def _mail(mail: ListedMail) -> shapes.Mail:
+    return {
+        "id": mail.id,
+        "state": STATES[MailState(mail.state)],
+        "template": mail.template,
+        "recipient": mail.recipient,
+        "userId": mail.user_id,
+        "createdAt": wire.instant(mail.created_at),
+        "updatedAt": wire.instant(mail.updated_at),
+        "attempts": mail.attempts,
+        "nextAttempt": wire.instant(mail.next_attempt) if mail.is_waiting else None,
+        "error": mail.last_error,
+        "canSendAgain": mail.can_be_sent_again,
+    }

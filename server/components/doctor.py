@@ -1,0 +1,56 @@
+"""The checks of `gatewright doctor`, for administrators of the service."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Sequence
+
+import orjson
+
+from domain.doctor.doctor import LastReport
+from domain.ports import Finding, InstallationChecks
+from server.components.component import Component, Core
+
+WITHIN = 30.0
+"""Seconds after which the checks are stopped."""
+
+COMMAND = (sys.executable, "-c", "from server.cli.main import run; run()", "doctor", "--json")
+
+
+class Doctor(Component):
+    """The component that keeps the last findings."""
+
+    def __init__(self, core: Core) -> None:
+        core.port.add(LastReport, LastReport())
+        core.port.add(InstallationChecks, run_checks)
+
+
+async def run_checks(command: Sequence[str] = COMMAND, within: float = WITHIN) -> Sequence[Finding]:
+    """Run the checks and return their findings. Implements `domain.ports.InstallationChecks`.
+
+    A process of its own, with the environment and the folder of this one, because the checks block, and load libraries
+    that the service may not need. It is stopped after `within` seconds.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(within):
+            output, _ = await process.communicate()
+        found = [Finding(**finding) for finding in orjson.loads(output)]
+    except TimeoutError:
+        return [_unfinished(f"the checks took longer than {within:g} s")]
+    except (orjson.JSONDecodeError, TypeError):
+        return [_unfinished("the checks ended without findings")]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    return found
+
+
+def _unfinished(reason: str) -> Finding:
+    return Finding("everything", "skipped", reason, "run gatewright doctor in a terminal")

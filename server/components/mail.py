@@ -1,0 +1,42 @@
+"""Emails: the templates with example values, for previews."""
+
+from datetime import datetime
+from functools import cached_property
+
+from jinja2 import TemplateError
+
+from domain.mail.errors import BrokenMailTemplate
+from domain.mail.templates import templates
+from domain.ports import MailPreview, MailPreviews
+from server.components.component import Component, Core
+from server.config.base import Settings
+from server.mail import backends, preview
+from server.mail.templates import TemplateRenderer
+
+
+class Mail(Component):
+    """The component that renders previews."""
+
+    def __init__(self, core: Core) -> None:
+        core.port.add(MailPreviews, Previews(core.settings))
+
+
+class Previews:
+    """Renders templates with example values. Implements `domain.ports.MailPreviews`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def _renderer(self) -> TemplateRenderer:
+        """The renderer; created when it is first used, because it reads all templates of the operator."""
+        return backends.renderer(self._settings)
+
+    def render(self, template: str, language: str, now: datetime) -> MailPreview:
+        """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
+        payload = preview.example(templates()[template], language, now)
+        try:
+            mail = self._renderer.render(backends.example_row(template, payload, now), now)
+        except TemplateError as error:
+            raise BrokenMailTemplate(f"The template cannot be rendered: {error}") from error
+        return MailPreview(template, language, mail.subject, mail.text, mail.html)
