@@ -19,7 +19,7 @@ _OF_PAGES: Header = (
     b"content-security-policy",
     f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; frame-src 'self'; frame-ancestors 'none'".encode(),
 )
-_OF_HTML: Header = (
+SANDBOXED: Header = (
     b"content-security-policy",
     # Emails have inline styles and remote images, as in a mail program.
     b"default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
@@ -27,6 +27,7 @@ _OF_HTML: Header = (
     # both.
     b"sandbox allow-popups allow-popups-to-escape-sandbox",
 )
+"""For the HTML of an email, which only pages of this service may frame, and in which no script runs."""
 
 
 # mailbox.list_mails
@@ -44,7 +45,7 @@ async def show_mail(ctx: Context, mail_id: str) -> Page:
 # mailbox.show_html
 async def show_html(ctx: Context, mail_id: str) -> Page:
     """Return the HTML of an email, in which no script runs."""
-    return Page(_sent_mail(ctx, mail_id).html, (_OF_HTML,))
+    return Page(_sent_mail(ctx, mail_id).html, (SANDBOXED,))
 
 
 def _mailbox(ctx: Context) -> Mailbox:

@@ -9,9 +9,9 @@ from domain.audit.history import Position
 from domain.context import Context
 from domain.errors import Limited
 from domain.mail import events, messages, outbox, search
-from domain.mail.errors import MailSenderNotConfigured, MailTemplateNotFound
+from domain.mail.errors import MailNotFound, MailSenderNotConfigured, MailTemplateNotFound
 from domain.mail.policy import MailPolicy
-from domain.mail.search import MailFilter, MailPage
+from domain.mail.search import ListedMail, MailFilter, MailPage
 from domain.mail.templates import MailTemplate, templates
 from domain.ports import MailPreview, MailPreviews, SearchTimedOut
 from domain.rate_limits import limits
@@ -53,6 +53,15 @@ async def list_mails(
         return await search.find(ctx, wanted, before=before, limit=limit, within=within)
     except SearchTimedOut:
         raise SearchTooBroad from None
+
+
+async def get_mail(ctx: Context, mail_id: str) -> ListedMail:
+    """Return an email. Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound."""
+    _require(ctx)
+    found = await search.get(ctx, mail_id)
+    if found is None:
+        raise MailNotFound
+    return found
 
 
 async def send_again(ctx: Context, mail_id: str) -> None:

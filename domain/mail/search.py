@@ -13,6 +13,7 @@ from domain.context import Context
 from domain.mail import outbox
 from models import MailState, Outbox
 from models.base import Instant
+from models.queries import ReadStatement, by
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class MailPage:
 
 
 _COLUMNS = tuple(col(getattr(Outbox, name)) for name in _Row._fields)
+_BY_ID = ReadStatement(select(*_COLUMNS).where(by(Outbox.id)), _Row._make, key=Outbox.id)
 
 
 async def find(
@@ -90,6 +92,12 @@ async def find(
     rows = found[:limit]
     last = Position(rows[-1].next_attempt, rows[-1].id) if len(found) > limit else None
     return MailPage([_listed(ctx, row) for row in rows], last)
+
+
+async def get(ctx: Context, mail_id: str) -> ListedMail | None:
+    """Return the email with this id, or None."""
+    row = await ctx.reads.one(_BY_ID, mail_id)
+    return None if row is None else _listed(ctx, row)
 
 
 def _newest(*conditions: ColumnElement[bool]) -> Select[Any]:

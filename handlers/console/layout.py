@@ -20,11 +20,12 @@ def render(
     *,
     status: int = 200,
     search: str = "",
+    frames: bool = False,
     **values: Any,
 ) -> Page:
     """Return a page of the console: a template below `console/`, with these values.
 
-    `search` is the text in the search box.
+    `search` is the text in the search box; with `frames` the page may have frames with other pages of this service.
     """
     name = cookies.notice_name(ctx.policy.cookies)
     sent = ctx.cookies.values(name.encode())
@@ -32,6 +33,7 @@ def render(
     return view.render(
         f"console/{template}",
         status=status,
+        frames=frames,
         headers=(cookies.clear_notice(ctx.policy.cookies),) if sent else (),
         navigation=_navigation(ctx, view),
         console=ctx.policy[ConsolePolicy],
@@ -46,7 +48,12 @@ def render(
 
 def done(ctx: Context, view: ConsoleView, page: str, notice: str) -> Redirect:
     """Return the redirect after a form: to a page that shows a notice of `NOTICES` once."""
-    return Redirect(view.url(page), (cookies.set_notice(ctx.policy.cookies, notice),))
+    return done_at(ctx, view.url(page), notice)
+
+
+def done_at(ctx: Context, url: str, notice: str) -> Redirect:
+    """Return the redirect to the URL of a page of the console, which shows a notice of `NOTICES` once."""
+    return Redirect(url, (cookies.set_notice(ctx.policy.cookies, notice),))
 
 
 class _Permissions:

@@ -3,7 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
+from domain.audit.history import Position
 from domain.errors import Field, ValidationError
+from handlers import wire
 
 
 def flag(text: str | None) -> bool | None:
@@ -28,6 +30,14 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         return None if day is None else day + timedelta(days=1)
     except OverflowError:
         refuse(name, "must be a day such as 2026-03-31")
+
+
+def instant_position(text: str) -> Position | None:
+    """Return the position in a list that is sorted by time, or None for a text that is none."""
+    try:
+        return Position(*wire.position(text))
+    except ValidationError:
+        return None
 
 
 def refuse(name: str, problem: str) -> NoReturn:

@@ -27,6 +27,7 @@ _CONTENT_SECURITY_POLICY: Header = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
     b"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 )
+_WITH_FRAMES: Header = (_CONTENT_SECURITY_POLICY[0], _CONTENT_SECURITY_POLICY[1] + b"; frame-src 'self'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,19 @@ class View:
         return self.policy.base_path + self.policy[PagesPolicy].path + page
 
     def render(
-        self, template: str, /, *, status: int = 200, headers: tuple[Header, ...] = (), **values: Any
+        self,
+        template: str,
+        /,
+        *,
+        status: int = 200,
+        frames: bool = False,
+        headers: tuple[Header, ...] = (),
+        **values: Any,
     ) -> Page:
-        """Return a page: the template rendered with these values."""
+        """Return a page: the template rendered with these values.
+
+        With `frames` it may have frames with other pages of this service.
+        """
         pages = self.policy[PagesPolicy]
         html = (
             environment(self.templates_dir, self.localization.language)
@@ -108,7 +119,7 @@ class View:
                 **values,
             )
         )
-        return Page(html, (_CONTENT_SECURITY_POLICY, *headers), status)
+        return Page(html, (_WITH_FRAMES if frames else _CONTENT_SECURITY_POLICY, *headers), status)
 
     def redirect(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
         """Return the redirect to another page, with the parameters of all steps."""

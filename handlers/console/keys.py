@@ -1,0 +1,86 @@
+"""The keys that sign tokens for other services."""
+
+from domain.admin import signing_keys
+from domain.context import Context
+from domain.jwt.policy import JwtPolicy
+from domain.jwt.rotation import KeyChanges
+from domain.localization import N_
+from handlers import shapes
+from handlers.console import layout
+from handlers.console.registry import NavigationItem
+from handlers.console.view import view
+from handlers.responses.reply import Page, Redirect
+
+NOTICES = {
+    "key-announced": N_("The next key is published, and signs later."),
+    "key-rotated": N_("The new key signs from now on."),
+    "key-revoked": N_("The key is revoked."),
+}
+
+STATES = {
+    "announced": N_("Announced"),
+    "signing": N_("Signs"),
+    "retired": N_("Retired"),
+    "revoked": N_("Revoked"),
+    "gone": N_("No longer published"),
+}
+
+
+def _is_on(ctx: Context) -> bool:
+    return ctx.port.get(KeyChanges) is not None
+
+
+NAVIGATION = (
+    NavigationItem(
+        path="/keys", label=N_("Signing keys"), permission=("service", "manage"), position=70, exists=_is_on
+    ),
+)
+
+
+# console.keys.show_list
+async def show_list(ctx: Context, ui_locales: str | None = None) -> Page:
+    """Show the keys."""
+    here = view(ctx, "/keys", ui_locales)
+    return layout.render(
+        ctx,
+        here,
+        "keys/list.html",
+        keys=await signing_keys.list_keys(ctx),
+        policy=ctx.policy[JwtPolicy],
+        states={name: here.localization.gettext(text) for name, text in STATES.items()},
+    )
+
+
+# console.keys.show_rotate
+async def show_rotate(
+    ctx: Context, algorithm: str, now: str | None = None, ui_locales: str | None = None
+) -> Page:
+    """Ask before the next key of an algorithm is created."""
+    here = view(ctx, "/keys/rotate", ui_locales, algorithm=algorithm, now=now or None)
+    signing_keys.check_rotation(ctx, algorithm)
+    at_once, policy = now == "true", ctx.policy[JwtPolicy]
+    return layout.render(ctx, here, "keys/rotate.html", algorithm=algorithm, at_once=at_once, policy=policy)
+
+
+# console.keys.rotate
+async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
+    """Create the next key of an algorithm."""
+    here, at_once = view(ctx), body.get("now") == "true"
+    await signing_keys.rotate(ctx, body["algorithm"], at_once=at_once)
+    return layout.done(ctx, here, "/keys", "key-rotated" if at_once else "key-announced")
+
+
+# console.keys.show_revoke
+async def show_revoke(ctx: Context, key: str, ui_locales: str | None = None) -> Page:
+    """Ask before a key is revoked."""
+    here = view(ctx, "/keys/revoke", ui_locales, key=key)
+    row, state = await signing_keys.find(ctx, key)
+    return layout.render(ctx, here, "keys/revoke.html", key=row, signs=state == "signing")
+
+
+# console.keys.revoke
+async def revoke(ctx: Context, body: shapes.ConsoleKeyForm) -> Redirect:
+    """Revoke a key."""
+    here = view(ctx)
+    await signing_keys.revoke(ctx, body["key"])
+    return layout.done(ctx, here, "/keys", "key-revoked")
