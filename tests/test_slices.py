@@ -36,6 +36,7 @@ PARTS = {
     "authentication": {"email_password", "sign_in", "sign_out", "sign_up"},
     "emails": {"change_email", "email_verification"},
     "jwt": {"signing_key"},
+    "mail": {"outbox"},
     "pages": {"passkey_page"},
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},

@@ -352,8 +352,7 @@ def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
 
 
 def _leased_mail(ctx: Context, row: Any) -> LeasedMail:
-    columns = row._asdict()
-    return LeasedMail(**columns, payload=opened(ctx, columns.pop("payload")))
+    return LeasedMail(**{**row._asdict(), "payload": opened(ctx, row.payload)})
 
 
 def _claimed(claimed: LeasedMail) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -11,10 +12,15 @@ from joserfc import jws
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import import_key
 
+from domain.jwt import rotation
+from models.lease import Lease
 from server.components.jwt import SigningKeyStore
+from tests import rows
 from tests.conftest import Headers, MakeService, SignIn
+from tests.handlers.people import Person, add_person
 from tests.handlers.steps import code, execute
 from tests.service import BASE_URL, START, Service
+from tests.trail import of_event
 
 DOCUMENTS = ("/jwks", "/.well-known/jwks.json")
 
@@ -218,3 +224,111 @@ class TestHeader:
         answer = await service.get("/get-session", headers=await sign_up())
 
         assert "set-auth-jwt" not in answer.headers
+
+
+@pytest.mark.operation("jwt.list_signing_keys", "jwt.rotate_signing_key", "jwt.revoke_signing_key")
+class TestAdministration:
+    @pytest.fixture
+    async def admin(self, service: Service) -> Person:
+        return await add_person(service, "admin")
+
+    async def states(self, service: Service, admin: Person) -> list[str]:
+        listed = await service.get("/admin/list-signing-keys", headers=admin.headers)
+        return [key["state"] for key in listed.json()["keys"]]
+
+    async def post(self, service: Service, by: Person, name: str, **body: object) -> httpx.Response:
+        return await service.post(f"/admin/{name}-signing-key", body, headers=by.headers)
+
+    async def test_a_key_is_listed_without_its_private_part(self, service: Service, admin: Person) -> None:
+        [published] = (await service.get("/jwks")).json()["keys"]
+
+        listed = (await service.get("/admin/list-signing-keys", headers=admin.headers)).json()
+
+        assert listed == {
+            "keys": [
+                {
+                    "id": published["kid"],
+                    "algorithm": "ES256",
+                    "state": "signing",
+                    "createdAt": "2026-01-01T12:00:00.000Z",
+                    "signsFrom": "2026-01-01T12:00:00.000Z",
+                    "signsUntil": listed["keys"][0]["signsUntil"],
+                    "publishedUntil": listed["keys"][0]["publishedUntil"],
+                    "revokedAt": None,
+                }
+            ]
+        }
+
+    async def test_the_next_key_is_announced_once(self, service: Service, admin: Person) -> None:
+        announced = await self.post(service, admin, "rotate", algorithm="ES256")
+        again = await self.post(service, admin, "rotate", algorithm="ES256")
+
+        assert [key["state"] for key in announced.json()["keys"]] == ["announced", "signing"]
+        assert code(again) == "409 SIGNING_KEY_ALREADY_ANNOUNCED"
+        assert len((await service.get("/jwks")).json()["keys"]) == 2
+        [_, record] = await of_event(service, "signing_key.created")
+        assert (record.actor_id, "by" in record.details) == (admin.id, False)
+
+    async def test_a_key_that_is_rotated_now_signs_the_next_token(
+        self, service: Service, admin: Person
+    ) -> None:
+        rotated = await self.post(service, admin, "rotate", algorithm="ES256", now=True)
+
+        header, _ = await opened(service, await token(service, admin.headers))
+        assert header["kid"] == rotated.json()["keys"][0]["id"]
+        assert [key["state"] for key in rotated.json()["keys"]] == ["signing", "retired"]
+
+    async def test_a_revoked_key_is_replaced_and_no_longer_published(
+        self, service: Service, admin: Person
+    ) -> None:
+        [old] = (await service.get("/jwks")).json()["keys"]
+
+        revoked = await self.post(service, admin, "revoke", keyId=old["kid"])
+
+        assert sorted(key["state"] for key in revoked.json()["keys"]) == ["revoked", "signing"]
+        assert old["kid"] not in {key["kid"] for key in (await service.get("/jwks")).json()["keys"]}
+        [record] = await of_event(service, "signing_key.revoked")
+        assert (record.actor_id, "by" in record.details) == (admin.id, False)
+        again = await self.post(service, admin, "revoke", keyId=old["kid"])
+        assert code(again) == "409 SIGNING_KEY_ALREADY_REVOKED"
+        unknown = await self.post(service, admin, "revoke", keyId="x")
+        assert code(unknown) == "404 SIGNING_KEY_NOT_FOUND"
+
+    async def test_an_algorithm_that_is_not_used_is_refused(self, service: Service, admin: Person) -> None:
+        answer = await self.post(service, admin, "rotate", algorithm="RS256")
+
+        assert code(answer) == "400 VALIDATION_ERROR"
+        assert answer.json()["fields"][0]["name"] == "algorithm"
+
+    @pytest.mark.threat("ADM24", "ADM14")
+    async def test_only_those_who_manage_the_service_and_signed_in_recently_may(
+        self, service: Service, admin: Person
+    ) -> None:
+        [key] = (await service.get("/jwks")).json()["keys"]
+        user = await add_person(service)
+        refused = [
+            await service.get("/admin/list-signing-keys", headers=user.headers),
+            await self.post(service, user, "rotate", algorithm="ES256"),
+            await self.post(service, user, "revoke", keyId=key["kid"]),
+        ]
+        assert {code(answer) for answer in refused} == {"403 YOU_ARE_NOT_ALLOWED_TO_MANAGE_SERVICE"}
+
+        service.clock.advance(hours=25)
+        stale = [
+            await self.post(service, admin, "rotate", algorithm="ES256"),
+            await self.post(service, admin, "revoke", keyId=key["kid"]),
+        ]
+        assert {code(answer) for answer in stale} == {"403 SESSION_NOT_FRESH"}
+        assert await self.states(service, admin) == ["signing"]
+
+    @pytest.mark.threat("JWT11")
+    async def test_while_another_instance_changes_keys_it_has_to_wait(
+        self, service: Service, admin: Person
+    ) -> None:
+        end = START + timedelta(seconds=30)
+        await rows.add(service.services.database, Lease(name=rotation.LEASE, holder="other", until=end))
+
+        answer = await self.post(service, admin, "rotate", algorithm="ES256")
+
+        assert code(answer) == "503 SERVICE_UNAVAILABLE"
+        assert await self.states(service, admin) == ["signing"]

@@ -178,8 +178,8 @@ class TestSignInMails:
         assert peer.mails == []
         await service.services.audit_writer.flush()
         [failed] = await service.rows("SELECT count(*) FROM audit WHERE event = 'mail.failed'")
-        states = await service.rows("SELECT state, payload FROM outbox")
-        assert (failed[0], {tuple(row) for row in states}) == (2, {(MailState.FAILED, None)})
+        states = await service.rows("SELECT state FROM outbox")
+        assert (failed[0], {row[0] for row in states}) == (2, {MailState.FAILED})
 
     async def test_a_mail_that_nobody_could_send_in_time_is_not_sent(
         self, make_service: MakeService, peer: SmtpPeer
