@@ -2,6 +2,7 @@
 
 from domain.admin import signing_keys
 from domain.context import Context
+from domain.jwt.errors import SigningKeyAlreadyRevoked
 from domain.jwt.policy import JwtPolicy
 from domain.jwt.rotation import KeyChanges
 from domain.localization import N_
@@ -71,10 +72,13 @@ async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
 
 
 # console.keys.show_revoke
-async def show_revoke(ctx: Context, key: str, ui_locales: str | None = None) -> Page:
+async def show_revoke(ctx: Context, key: str, ui_locales: str | None = None) -> Page | Redirect:
     """Ask before a key is revoked."""
     here = view(ctx, "/keys/revoke", ui_locales, key=key)
-    row, state = await signing_keys.find(ctx, key)
+    try:
+        row, state = await signing_keys.find(ctx, key)
+    except SigningKeyAlreadyRevoked:
+        return layout.done(ctx, here, "/keys", "key-revoked")
     return layout.render(ctx, here, "keys/revoke.html", key=row, signs=state == "signing")
 
 

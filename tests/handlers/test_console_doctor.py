@@ -2,6 +2,7 @@
 
 import pytest
 
+from domain.doctor.doctor import LastReport
 from domain.ports import Finding, InstallationChecks
 from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS
@@ -22,6 +23,7 @@ async def check(service: Service, *findings: Finding) -> None:
     async def checks() -> list[Finding]:
         return list(findings)
 
+    service.services.port[LastReport].report = None
     service.services.port.add(InstallationChecks, checks)
 
 

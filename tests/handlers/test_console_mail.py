@@ -108,7 +108,7 @@ class TestActs:
             for _ in range(2)
         ]
 
-        assert (first.status_code, second.status_code) == (303, 409)
+        assert (first.status_code, second.status_code) == (303, 422)
         assert "Only an email that has failed can be sent again" in second.text
 
     async def test_an_email_that_waits_is_given_up_after_a_question(

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from domain.doctor.doctor import LastReport
 from domain.ports import Finding, InstallationChecks
 from server.components.doctor import run_checks
 from tests.handlers import steps
@@ -39,6 +40,7 @@ async def admin(service: Service) -> Person:
 def checks(service: Service) -> Checks:
     """The checks of the service."""
     checks = Checks()
+    service.services.port[LastReport].report = None
     service.services.port.add(InstallationChecks, checks)
     return checks
 

@@ -230,6 +230,8 @@ class TestHeader:
 class TestAdministration:
     @pytest.fixture
     async def admin(self, service: Service) -> Person:
+        """An administrator, a minute after the first key was created."""
+        service.clock.advance(minutes=1)
         return await add_person(service, "admin")
 
     async def states(self, service: Service, admin: Person) -> list[str]:
@@ -325,7 +327,8 @@ class TestAdministration:
     async def test_while_another_instance_changes_keys_it_has_to_wait(
         self, service: Service, admin: Person
     ) -> None:
-        end = START + timedelta(seconds=30)
+        end = START + timedelta(seconds=90)
+        await execute(service, "DELETE FROM lease")
         await rows.add(service.services.database, Lease(name=rotation.LEASE, holder="other", until=end))
 
         answer = await self.post(service, admin, "rotate", algorithm="ES256")

@@ -261,6 +261,7 @@ class TestPreview:
                 query = {"template": name, "language": language}
                 answer = await service.get("/admin/preview-mail", headers=admin.headers, params=query)
                 shown = answer.json()
+                assert answer.status_code == 200, answer.text
                 assert (shown["template"], shown["language"]) == (name, language)
                 assert shown["subject"]
                 assert "</html>" in shown["html"]
