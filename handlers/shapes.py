@@ -279,6 +279,7 @@ ErrorCode: TypeAlias = Literal[
     "BACKUP_CODES_NOT_ENABLED",
     "BAD_REQUEST",
     "BANNED_USER",
+    "BROKEN_MAIL_TEMPLATE",
     "CHALLENGE_NOT_FOUND",
     "CHANGE_EMAIL_DISABLED",
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
@@ -332,6 +333,13 @@ ErrorCode: TypeAlias = Literal[
     "LAST_ADMIN",
     "LINKING_DIFFERENT_EMAILS_NOT_ALLOWED",
     "LINKING_NOT_ALLOWED",
+    "MAIL_BEING_SENT",
+    "MAIL_EXPIRED",
+    "MAIL_NOT_FAILED",
+    "MAIL_NOT_FOUND",
+    "MAIL_NOT_WAITING",
+    "MAIL_SENDER_NOT_CONFIGURED",
+    "MAIL_TEMPLATE_NOT_FOUND",
     "METADATA_DISABLED",
     "METHOD_NOT_ALLOWED",
     "MISSING_OR_NULL_ORIGIN",
@@ -368,6 +376,9 @@ ErrorCode: TypeAlias = Literal[
     "SERVICE_UNAVAILABLE",
     "SESSION_EXPIRED",
     "SESSION_NOT_FRESH",
+    "SIGNING_KEY_ALREADY_ANNOUNCED",
+    "SIGNING_KEY_ALREADY_REVOKED",
+    "SIGNING_KEY_NOT_FOUND",
     "SOCIAL_ACCOUNT_ALREADY_LINKED",
     "TOKEN_EXPIRED",
     "TOKEN_REFRESH_NOT_SUPPORTED",
@@ -422,6 +433,22 @@ class FailuresOfCode(TypedDict):
 
     code: str
     count: int
+
+
+class Finding(TypedDict):
+    """The result of one check."""
+
+    check: str
+    verdict: str
+    found: str
+    fix: str
+
+
+class DoctorReport(TypedDict):
+    """What the checks found."""
+
+    checkedAt: str
+    findings: list[Finding]
 
 
 Flag: TypeAlias = bool | str
@@ -508,6 +535,58 @@ class MagicLinkPreview(TypedDict):
 
     email: str
     newUser: bool
+
+
+class Mail(TypedDict):
+    """An email, without its text."""
+
+    id: str
+    state: str
+    template: str
+    recipient: str | None
+    userId: str | None
+    createdAt: str
+    updatedAt: str
+    attempts: int
+    nextAttempt: str | None
+    error: str | None
+    canSendAgain: bool
+
+
+class MailPage(TypedDict):
+    """A page of emails."""
+
+    mails: list[Mail]
+    nextCursor: str | None
+
+
+class MailPreview(TypedDict):
+    """An email with example values."""
+
+    template: str
+    language: str
+    subject: str
+    text: str
+    html: str
+
+
+class MailRequest(TypedDict):
+    """An email."""
+
+    mailId: str
+
+
+class MailTemplateSummary(TypedDict):
+    """A template of emails."""
+
+    name: str
+    sentWhen: str
+
+
+class MailTemplates(TypedDict):
+    """The templates of emails."""
+
+    templates: list[MailTemplateSummary]
 
 
 class NewBackupCodes(TypedDict):
@@ -697,6 +776,42 @@ class ConsoleEmailForm(TypedDict):
     user: NotRequired[str]
     newEmail: str
     verified: NotRequired[str]
+
+
+class ConsoleKeyForm(TypedDict):
+    """A signing key."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    key: str
+
+
+class ConsoleKeyRotationForm(TypedDict):
+    """The algorithm of the next key, and when it begins to sign."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    algorithm: Literal["ES256", "RS256", "EdDSA"]
+    now: NotRequired[Literal["", "true"]]
+
+
+class ConsoleMailForm(TypedDict):
+    """An email, and the filter of the list that shows it."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    mail: str
+    state: NotRequired[Literal["", "waiting", "failed", "sent"]]
+
+
+class ConsoleMailPreviewForm(TypedDict):
+    """A template, and a language."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    template: str
+    language: NotRequired[Literal["", "ar", "de", "en", "es", "fr", "pt-BR"]]
+    scheme: NotRequired[Literal["", "light", "dark"]]
 
 
 class ConsoleNewUserForm(TypedDict):
@@ -1193,6 +1308,12 @@ class RevokeSessionRequest(TypedDict):
     token: str
 
 
+class RevokeSigningKeyRequest(TypedDict):
+    """A key that signs tokens."""
+
+    keyId: str
+
+
 class RevokeUserSessionRequest(TypedDict):
     """The session to end."""
 
@@ -1218,6 +1339,13 @@ class RevokedUserSessions(TypedDict):
 
     success: bool
     count: int
+
+
+class RotateSigningKeyRequest(TypedDict):
+    """The next key of an algorithm."""
+
+    algorithm: Literal["ES256", "RS256", "EdDSA"]
+    now: NotRequired[bool]
 
 
 Scope: TypeAlias = str
@@ -1304,6 +1432,13 @@ class SendEmailCodeRequest(TypedDict):
 
     email: Email
     type: Literal["sign-in", "email-verification", "forget-password"]
+
+
+class SendMailPreviewRequest(TypedDict):
+    """A template, and a language."""
+
+    template: str
+    language: NotRequired[Literal["ar", "de", "en", "es", "fr", "pt-BR"]]
 
 
 class SendPasswordResetRequest(TypedDict):
@@ -1464,6 +1599,25 @@ class SignedUp(TypedDict):
 
     token: str | None
     user: ReducedUser
+
+
+class SigningKey(TypedDict):
+    """A key that signs tokens, without its private part."""
+
+    id: str
+    algorithm: str
+    state: str
+    createdAt: str
+    signsFrom: str
+    signsUntil: str | None
+    publishedUntil: str | None
+    revokedAt: str | None
+
+
+class SigningKeys(TypedDict):
+    """The keys that sign tokens."""
+
+    keys: list[SigningKey]
 
 
 class SocialLink(TypedDict):

@@ -8,9 +8,7 @@ from models import Outcome
 MAIL_FAILED = Event("mail.failed", N_("An email could not be delivered"), in_history=False)
 MAIL_SENT_AGAIN = Event("mail.sent_again", N_("A failed email was sent again"), in_history=False)
 MAIL_GIVEN_UP = Event("mail.given_up", N_("An email that waited was given up"), in_history=False)
-MAIL_PREVIEW_SENT = Event(
-    "mail.preview_sent", N_("An email with example values was sent"), in_history=False
-)
+MAIL_PREVIEW_SENT = Event("mail.preview_sent", N_("An email with example values was sent"), in_history=False)
 
 
 def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, reason: str) -> None:

@@ -85,15 +85,14 @@ class TestList:
     async def test_every_filter_finds_its_emails(self, service: Service, admin: Person) -> None:
         ada = await add_person(service, email="ada@example.com")
         await steps.execute(service, "DELETE FROM outbox")
-        for number, (state, more) in enumerate(
-            [
-                (MailState.QUEUED, {"user_id": ada.id}),
-                (MailState.UNRESOLVED, {"payload": {"email": "eve@example.com", "target": None}}),
-                (MailState.FAILED, {"template": "magic-link"}),
-                (MailState.SENT, {"user_id": ada.id, "payload": None}),
-                (MailState.SENT, {"payload": {"to": outbox.DECOY_ADDRESS}}),
-            ]
-        ):
+        mails: list[tuple[MailState, dict[str, Any]]] = [
+            (MailState.QUEUED, {"user_id": ada.id}),
+            (MailState.UNRESOLVED, {"payload": {"email": "eve@example.com", "target": None}}),
+            (MailState.FAILED, {"template": "magic-link"}),
+            (MailState.SENT, {"user_id": ada.id, "payload": None}),
+            (MailState.SENT, {"payload": {"to": outbox.DECOY_ADDRESS}}),
+        ]
+        for number, (state, more) in enumerate(mails):
             await add_mail(
                 service, str(number), state, next_attempt=START - timedelta(minutes=number), **more
             )
