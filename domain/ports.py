@@ -167,6 +167,28 @@ class MailPreviews(Protocol):
         """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
 
 
+class SettingInForce(NamedTuple):
+    """A setting of this process, and where it comes from."""
+
+    key: str
+    group: str
+    """The key without its last part; empty for a setting outside of groups."""
+    value: str
+    """As it would be set; of a secret `set` or `not set`."""
+    is_secret: bool
+    source: str
+    """`default`, `profile`, `file` or `variable`."""
+    origin: str
+    """The file and the line, the variable, or the profile."""
+
+
+class SettingsInForce(Protocol):
+    """The settings of this process."""
+
+    def __call__(self) -> Sequence[SettingInForce]:
+        """Return every setting, in the order of their reference."""
+
+
 class Finding(NamedTuple):
     """What a check of the installation found; `fix` is empty if there is nothing to do."""
 

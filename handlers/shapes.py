@@ -1503,6 +1503,22 @@ class SetUserPasswordRequest(TypedDict):
     newPassword: str
 
 
+class Setting(TypedDict):
+    """A setting in force."""
+
+    key: str
+    value: str
+    isSecret: bool
+    source: str
+    origin: str
+
+
+class SettingList(TypedDict):
+    """The settings in force."""
+
+    settings: list[Setting]
+
+
 class SignInEmailCodeRequest(TypedDict):
     """An address and its code; and the profile of a user created by it."""
 

@@ -1,0 +1,1 @@
+"""The settings in force, for administrators of the service."""

@@ -1,0 +1,34 @@
+"""The settings in force."""
+
+from itertools import groupby
+from operator import attrgetter
+
+from domain.context import Context
+from domain.localization import N_
+from domain.settings import settings
+from handlers.console import layout
+from handlers.console.registry import NavigationItem
+from handlers.console.view import view
+from handlers.responses.reply import Page
+
+NAVIGATION = (
+    NavigationItem(path="/settings", label=N_("Settings"), permission=("service", "manage"), position=80),
+)
+
+
+# console.settings.show_list
+async def show_list(
+    ctx: Context, ui_locales: str | None = None, search: str | None = None, changed: str | None = None
+) -> Page:
+    """Show the settings by group."""
+    text, only_changed = (search or "").strip(), changed == "true"
+    here = view(ctx, "/settings", ui_locales, search=text or None, changed="true" if only_changed else None)
+    found = [
+        one
+        for one in settings.list_settings(ctx)
+        if (text.lower() in one.key.lower() or text.lower() in one.origin.lower())
+        and not (only_changed and one.source == "default")
+    ]
+    groups = [(name, list(members)) for name, members in groupby(found, key=attrgetter("group"))]
+    values = {"groups": groups, "text": text, "only_changed": only_changed}
+    return layout.render(ctx, here, "settings/list.html", values=values)

@@ -1,0 +1,22 @@
+"""The operations of openapi/paths/settings.yaml."""
+
+from domain.context import Context
+from domain.settings import settings
+from handlers import shapes
+
+
+# settings.list_all
+async def list_all(ctx: Context) -> shapes.SettingList:
+    """Return the settings in force."""
+    return {
+        "settings": [
+            {
+                "key": one.key,
+                "value": one.value,
+                "isSecret": one.is_secret,
+                "source": one.source,
+                "origin": one.origin,
+            }
+            for one in settings.list_settings(ctx)
+        ]
+    }

@@ -1,0 +1,34 @@
+"""The settings in force, for administrators of the service."""
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from domain.ports import SettingInForce, SettingsInForce
+from server.components.component import Component, Core
+from server.config.effective import effective_settings
+
+
+class ListedSettings(Component):
+    """The component that knows where each setting comes from."""
+
+    def __init__(self, core: Core) -> None:
+        self._settings = core.settings
+        core.port.add(SettingsInForce, self._list)
+
+    async def start(self) -> None:
+        """Read the file of the settings, before somebody changes it."""
+        self._list()
+
+    def _list(self) -> Sequence[SettingInForce]:
+        """Return every setting. Implements `domain.ports.SettingsInForce`."""
+        return self._in_force
+
+    @cached_property
+    def _in_force(self) -> Sequence[SettingInForce]:
+        found = effective_settings(self._settings, os.environ, Path.cwd())
+        return [
+            SettingInForce(one.key, one.group, one.text, one.is_secret, one.source, one.origin)
+            for one in found
+        ]

@@ -1,0 +1,28 @@
+"""The settings in the console."""
+
+import pytest
+
+from tests.conftest import MakeService
+from tests.handlers.pages import SETTINGS
+from tests.handlers.test_console import administrator
+
+PATH = "/console/settings"
+SECRET = "the password of the mail server"
+
+
+@pytest.mark.threat("C9")
+@pytest.mark.operation("console.settings.show_list")
+async def test_settings_are_shown_by_group_and_found_by_name(make_service: MakeService) -> None:
+    service = await make_service({**SETTINGS, "mail.smtp.password": SECRET})
+    browser = await administrator(service)
+
+    page = await browser.open(PATH)
+    assert "mail.smtp.password" in page.text
+    assert SECRET not in page.text
+
+    page = await browser.open(f"{PATH}?search=MAIL.smtp")
+    assert "mail.smtp.password" in page.text
+    assert "session.expires_in" not in page.text
+
+    page = await browser.open(f"{PATH}?search=%3Cb%3E")
+    assert "No setting matches." in page.text
