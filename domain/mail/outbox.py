@@ -236,7 +236,6 @@ async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
     `reason` contains no secret and no email address.
     """
     payload = claimed.payload
-    # defence: C9 expired-payload
     kept = payload if can_be_sent_again(payload, ctx.now) else _recipient_of(payload)
     values = {"now": ctx.now, "reason": reason, "kept": _sealed(ctx, kept)}
     failed = (await ctx.db.execute(_FAILED, **_claimed(claimed), **values)).first()

@@ -54,10 +54,12 @@ async def show_list(ctx: Context, ui_locales: str | None = None) -> Page:
 
 # console.keys.show_rotate
 async def show_rotate(
-    ctx: Context, algorithm: str, now: str | None = None, ui_locales: str | None = None
-) -> Page:
+    ctx: Context, algorithm: str | None = None, now: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
     """Ask before the next key of an algorithm is created."""
     here = view(ctx, "/keys/rotate", ui_locales, algorithm=algorithm, now=now or None)
+    if not algorithm:
+        return here.lead("/keys")
     signing_keys.check_rotation(ctx, algorithm)
     at_once, policy = now == "true", ctx.policy[JwtPolicy]
     return layout.render(ctx, here, "keys/rotate.html", algorithm=algorithm, at_once=at_once, policy=policy)
@@ -72,9 +74,11 @@ async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
 
 
 # console.keys.show_revoke
-async def show_revoke(ctx: Context, key: str, ui_locales: str | None = None) -> Page | Redirect:
+async def show_revoke(ctx: Context, key: str | None = None, ui_locales: str | None = None) -> Page | Redirect:
     """Ask before a key is revoked."""
     here = view(ctx, "/keys/revoke", ui_locales, key=key)
+    if not key:
+        return here.lead("/keys")
     try:
         row, state = await signing_keys.find(ctx, key)
     except SigningKeyAlreadyRevoked:

@@ -99,9 +99,13 @@ async def send_again(ctx: Context, body: shapes.ConsoleMailForm) -> Redirect:
 
 
 # console.mail.show_give_up
-async def show_give_up(ctx: Context, mail: str, ui_locales: str | None = None) -> Page:
+async def show_give_up(
+    ctx: Context, mail: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
     """Ask before an email is given up."""
     here = view(ctx, "/mail/give-up", ui_locales, mail=mail)
+    if not mail:
+        return here.lead("/mail")
     found = await outbox.get_mail(ctx, mail)
     return layout.render(ctx, here, "mail/give_up.html", mail=found, **_words(here))
 

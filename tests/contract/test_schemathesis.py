@@ -96,7 +96,10 @@ def test_every_operation_keeps_the_contract(
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("carried_by", "tags"),
-    [("pending", ["two_factor"]), ("administrator", ["admin", "audit", "statistics", "api_keys", "tokens"])],
+    [
+        ("pending", ["two_factor"]),
+        ("administrator", ["admin", "audit", "statistics", "mail", "settings", "api_keys", "tokens"]),
+    ],
 )
 def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: list[str]) -> None:
     named = [word for tag in tags for word in ("--include-tag", tag)]

@@ -20,7 +20,7 @@ async def test_settings_are_listed_without_secrets(make_service: MakeService) ->
     assert found["session.expires_in"]["value"] == "3d"
     assert (found["mail.smtp.password"]["value"], found["mail.smtp.password"]["isSecret"]) == ("set", True)
     assert (found["secrets"]["value"], found["secrets"]["isSecret"]) == ("set", True)
-    assert found["admin.enabled"]["source"] == "default"
+    assert found["session.update_age"]["source"] == "default"
     assert SECRET not in answer.text
     for secret in service.services.settings.secrets:
         assert secret.get_secret_value() not in answer.text

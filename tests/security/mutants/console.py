@@ -8,6 +8,8 @@ MUTANTS = (
     Mutant("C1", "for others a page does not exist", "hidden", Always(False)),
     Mutant("C1", "a form is shown again to administrators only", "shown-again", Remove()),
     Mutant("C8", "a form is for the user as it was shown", "seen-version", Always(False)),
+    Mutant("C8", "a failed email is sent again once", "failed-only", Always(False)),
+    Mutant("C8", "an email that is being sent is not given up", "no-lease", Always(False)),
     Mutant("C10", "nobody opens the console in the name of a user", "impersonated", Always(False)),
     Mutant("ADM22", "the console requires the second factor", "console", Always(False)),
 )

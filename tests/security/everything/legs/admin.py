@@ -29,6 +29,7 @@ def leg(ada: Traveller) -> Iterator[None]:
     call("audit.export_events", session=session, query={"group": "sign_in"})
     call("admin.export_users", session=session, query={"searchValue": "example"})
     call("statistics.get", session=session)
+    yield from _operations(ada)
     call("api_keys.list_all", session=session, query={"owner": "grace@example.com"})
     call("admin.has_permission", {"permissions": {"user": ["ban"]}}, session=session)
     new = {"name": "Mary", "email": "mary@example.com", "password": SECOND}
@@ -68,3 +69,20 @@ def leg(ada: Traveller) -> Iterator[None]:
     for operation in ("reset_two_factor", "ban_user", "unban_user", "revoke_user_sessions", "remove_user"):
         call(f"admin.{operation}", user, session=session)
     yield
+
+
+def _operations(ada: Traveller) -> Iterator[None]:
+    call, session = ada.witness.call, ada.session
+    call("mail.list_messages", session=session)
+    call("mail.send_again", {"mailId": UNKNOWN}, session=session)
+    call("mail.give_up", {"mailId": UNKNOWN}, session=session)
+    call("mail.list_templates", session=session)
+    call("mail.preview", session=session, query={"template": "otp"})
+    call("mail.send_preview", {"template": "otp"}, session=session)
+    yield
+    call("jwt.rotate_signing_key", {"algorithm": "ES256"}, session=session)
+    keys = call("jwt.list_signing_keys", session=session).body["keys"]
+    call("jwt.revoke_signing_key", {"keyId": keys[0]["id"]}, session=session)
+    yield
+    call("settings.list_all", session=session)
+    call("doctor.run", session=session)
