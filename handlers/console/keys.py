@@ -59,7 +59,7 @@ async def show_rotate(
     """Ask before the next key of an algorithm is created."""
     here = view(ctx, "/keys/rotate", ui_locales, algorithm=algorithm, now=now or None)
     if not algorithm:
-        return here.lead("/keys")
+        return here.redirect("/keys")
     signing_keys.check_rotation(ctx, algorithm)
     at_once, policy = now == "true", ctx.policy[JwtPolicy]
     return layout.render(ctx, here, "keys/rotate.html", algorithm=algorithm, at_once=at_once, policy=policy)
@@ -78,7 +78,7 @@ async def show_revoke(ctx: Context, key: str | None = None, ui_locales: str | No
     """Ask before a key is revoked."""
     here = view(ctx, "/keys/revoke", ui_locales, key=key)
     if not key:
-        return here.lead("/keys")
+        return here.redirect("/keys")
     try:
         row, state = await signing_keys.find(ctx, key)
     except SigningKeyAlreadyRevoked:

@@ -105,7 +105,7 @@ async def show_give_up(
     """Ask before an email is given up."""
     here = view(ctx, "/mail/give-up", ui_locales, mail=mail)
     if not mail:
-        return here.lead("/mail")
+        return here.redirect("/mail")
     found = await outbox.get_mail(ctx, mail)
     return layout.render(ctx, here, "mail/give_up.html", mail=found, **_words(here))
 
