@@ -3,10 +3,10 @@
 from datetime import timedelta
 from functools import lru_cache
 
-from domain.admin import signing_keys
 from domain.context import Context
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
+from domain.operations import signing_keys
 from domain.ports import KeyDocument, SigningKeys
 from handlers import shapes, wire
 from handlers.responses.reply import Document

@@ -1,9 +1,9 @@
 """The operations of openapi/paths/mail.yaml."""
 
-from domain.admin import outbox
 from domain.audit.history import Position
 from domain.context import Context
 from domain.mail.search import ListedMail
+from domain.operations import outbox
 from handlers import shapes, wire
 from models import MailState
 

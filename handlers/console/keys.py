@@ -1,11 +1,11 @@
 """The keys that sign tokens for other services."""
 
-from domain.admin import signing_keys
 from domain.context import Context
 from domain.jwt.errors import SigningKeyAlreadyRevoked
 from domain.jwt.policy import JwtPolicy
 from domain.jwt.rotation import KeyChanges
 from domain.localization import N_
+from domain.operations import signing_keys
 from handlers import shapes
 from handlers.console import layout
 from handlers.console.registry import NavigationItem

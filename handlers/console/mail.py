@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from domain.admin import outbox
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import LANGUAGES, N_
 from domain.mail.outbox import GIVEN_UP
 from domain.mail.search import ListedMail
 from domain.mail.templates import templates
+from domain.operations import outbox
 from handlers import shapes, wire
 from handlers.console import layout, lists
 from handlers.console.registry import NavigationItem, UserSection

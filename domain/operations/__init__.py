@@ -1,0 +1,1 @@
+"""Running the service, for its administrators: emails and signing keys."""
