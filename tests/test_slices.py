@@ -49,7 +49,7 @@ PARTS = {
 
 SHARED = {
     "handlers": {"positions", "responses", "shapes", "templating", "wire"},
-    "rules": {"data_export", "data_import", "operations", "mail", "rate_limits"},
+    "rules": {"data_export", "data_import", "operations", "rate_limits"},
     "settings": {"database", "documents", "limits", "log", "mail", "metrics", "server", "tracing"},
     "policies": {"mail", "rate_limit"},
     "tables": {"counter", "grant", "known_network", "lease", "outbox"},
