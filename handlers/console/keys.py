@@ -55,12 +55,10 @@ async def show_list(ctx: Context, ui_locales: str | None = None) -> Page:
 # console.keys.show_rotate
 async def show_rotate(
     ctx: Context, algorithm: str | None = None, now: str | None = None, ui_locales: str | None = None
-) -> Page | Redirect:
+) -> Page:
     """Ask before the next key of an algorithm is created."""
     here = view(ctx, "/keys/rotate", ui_locales, algorithm=algorithm, now=now or None)
-    if not algorithm:
-        return here.redirect("/keys")
-    signing_keys.check_rotation(ctx, algorithm)
+    signing_keys.check_rotation(ctx, algorithm or "")
     at_once, policy = now == "true", ctx.policy[JwtPolicy]
     return layout.render(ctx, here, "keys/rotate.html", algorithm=algorithm, at_once=at_once, policy=policy)
 
@@ -77,10 +75,8 @@ async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
 async def show_revoke(ctx: Context, key: str | None = None, ui_locales: str | None = None) -> Page | Redirect:
     """Ask before a key is revoked."""
     here = view(ctx, "/keys/revoke", ui_locales, key=key)
-    if not key:
-        return here.redirect("/keys")
     try:
-        row, state = await signing_keys.find(ctx, key)
+        row, state = await signing_keys.find(ctx, key or "")
     except SigningKeyAlreadyRevoked:
         return layout.done(ctx, here, "/keys", "key-revoked")
     return layout.render(ctx, here, "keys/revoke.html", key=row, signs=state == "signing")

@@ -99,14 +99,10 @@ async def send_again(ctx: Context, body: shapes.ConsoleMailForm) -> Redirect:
 
 
 # console.mail.show_give_up
-async def show_give_up(
-    ctx: Context, mail: str | None = None, ui_locales: str | None = None
-) -> Page | Redirect:
+async def show_give_up(ctx: Context, mail: str | None = None, ui_locales: str | None = None) -> Page:
     """Ask before an email is given up."""
     here = view(ctx, "/mail/give-up", ui_locales, mail=mail)
-    if not mail:
-        return here.redirect("/mail")
-    found = await outbox.get_mail(ctx, mail)
+    found = await outbox.get_mail(ctx, mail or "")
     return layout.render(ctx, here, "mail/give_up.html", mail=found, **_words(here))
 
 
