@@ -86,6 +86,17 @@ class TestList:
         assert "No email matches." in page.text
 
 
+async def test_the_page_of_a_user_shows_the_emails_sent_to_them(service: Service, browser: Browser) -> None:
+    [user] = await service.rows('SELECT id FROM "user"')
+    await add_mail(service, "a", user_id=user[0], to="old@example.com")
+
+    page = await browser.open(f"/console/users/{user[0]}")
+
+    assert "Mails sent to this user" in page.text
+    assert "old@example.com" in page.text
+    assert "The mail server does not know the mailbox" in page.text
+
+
 @pytest.mark.operation("console.mail.send_again", "console.mail.show_give_up", "console.mail.give_up")
 class TestActs:
     async def test_a_failed_email_is_sent_again(self, service: Service, browser: Browser) -> None:
