@@ -11,7 +11,7 @@ async def list_all(ctx: Context) -> shapes.SettingList:
     return {
         "settings": [
             {
-                "key": one.key,
+                "name": one.key,
                 "value": one.value,
                 "isSecret": one.is_secret,
                 "source": one.source,

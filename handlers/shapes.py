@@ -1506,7 +1506,7 @@ class SetUserPasswordRequest(TypedDict):
 class Setting(TypedDict):
     """A setting in force."""
 
-    key: str
+    name: str
     value: str
     isSecret: bool
     source: str

@@ -16,7 +16,7 @@ async def test_settings_are_listed_without_secrets(make_service: MakeService) ->
 
     answer = await service.get("/admin/list-settings", headers=admin.headers)
 
-    found = {one["key"]: one for one in answer.json()["settings"]}
+    found = {one["name"]: one for one in answer.json()["settings"]}
     assert found["session.expires_in"]["value"] == "3d"
     assert (found["mail.smtp.password"]["value"], found["mail.smtp.password"]["isSecret"]) == ("set", True)
     assert (found["secrets"]["value"], found["secrets"]["isSecret"]) == ("set", True)
