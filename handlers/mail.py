@@ -16,7 +16,7 @@ async def list_messages(
     ctx: Context,
     state: str | None = None,
     template: str | None = None,
-    user: str | None = None,
+    recipient: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.MailPage:
@@ -25,7 +25,7 @@ async def list_messages(
         ctx,
         state=state,
         template=template,
-        user=user,
+        user=recipient,
         before=None if cursor is None else Position(*wire.position(cursor)),
         limit=100 if limit is None else limit,
     )

@@ -65,15 +65,24 @@ async def show_list(
     ui_locales: str | None = None,
     state: str | None = None,
     template: str | None = None,
-    user: str | None = None,
+    recipient: str | None = None,
     after: str | None = None,
 ) -> Page:
     """Show a page of emails."""
     position, _ = positions(after, None, lists.instant_position)
-    filters = {"state": state or None, "template": template or None, "user": (user or "").strip() or None}
+    filters = {
+        "state": state or None,
+        "template": template or None,
+        "recipient": (recipient or "").strip() or None,
+    }
     here = view(ctx, "/mail", ui_locales, **filters)
     found = await outbox.list_mails(
-        ctx, **filters, before=position, limit=ctx.policy[ConsolePolicy].page_size
+        ctx,
+        state=filters["state"],
+        template=filters["template"],
+        user=filters["recipient"],
+        before=position,
+        limit=ctx.policy[ConsolePolicy].page_size,
     )
     return layout.render(
         ctx,
@@ -197,7 +206,7 @@ def _words(here: ConsoleView) -> Mapping[str, Any]:
 
 async def _mails_of(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
     found = await outbox.list_mails(ctx, user=user.id, limit=_OF_USER)
-    all_url = here.url("/mail", user=user.id) if found.last else None
+    all_url = here.url("/mail", recipient=user.id) if found.last else None
     return {"mails": found.mails, "all_url": all_url, **_words(here)}
 
 

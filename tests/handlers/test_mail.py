@@ -104,9 +104,9 @@ class TestList:
             ({"state": "sent"}, "34"),
             ({"template": "magic-link"}, "2"),
             ({"template": "nothing"}, ""),
-            ({"user": ada.id}, "03"),
-            ({"user": "ADA@example.com", "state": "sent"}, "3"),
-            ({"user": "nobody"}, ""),
+            ({"recipient": ada.id}, "03"),
+            ({"recipient": "ADA@example.com", "state": "sent"}, "3"),
+            ({"recipient": "nobody"}, ""),
         ]:
             assert "".join(await found(service, admin, **query)) == expected, query
         recipients = [mail["recipient"] for mail in (await page(service, admin))["mails"]]
@@ -131,7 +131,7 @@ class TestList:
 
     @pytest.mark.threat("C6")
     @pytest.mark.parametrize(
-        "query", ["cursor=x", "cursor=1", "state=queued", "limit=0", "limit=1&limit=2", "user="]
+        "query", ["cursor=x", "cursor=1", "state=queued", "limit=0", "limit=1&limit=2", "recipient="]
     )
     async def test_a_malformed_filter_is_named(self, service: Service, admin: Person, query: str) -> None:
         answer = await service.get(f"/admin/list-mails?{query}", headers=admin.headers)

@@ -188,13 +188,17 @@ def _written(value: Any) -> str:
     return f"{value.decode('latin-1')} {value.hex()}" if isinstance(value, bytes) else str(value)
 
 
+OF_UNDELIVERED_MAIL = {"mail.send_again", "mail.give_up"}
+"""Operations that are refused on this journey, because every email is delivered at once."""
+
+
 class TestJourney:
     def test_goes_through_every_operation_of_the_contract(self, case: Case) -> None:
         driven = {answer.operation_id for answer in case.witness.answers}
         worked = {answer.operation_id for answer in case.witness.answers if answer.response.status_code < 400}
 
         assert driven == set(JSON_OPERATIONS), "a new operation belongs into tests/security/everything/legs"
-        assert worked == set(JSON_OPERATIONS)
+        assert worked == set(JSON_OPERATIONS) - OF_UNDELIVERED_MAIL
 
     def test_comes_through_the_provider(self, case: Case) -> None:
         landings = [

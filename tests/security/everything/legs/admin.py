@@ -81,8 +81,9 @@ def _operations(ada: Traveller, session: str) -> Iterator[None]:
     call("mail.send_preview", {"template": "otp"}, session=session)
     yield
     call("jwt.rotate_signing_key", {"algorithm": "ES256"}, session=session)
-    call("jwt.list_signing_keys", session=session)
-    call("jwt.revoke_signing_key", {"keyId": UNKNOWN}, session=session)
+    keys = call("jwt.list_signing_keys", session=session)
+    known = keys.body["keys"][0]["id"] if keys.response.is_success else UNKNOWN
+    call("jwt.revoke_signing_key", {"keyId": known}, session=session)
     yield
     call("settings.list_all", session=session)
     call("doctor.run", session=session)
