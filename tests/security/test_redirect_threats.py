@@ -468,7 +468,10 @@ class TestHostHeaders:
         with sending(service, host):
             visitor = await Visitor.arrive(service)
             for site in BY_BODY:
-                assert (await visitor.send(site, "/done")).status_code != 403, site
+                answer = await visitor.send(site, "/done")
+                # The visitor is no administrator, who alone may have a link sent to others.
+                expected = {403} if site.operation_id.startswith("admin.") else set(range(200, 403))
+                assert answer.status_code in expected, site
 
         mails = await service.inbox()
         templates = {mail["template"] for mail in mails if mail["link"]}
