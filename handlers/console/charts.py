@@ -70,11 +70,12 @@ class Chart:
 
     @property
     def top(self) -> int:
-        """The number at the upper end of the scale: the first of 2, 4, 10, 20, 40, 100, … that no day exceeds."""
+        """The number at the upper end of the scale: a round and even one that no day exceeds."""
         highest, power = max(self.sums, default=0), 1
         while power * 10 < highest:
             power *= 10
-        return next(step * power for step in (2, 4, 10) if step * power >= highest)
+        ends = (step * power for step in (2, 3, 4, 5, 6, 8, 10))
+        return next(end for end in ends if end >= highest and end % 2 == 0)
 
     def bars(self, localization: Localization) -> Iterator[Bar]:
         """Yield the bar of each day, with its text in the language of the page."""

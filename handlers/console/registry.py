@@ -1,7 +1,7 @@
 """What the modules of this package declare for the pages that they share.
 
-A module declares any of `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, each a tuple of the class below,
-and `NOTICES`: sentences that the page after a form shows once, by a name such as `user-banned`.
+A module declares any of `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, each a tuple of the class
+below, and `NOTICES`: sentences that the page after a form shows once, by a name such as `user-banned`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
