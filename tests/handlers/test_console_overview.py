@@ -13,7 +13,7 @@ from server.config.groups.pages import PagesSettings, contrast
 from tests import rows
 from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS, Browser, Page, stored_user
-from tests.handlers.steps import ADA, join, set_user
+from tests.handlers.steps import ADA, execute, join, set_user
 from tests.service import START, Service
 from tests.trail import forget
 
@@ -63,9 +63,7 @@ async def count(service: Service, event: str, numbers: Mapping[str, int], *, by_
 async def test_a_new_service_has_figures_and_says_where_charts_will_be(service: Service) -> None:
     browser = await administrator(service)
     await forget(service)
-    for table in ("daily_count", "audit"):
-        async with service.services.database.transaction() as db:
-            await db.execute(text(f"DELETE FROM {table}"))
+    await execute(service, "DELETE FROM daily_count")
 
     page = await overview(service, browser)
 
