@@ -8,6 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from domain.audit.record import EVENTS
+from domain.doctor.doctor import LastReport, Report
+from domain.ports import Finding
 from models.daily_count import DailyCount
 from server.config.groups.pages import PagesSettings, contrast
 from tests import rows
@@ -175,3 +177,25 @@ async def test_the_colours_of_charts_are_seen(service: Service, scheme: str) -> 
     assert len(colours) == 5
     for colour in (accent, *colours):
         assert contrast(colour, BACKGROUNDS[scheme]) >= 3
+
+
+async def test_it_shows_what_the_last_checks_found(service: Service) -> None:
+    browser = await administrator(service)
+    page = await overview(service, browser)
+    assert "The checks have not run since the service was started." in page.text
+    assert page.links["Run the checks"] == "/console/doctor"
+
+    found = (Finding("clock", "ok", "within 1 s", ""), Finding("mail", "wrong", "refused", "start <host>"))
+    service.services.port[LastReport].report = Report(service.clock(), found)
+
+    page = await overview(service, browser)
+    assert "mail Wrong refused What to do: start <host>" in page.text
+    assert "within 1 s" not in page.text
+
+
+async def test_figures_lead_to_the_lists_behind_them(service: Service) -> None:
+    page = await overview(service, await administrator(service))
+
+    assert page.links["Emails waiting"] == "/console/mail?state=waiting"
+    for link in ("Users", "Emails waiting", "Failed", "Show all"):
+        assert (await service.get(page.links[link])).status_code == 200
