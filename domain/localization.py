@@ -78,7 +78,10 @@ class Localization:
         return _formats(self.language).format_duration(exact, unit, threshold=minutes + 1)
 
     def format_ago(self, instant: datetime, now: datetime) -> str:
-        """Return how long ago an instant was, or how long from now it is: `3 hours ago`, `in 2 days`."""
+        """Return how long ago an instant was, or how long from now it is: `3 hours ago`, `in 2 days`, `now`."""
+        if abs(instant - now) < timedelta(seconds=1):
+            # Babel has no word for it, and says `in 0 seconds`.
+            return self.gettext(N_("now"))
         return _formats(self.language).format_ago(instant - now)
 
     def format_number(self, number: int) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Network, ip_address
 from typing import Any
 
@@ -28,6 +28,9 @@ from domain.users import lookup
 from models import Audit, Outcome
 from models.statements import table_of
 from models.user import FIND_USER
+
+_WITHIN = timedelta(milliseconds=150)
+"""How long the search for important events may take."""
 
 _BYTES = {8: 1, 16: 2, 24: 3}
 """The bytes of a network that its addresses begin with, by its bits."""
@@ -133,6 +136,19 @@ async def export_events(
         return page.events, None if page.last is None else (page.last.time, page.last.id)
 
     return await Export(ctx, "audit events", filters, ("service", "manage"), read).begin()
+
+
+async def list_important_events(ctx: Context, *, limit: int) -> Sequence[AuditEvent] | None:
+    """Return the newest events that are declared as important, or None if the search takes too long.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired.
+    """
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    query = AuditQuery(events=[event.name for event in record.EVENTS.values() if event.important])
+    try:
+        return (await search.find(ctx, query, before=None, limit=limit, within=_WITHIN)).events
+    except SearchTimedOut:
+        return None
 
 
 async def get_event(ctx: Context, event_id: str) -> AuditEvent:

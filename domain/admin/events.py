@@ -13,14 +13,20 @@ ADMIN_REFUSED = Event(
     "admin.refused", N_("An action of an administrator was refused"), in_history=False, unbounded=True
 )
 SESSIONS_LISTED = Event("admin.sessions_listed", N_("An administrator listed the sessions"), in_history=False)
-USER_ROLE_CHANGED = Event("user.role_changed", N_("The role was changed"))
-USER_BANNED = Event("user.banned", N_("The account was blocked"))
-USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"))
-PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin", N_("An administrator set a new password"))
-USER_EXPORTED = Event("user.exported", N_("An administrator downloaded the data of this account"))
-ADMIN_EXPORTED = Event("admin.exported", N_("An administrator exported data"), in_history=False)
+USER_ROLE_CHANGED = Event("user.role_changed", N_("The role was changed"), important=True)
+USER_BANNED = Event("user.banned", N_("The account was blocked"), important=True)
+USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"), important=True)
+PASSWORD_SET_BY_ADMIN = Event(
+    "password.set_by_admin", N_("An administrator set a new password"), important=True
+)
+USER_EXPORTED = Event(
+    "user.exported", N_("An administrator downloaded the data of this account"), important=True
+)
+ADMIN_EXPORTED = Event(
+    "admin.exported", N_("An administrator exported data"), in_history=False, important=True
+)
 IMPERSONATION_STARTED = Event(
-    "impersonation.started", N_("An administrator began to act in the name of this account")
+    "impersonation.started", N_("An administrator began to act in the name of this account"), important=True
 )
 IMPERSONATION_STOPPED = Event(
     "impersonation.stopped", N_("An administrator stopped acting in the name of this account")

@@ -10,10 +10,10 @@ from domain.localization import N_
 from models import Outcome
 from models.api_key import ApiKeyRow
 
-CREATED = Event("api_key.created", N_("An API key was created"))
+CREATED = Event("api_key.created", N_("An API key was created"), important=True)
 UPDATED = Event("api_key.updated", N_("An API key was changed"))
-DELETED = Event("api_key.deleted", N_("An API key was deleted"))
-DISABLED = Event("api_key.disabled", N_("An API key was switched off"))
+DELETED = Event("api_key.deleted", N_("An API key was deleted"), important=True)
+DISABLED = Event("api_key.disabled", N_("An API key was switched off"), important=True)
 REFUSED = Event("api_key.refused", N_("An API key was not accepted"), in_history=False, unbounded=True)
 
 API_KEY = AuthenticationMethod("api_key", N_("API key"))

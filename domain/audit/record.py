@@ -41,6 +41,8 @@ class Event:
     """The sentence of a failure or refusal, if `sentence` does not fit."""
     in_history: bool = True
     """Whether users see it in the history of their account."""
+    important: bool = False
+    """Whether it is among the latest events on the overview of the console."""
     unbounded: bool = False
     """Whether unauthenticated clients can cause it without limit; only some of its records are kept."""
 

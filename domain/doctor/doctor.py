@@ -35,6 +35,15 @@ class LastReport:
         return kept if kept is not None and kept.checked_at <= now < kept.checked_at + KEPT_FOR else None
 
 
+def last(ctx: Context) -> Report | None:
+    """Return the last findings of this process, however old; None if the checks have not run.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired.
+    """
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    return ctx.port[LastReport].report
+
+
 async def run(ctx: Context) -> Report:
     """Return the findings of the checks. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
     # defence: ADM24 doctor

@@ -4,10 +4,18 @@ from domain.audit.record import Event, record
 from domain.context import Context
 from domain.localization import N_
 
-SIGNING_KEY_CREATED = Event("signing_key.created", N_("A signing key was created"), in_history=False)
-SIGNING_KEY_ACTIVATED = Event("signing_key.activated", N_("A signing key was activated"), in_history=False)
-SIGNING_KEY_RETIRED = Event("signing_key.retired", N_("A signing key was retired"), in_history=False)
-SIGNING_KEY_REVOKED = Event("signing_key.revoked", N_("A signing key was revoked"), in_history=False)
+SIGNING_KEY_CREATED = Event(
+    "signing_key.created", N_("A signing key was created"), in_history=False, important=True
+)
+SIGNING_KEY_ACTIVATED = Event(
+    "signing_key.activated", N_("A signing key was activated"), in_history=False, important=True
+)
+SIGNING_KEY_RETIRED = Event(
+    "signing_key.retired", N_("A signing key was retired"), in_history=False, important=True
+)
+SIGNING_KEY_REVOKED = Event(
+    "signing_key.revoked", N_("A signing key was revoked"), in_history=False, important=True
+)
 
 
 def signing_key_created(ctx: Context, kid: str, algorithm: str, *, by_operator: bool) -> None:

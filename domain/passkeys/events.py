@@ -14,7 +14,9 @@ PASSKEY_REGISTRATION_FAILED = Event("passkey.registration_failed", N_("A passkey
 PASSKEY_RENAMED = Event("passkey.renamed", N_("A passkey was renamed"))
 PASSKEY_REMOVED = Event("passkey.removed", N_("A passkey was removed"))
 PASSKEY_FAILED = Event("passkey.failed", N_("A sign-in with a passkey failed"), unbounded=True)
-PASSKEY_COUNTER_REGRESSED = Event("passkey.counter_regressed", N_("A copy of a passkey may have been used"))
+PASSKEY_COUNTER_REGRESSED = Event(
+    "passkey.counter_regressed", N_("A copy of a passkey may have been used"), important=True
+)
 
 PASSKEY = AuthenticationMethod("passkey", N_("Passkey"))
 

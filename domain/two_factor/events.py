@@ -13,7 +13,9 @@ TWO_FACTOR_ENABLED = Event("two_factor.enabled", N_("Two-factor authentication w
 TWO_FACTOR_DISABLED = Event("two_factor.disabled", N_("Two-factor authentication was turned off"))
 TWO_FACTOR_VERIFIED = Event("two_factor.verified", N_("A code of the second factor was accepted"))
 TWO_FACTOR_FAILED = Event("two_factor.failed", N_("A code of the second factor was not accepted"))
-TWO_FACTOR_LOCKED = Event("two_factor.locked", N_("The second factor was locked after too many wrong codes"))
+TWO_FACTOR_LOCKED = Event(
+    "two_factor.locked", N_("The second factor was locked after too many wrong codes"), important=True
+)
 TWO_FACTOR_OTP_REQUESTED = Event(
     "two_factor.otp_requested", N_("A code for the second factor was sent by email")
 )

@@ -1,69 +1,125 @@
 """Charts of the overview: stacked bars, one for each day, as values of an SVG element."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.localization import Localization
+
 WIDTH, HEIGHT = 600, 120
 """The size of a chart in its own units; the page scales it."""
+
+MOST_SERIES = 6
+"""How many series a chart has; the rarest are added up in the last one. The style sheet has a colour for each."""
 
 _GAP = 4
 _LEAST = 2
 """The height of the smallest number above 0, so that it is seen."""
 
+_SEAM = 1
+"""What is left out between two parts of a bar, so that they are told apart without colours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a day's bar; `series` is the number of its series, which has a colour."""
+
+    y: float
+    height: float
+    series: int
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A part of a day's bar."""
+    """The bar of a day."""
 
     x: float
-    y: float
     width: float
-    height: float
-    series: int
-    """The number of its series, which has a colour."""
+    parts: Sequence[Part]
     text: str
-    """What it shows, such as `12 March 2026: Password 5`."""
+    """What it shows, such as `12 March 2026: Password 5, Google 2`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     """Numbers by day, in one or several series."""
 
+    name: str
+    """Its id on the page."""
     title: str
     days: Sequence[datetime]
     series: Mapping[str, Sequence[int]]
-    """By label, one number per day."""
+    """By label, one number per day, the largest series first."""
+    has_legend: bool = True
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """The sum of each series."""
+        return {label: sum(numbers) for label, numbers in self.series.items()}
 
     @property
     def total(self) -> int:
         """The sum of all numbers."""
-        return sum(sum(numbers) for numbers in self.series.values())
+        return sum(self.totals.values())
 
     @property
-    def highest(self) -> int:
-        """The highest sum of a day."""
-        return max((sum(numbers) for numbers in zip(*self.series.values(), strict=True)), default=0)
+    def sums(self) -> Sequence[int]:
+        """The sum of each day."""
+        return [sum(numbers) for numbers in zip(*self.series.values(), strict=True)]
 
-    def bars(self, dates: Sequence[str]) -> Sequence[Bar]:
-        """Return the parts of the bars; `dates` are the days in the language of the page."""
-        highest, step = self.highest, WIDTH / max(len(self.days), 1)
-        bars = []
-        for place, date in enumerate(dates):
-            top = float(HEIGHT)
-            for number, (label, numbers) in enumerate(self.series.items()):
-                if not numbers[place]:
-                    continue
-                height = max(numbers[place] / highest * HEIGHT, _LEAST)
-                top -= height
-                bars.append(
-                    Bar(
-                        round(place * step, 1),
-                        round(max(top, 0), 1),
-                        round(step - _GAP, 1),
-                        round(height, 1),
-                        number,
-                        f"{date}: {label} {numbers[place]}",
-                    )
-                )
-        return bars
+    @property
+    def top(self) -> int:
+        """The number at the upper end of the scale: a round and even one that no day exceeds."""
+        highest, power = max(self.sums, default=0), 1
+        while power * 10 < highest:
+            power *= 10
+        ends = (step * power for step in (2, 3, 4, 5, 6, 8, 10))
+        return next(end for end in ends if end >= highest and end % 2 == 0)
+
+    def bars(self, localization: Localization) -> Iterator[Bar]:
+        """Yield the bar of each day, with its text in the language of the page."""
+        step = WIDTH / max(len(self.days), 1)
+        for place, day in enumerate(self.days):
+            numbers = {label: of_days[place] for label, of_days in self.series.items()}
+            shown = [f"{label} {localization.format_number(n)}" for label, n in numbers.items() if n] or ["0"]
+            yield Bar(
+                round(place * step, 1),
+                round(step - _GAP, 1),
+                list(self._parts(list(numbers.values()))),
+                f"{localization.format_date(day)}: {', '.join(shown)}",
+            )
+
+    def _parts(self, numbers: Sequence[int]) -> Iterator[Part]:
+        end = float(HEIGHT)
+        for series, number in enumerate(numbers):
+            if number:
+                height = max(number / self.top * HEIGHT, _LEAST)
+                end = max(end - height, 0)
+                yield Part(round(end, 1), round(max(height - _SEAM, _LEAST - _SEAM), 1), series)
+
+
+def by_label(
+    counts: Sequence[Mapping[str, int]], label_of: Callable[[str], str], others: str
+) -> Mapping[str, Sequence[int]]:
+    """Return the series of a chart for the counts of each day, the largest first.
+
+    Names with the same label are one series; `others` is the label of the rarest ones.
+    """
+    days = [_labelled(of_day, label_of) for of_day in counts]
+    totals: Counter[str] = Counter()
+    for day in days:
+        totals.update(day)
+    ranked = [label for label, _ in totals.most_common()]
+    if len(ranked) <= MOST_SERIES:
+        return {label: [day[label] for day in days] for label in ranked}
+    shown = ranked[: MOST_SERIES - 1]
+    series = {label: [day[label] for day in days] for label in shown}
+    return {**series, others: [sum(day.values()) - sum(day[label] for label in shown) for day in days]}
+
+
+def _labelled(counts: Mapping[str, int], label_of: Callable[[str], str]) -> Counter[str]:
+    labelled: Counter[str] = Counter()
+    for name, number in counts.items():
+        labelled[label_of(name)] += number
+    return labelled

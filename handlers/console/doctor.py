@@ -1,17 +1,18 @@
 """The checks of the installation."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from domain.context import Context
 from domain.doctor import doctor
 from domain.localization import N_
+from domain.ports import Finding
 from handlers.console import layout
-from handlers.console.registry import NavigationItem
-from handlers.console.view import view
+from handlers.console.registry import NavigationItem, Panel
+from handlers.console.view import ConsoleView, view
 from handlers.responses.reply import Page
 
-NAVIGATION = (
-    NavigationItem(path="/doctor", label=N_("Doctor"), permission=("service", "manage"), position=90),
-)
-
+_PERMISSION = ("service", "manage")
 _VERDICTS = {
     "wrong": (N_("Wrong"), "warn"),
     "warning": (N_("Warning"), "caution"),
@@ -26,13 +27,40 @@ async def show(ctx: Context, ui_locales: str | None = None) -> Page:
     """Show the findings, the worst first."""
     here = view(ctx, "/doctor", ui_locales)
     report = await doctor.run(ctx)
-    order = list(_VERDICTS)
     return layout.render(
         ctx,
         here,
         "doctor/findings.html",
         report=report,
-        findings=sorted(report.findings, key=lambda finding: order.index(finding.verdict)),
-        verdicts={name: (here.localization.gettext(text), kind) for name, (text, kind) in _VERDICTS.items()},
-        bad=sum(finding.verdict in ("wrong", "warning") for finding in report.findings),
+        findings=_worst_first(report.findings),
+        verdicts=_verdicts(here),
+        bad=len(_bad(report.findings)),
     )
+
+
+def _worst_first(findings: Sequence[Finding]) -> Sequence[Finding]:
+    order = list(_VERDICTS)
+    return sorted(findings, key=lambda finding: order.index(finding.verdict))
+
+
+def _bad(findings: Sequence[Finding]) -> Sequence[Finding]:
+    return [finding for finding in findings if finding.verdict in ("wrong", "warning")]
+
+
+def _verdicts(here: ConsoleView) -> Mapping[str, tuple[str, str]]:
+    return {name: (here.localization.gettext(text), kind) for name, (text, kind) in _VERDICTS.items()}
+
+
+async def _last(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
+    """Return the last findings: the checks need seconds, which the overview does not have."""
+    report = doctor.last(ctx)
+    return {
+        "report": report,
+        "findings": _worst_first(_bad(report.findings if report else ())),
+        "verdicts": _verdicts(here),
+        "all_url": here.url("/doctor"),
+    }
+
+
+NAVIGATION = (NavigationItem(path="/doctor", label=N_("Doctor"), permission=_PERMISSION, position=90),)
+PANELS = (Panel(name="doctor", label=N_("Findings"), permission=_PERMISSION, position=30, load=_last),)

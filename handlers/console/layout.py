@@ -70,7 +70,12 @@ def _navigation(ctx: Context, view: ConsoleView) -> list[Mapping[str, object]]:
     """Return the entries of the navigation; the longest path that the page is below is the current one."""
     entries = registry.navigation(ctx)
     here = view.page or ""
-    holding = [entry.path for entry in entries if f"{here}/".startswith(f"{entry.path}/")]
+    # The overview is above all pages, so that it is only current itself.
+    holding = [
+        entry.path
+        for entry in entries
+        if here == entry.path or (entry.path and here.startswith(f"{entry.path}/"))
+    ]
     current = max(holding, key=len, default=None)
     return [
         {

@@ -1,7 +1,7 @@
 """What the modules of this package declare for the pages that they share.
 
-A module declares any of `NAVIGATION`, `USER_SECTIONS`, `TILES` and `SEARCHES`, each a tuple of the class below, and
-`NOTICES`: sentences that the page after a form shows once, by a name such as `user-banned`.
+A module declares any of `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, each a tuple of the class
+below, and `NOTICES`: sentences that the page after a form shows once, by a name such as `user-banned`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from handlers.console.view import ConsoleView
 from models.discovery import import_modules
 from models.user import UserRow
 
-Entry = TypeVar("Entry", "NavigationItem", "UserSection", "Tile", "Search")
+Entry = TypeVar("Entry", "NavigationItem", "UserSection", "Tile", "Panel", "Search")
 
 
 def _always(_: Context) -> bool:
@@ -64,6 +64,8 @@ class Figure:
     url: str | None = None
     is_bad: bool = False
     """Whether somebody should look at it."""
+    details: Sequence["Figure"] = ()
+    """Smaller figures below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,22 @@ class Tile:
     permission: Permission | None
     position: int
     load: Callable[[Context, ConsoleView], Awaitable[Sequence[Figure]]]
+    exists: Callable[[Context], bool] = _always
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A part of the overview below the figures, such as the latest events."""
+
+    name: str
+    """The id of the panel on the page, and the name of its template: `console/panels/<name>.html`."""
+    label: str
+    permission: Permission | None
+    position: int
+    load: Callable[[Context, ConsoleView], Awaitable[Mapping[str, Any]]]
+    """Returns the values of the template, which are in its variable `panel`, and `all_url`, the page with more."""
+    is_wide: bool = False
+    """Whether it has the width of the page."""
     exists: Callable[[Context], bool] = _always
 
 
@@ -114,9 +132,19 @@ def tiles(ctx: Context) -> Sequence[Tile]:
     return _visible(ctx, _declared("TILES"))
 
 
+def panels(ctx: Context) -> Sequence[Panel]:
+    """Return the panels of the overview that the caller may see, in order."""
+    return _visible(ctx, _declared("PANELS"))
+
+
 def searches(ctx: Context) -> Sequence[Search]:
     """Return the searches that the caller may make, in order."""
     return _visible(ctx, _declared("SEARCHES"))
+
+
+def is_offered(ctx: Context, path: str) -> bool:
+    """Return whether the navigation of the caller has the page at this path, such as `/audit`."""
+    return any(entry.path == path for entry in navigation(ctx))
 
 
 def notice(name: str) -> str | None:

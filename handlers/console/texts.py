@@ -46,3 +46,34 @@ def form(shown: Form, localization: Localization) -> Form:
         errors=dict.fromkeys(shown.errors, sentence),
         message=sentence if shown.message is not None else None,
     )
+
+
+REASONS: Mapping[str, str] = {
+    "INVALID_EMAIL_OR_PASSWORD": N_("Wrong email address or password"),
+    "INVALID_USERNAME_OR_PASSWORD": N_("Wrong username or password"),
+    "EMAIL_NOT_VERIFIED": N_("Email address not verified"),
+    "email_not_verified": N_("Email address not verified"),
+    "BANNED_USER": N_("User is banned"),
+    "INVALID_CODE": N_("Wrong authenticator code"),
+    "INVALID_OTP": N_("Wrong code by email"),
+    "INVALID_BACKUP_CODE": N_("Wrong backup code"),
+    "OTP_EXPIRED": N_("Code has expired"),
+    "OTP_HAS_EXPIRED": N_("Code has expired"),
+    "TOO_MANY_ATTEMPTS": N_("Too many attempts"),
+    "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": N_("Too many attempts"),
+    "ACCOUNT_TEMPORARILY_LOCKED": N_("Second factor is locked"),
+    "access_denied": N_("Not allowed at the provider"),
+    "account_not_linked": N_("Account of the provider is not connected"),
+    "signup_disabled": N_("Sign-up is not possible"),
+    "NEW_USER_SIGNUP_DISABLED": N_("Sign-up is not possible"),
+    "provider_unavailable": N_("Provider could not be reached"),
+    "PROVIDER_UNAVAILABLE": N_("Provider could not be reached"),
+    "INVALID_TOKEN": N_("Invalid token"),
+    "": N_("Other"),
+}
+"""Why a sign-in failed, by the code of the audit record."""
+
+
+def reason(code: str, localization: Localization) -> str:
+    """Return why a sign-in failed; a rare code without words is shown itself."""
+    return localization.gettext(REASONS[code]) if code in REASONS else code

@@ -1,6 +1,6 @@
 """Languages: which one a person reads."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -63,3 +63,28 @@ def test_arabic_is_written_from_right_to_left() -> None:
 )
 def test_time_spans_read_like_language(seconds: float, words: str) -> None:
     assert localization("en").format_duration(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("language", "word"),
+    [
+        ("en", "now"),
+        ("de", "jetzt"),
+        ("fr", "à l\N{RIGHT SINGLE QUOTATION MARK}instant"),
+        ("es", "ahora"),
+        ("pt-BR", "agora"),
+        ("ar", "الآن"),
+    ],
+)
+def test_what_happens_now_is_not_in_0_seconds(language: str, word: str) -> None:
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    assert localization(language).format_ago(now, now) == word
+    assert localization(language).format_ago(now - timedelta(milliseconds=900), now) == word
+
+
+def test_a_second_has_a_direction() -> None:
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    assert localization("en").format_ago(now - timedelta(seconds=1), now) == "1 second ago"
+    assert localization("en").format_ago(now + timedelta(seconds=1), now) == "in 1 second"
