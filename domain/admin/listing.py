@@ -1,10 +1,9 @@
 """List users for administrators: search, filter, sort, paginate."""
 
 import operator
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import (
@@ -18,22 +17,19 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    tuple_,
     type_coerce,
 )
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import exports, permissions
+from domain.admin import permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
-from domain.admin.exports import Export
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.ports import SearchTimedOut
 from domain.users import admins, roles
 from models import User
-from models.base import Instant
 from models.user import USER_COLUMNS, UserRow
 
 
@@ -92,39 +88,6 @@ async def list_users(ctx: Context, query: UserQuery) -> Page:
         return await _page(ctx, query)
     except SearchTimedOut:
         raise SearchTooBroad from None
-
-
-async def export_users(
-    ctx: Context, wanted: UserQuery, filters: Mapping[str, str]
-) -> AsyncGenerator[Sequence[UserRow], None]:
-    """Return the pages of all users that match, newest first, whatever the order of the query; `filters` are recorded.
-
-    Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
-    """
-    # defence: ADM24 export-users
-    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
-    conditions = [condition async for condition in _conditions(ctx, wanted)]
-    read = partial(_newest, ctx, conditions)
-    return await Export(ctx, "users", filters, ("user", "list"), read).begin()
-
-
-async def _newest(
-    ctx: Context, conditions: Sequence[Condition], after: tuple[datetime, str] | None
-) -> exports.Page[UserRow]:
-    created, id_ = col(User.created_at), col(User.id)
-    where = [condition.clause for condition in conditions]
-    if after is not None:
-        moment = literal(after[0], Instant)
-        # The first comparison is the end of the range in the index.
-        where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
-    newest_first = (created.desc(), id_.desc())
-    page = select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
-    is_scan = not all(condition.is_indexed for condition in conditions)
-    [found] = await ctx.resources.database.search(
-        [page.execution_options(row=UserRow)], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
-    )
-    users = found[: exports.PAGE]
-    return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
 
 
 async def _page(ctx: Context, query: UserQuery) -> Page:

@@ -3,23 +3,24 @@
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_
 from sqlmodel import col
 
 from domain import errors
-from domain.admin import listing, permissions
+from domain.admin import exports, listing, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
+from domain.admin.exports import Export
 from domain.admin.listing import Condition
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.ports import SearchTimedOut
 from models import Account, Audit, User
-from models.base import from_milliseconds, to_milliseconds
+from models.base import Instant, from_milliseconds, to_milliseconds
 from models.passkey import Passkey
 from models.user import USER_COLUMNS, UserRow
 
@@ -117,21 +118,94 @@ def _is_storable(value: object) -> bool:
 async def search_users(ctx: Context, wanted: UserSearch) -> Found:
     """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad."""
     permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
-    matches: Sequence[Match | None]
-    if not wanted.text:
-        matches = [None]
-    elif _ID.fullmatch(wanted.text):
-        matches = ["id", "starts_with"]
-    else:
-        matches = [wanted.match] if wanted.match else ["starts_with", "contains"]
     try:
-        for match in matches:
+        for match in _matches(wanted):
             found = await _page(ctx, wanted, match)
             if found.users or wanted.after or wanted.before:
                 break
     except SearchTimedOut:
         raise SearchTooBroad from None
     return found
+
+
+async def export_users(ctx: Context, wanted: UserSearch) -> AsyncGenerator[Sequence[UserRow], None]:
+    """Return the pages of all users that match, newest first, whatever the order, limit and position of the search.
+
+    Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad, ExportInProgress.
+    """
+    # defence: ADM24 export-users
+    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
+    return await Export(ctx, "users", _filters(wanted), ("user", "list"), _Reader(ctx, wanted).read).begin()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the users of an export, page by page; all pages compare the text in the same way."""
+
+    ctx: Context
+    wanted: UserSearch
+    conditions: Sequence[Condition] = ()
+
+    async def read(self, after: exports.Position | None) -> exports.Page[UserRow]:
+        """Return the users after a position, and the position of the last one if there are more."""
+        if after is not None:
+            return await self._newest(after)
+        for match in _matches(self.wanted):
+            self.conditions = [condition async for condition in _conditions(self.ctx, self.wanted, match)]
+            users, last = await self._newest(None)
+            if users:
+                break
+        return users, last
+
+    async def _newest(self, after: exports.Position | None) -> exports.Page[UserRow]:
+        created, id_ = col(User.created_at), col(User.id)
+        where = [condition.clause for condition in self.conditions]
+        if after is not None:
+            moment = literal(after[0], Instant)
+            # The first comparison is the end of the range in the index.
+            where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
+        newest_first = (created.desc(), id_.desc())
+        page = (
+            select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
+        )
+        is_scan = not all(condition.is_indexed for condition in self.conditions)
+        timeout = self.ctx.policy[AdminPolicy].scan_timeout
+        [found] = await self.ctx.resources.database.search(
+            [page.execution_options(row=UserRow)], timeout, is_scan=is_scan
+        )
+        users = found[: exports.PAGE]
+        return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
+
+
+def _filters(wanted: UserSearch) -> dict[str, str]:
+    """Return the filters of a search, by their names in the contract."""
+    filters: dict[str, object] = {
+        "search": wanted.text or None,
+        "match": wanted.match,
+        "role": wanted.role,
+        "banned": wanted.banned,
+        "emailVerified": wanted.email_verified,
+        "twoFactorEnabled": wanted.two_factor_enabled,
+        "provider": wanted.provider,
+        "createdFrom": wanted.created_from,
+        "createdBefore": wanted.created_before,
+    }
+    return {name: _text(value) for name, value in filters.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matches(wanted: UserSearch) -> Sequence[Match | None]:
+    """Return how the text is compared, one after the other until somebody is found."""
+    if not wanted.text:
+        return [None]
+    if _ID.fullmatch(wanted.text):
+        return ["id", "starts_with"]
+    return [wanted.match] if wanted.match else ["starts_with", "contains"]
 
 
 async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
