@@ -18,6 +18,7 @@ USER_BANNED = Event("user.banned", N_("The account was blocked"))
 USER_UNBANNED = Event("user.unbanned", N_("The account was unblocked"))
 PASSWORD_SET_BY_ADMIN = Event("password.set_by_admin", N_("An administrator set a new password"))
 USER_EXPORTED = Event("user.exported", N_("An administrator downloaded the data of this account"))
+USERS_SEARCHED = Event("admin.users_searched", N_("An administrator searched the users"), in_history=False)
 ADMIN_EXPORTED = Event("admin.exported", N_("An administrator exported data"), in_history=False)
 IMPERSONATION_STARTED = Event(
     "impersonation.started", N_("An administrator began to act in the name of this account")
@@ -38,6 +39,11 @@ def refused(ctx: Context, refusal: Refused) -> None:
 def sessions_listed(ctx: Context, user_id: str) -> None:
     """The caller listed the sessions of a user."""
     record(ctx, SESSIONS_LISTED, user_id=user_id)
+
+
+def users_searched(ctx: Context) -> None:
+    """The caller read pages of users; call it once per minute."""
+    record(ctx, USERS_SEARCHED)
 
 
 def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, is_complete: bool) -> None:

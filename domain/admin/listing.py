@@ -3,12 +3,13 @@
 import operator
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import (
     ColumnElement,
     Integer,
+    Select,
     and_,
     collate,
     func,
@@ -22,14 +23,14 @@ from sqlalchemy import (
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import permissions
+from domain.admin import events, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.ports import SearchTimedOut
+from domain.ports import Rows, SearchTimedOut
 from domain.users import admins, roles
-from models import User
+from models import Audit, User
 from models.user import USER_COLUMNS, UserRow
 
 
@@ -76,6 +77,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 _PATTERNS = ("contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
+_SEARCH_RECORDED_EVERY = timedelta(minutes=1)
 _LAST = "\U0010ffff"
 """The last character in sort order."""
 
@@ -90,6 +92,27 @@ async def list_users(ctx: Context, query: UserQuery) -> Page:
         raise SearchTooBroad from None
 
 
+def last_search(ctx: Context) -> Select[Any]:
+    """Return the statement that finds the record of a search by the caller in the last minute."""
+    return (
+        select(col(Audit.id))
+        .where(
+            col(Audit.user_id) == ctx.signed_in.user.id,
+            col(Audit.event) == events.USERS_SEARCHED.name,
+            col(Audit.time) > ctx.now - _SEARCH_RECORDED_EVERY,
+        )
+        .limit(1)
+    )
+
+
+def record_search(ctx: Context, last: Rows) -> None:
+    """Record a search of the caller, unless there is a record from the last minute: `last`, or one of this request."""
+    # Each page of a list is a search: a record of each would bury the others.
+    is_recorded = any(record.event == events.USERS_SEARCHED.name for record in ctx.records)
+    if not is_recorded and last.first() is None:  # defence: C7 once-a-minute
+        events.users_searched(ctx)  # defence: C7 recorded
+
+
 async def _page(ctx: Context, query: UserQuery) -> Page:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, query)]
@@ -100,9 +123,12 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number)
+    statements = (page.execution_options(row=UserRow), number, last_search(ctx))
     is_scan = not all(condition.is_indexed for condition in conditions)
-    users, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
+    users, counted, last = await ctx.resources.database.search(
+        statements, policy.scan_timeout, is_scan=is_scan
+    )
+    record_search(ctx, last)
     total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 

@@ -215,9 +215,12 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     page = _sorted(ctx, wanted).where(where).limit(wanted.limit + 1)
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number)
+    statements = (page.execution_options(row=UserRow), number, listing.last_search(ctx))
     is_scan = not all(condition.is_indexed for condition in conditions)
-    rows, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
+    rows, counted, last = await ctx.resources.database.search(
+        statements, policy.scan_timeout, is_scan=is_scan
+    )
+    listing.record_search(ctx, last)
     users, has_more = list(rows)[: wanted.limit], len(list(rows)) > wanted.limit
     total = counted.scalar()
     backwards = wanted.before is not None

@@ -1,9 +1,8 @@
 """Act on several users: on each in a transaction of its own, by the rule for one user."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from typing import Literal
 
 from sqlmodel import col
@@ -15,7 +14,7 @@ from domain.admin.errors import (
     YouAreNotAllowedToRevokeUsersSessions,
 )
 from domain.admin.policy import AdminPolicy
-from domain.context import Context
+from domain.context import Context, Job
 from domain.errors import Forbidden, Refusal, Unavailable
 from domain.ports import SearchTimedOut
 from domain.users.errors import UserNotFound
@@ -63,22 +62,21 @@ async def users_of(ctx: Context, ids: Sequence[str], act: Act | None = None) -> 
 
 
 async def act_on_each(
-    ctx: Context, ids: Sequence[str], act: Act, rule: Callable[[Context, str], Awaitable[object]]
+    ctx: Context, ids: Sequence[str], act: Act, rule: Callable[[str], Job[object]]
 ) -> Results:
-    """Call the rule for each of these users, for the caller's own account last; return the refusals.
+    """Run the rule for each of these users, for the caller's own account last; return the refusals.
 
-    Raises the refusals of permissions, Unavailable before anything was done.
+    Raises the refusals of permissions, and Unavailable before anything was done.
     """
     existing = await users_of(ctx, ids, act)
     # A caller whose own sessions end first could do nothing to the others.
-    own = ctx.signed_in.user.id
-    ordered = sorted(dict.fromkeys(ids), key=own.__eq__)
+    ordered = sorted(dict.fromkeys(ids), key=ctx.signed_in.user.id.__eq__)
     results: dict[str, str | None] = {}
     for user_id in ordered:
         try:
             if user_id not in existing:
                 raise UserNotFound
-            await ctx.in_new_transaction(partial(rule, user_id=user_id))
+            await ctx.in_new_transaction(rule(user_id))
             results[user_id] = None
         except Refusal as refusal:
             results[user_id] = refusal.code

@@ -1,10 +1,11 @@
 """Several users of the list at once: ban and unban them, and end their sessions."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from domain.admin import selection, targets, user_sessions, users
-from domain.context import Context
+from domain.context import Context, Job
 from domain.users import roles
 from handlers import shapes
 from handlers.console import layout, lists, texts
@@ -13,6 +14,8 @@ from handlers.console.view import view
 from handlers.responses.reply import Page, Redirect
 
 _PATH = "/users/selected"
+_MOST = 50
+"""How many users a form may have."""
 
 
 # console.selected_users.show
@@ -34,7 +37,9 @@ async def show(
         act=act if act and found else None,
         targets=list(found.values()),
         sent=",".join(f"{user.id}:{targets.version(user)}" for user in found.values()),
-        outranked=[user.id for user in found.values() if not roles.outranks(ctx.policy, ctx.signed_in.user, user)],
+        outranked=[
+            user.id for user in found.values() if not roles.outranks(ctx.policy, ctx.signed_in.user, user)
+        ],
         list_url=here.url("/users"),
         **ban_days(ctx),
     )
@@ -44,20 +49,18 @@ async def show(
 async def act(ctx: Context, body: shapes.ConsoleSelectedUsersForm) -> Redirect:
     """Do it to one user after the other."""
     here, chosen, versions = view(ctx), body["act"], _versions(body["users"])
+    rules: Mapping[str, Any] = {"unban": users.unban_user, "end-sessions": user_sessions.revoke_sessions}
+    rule: Any = rules.get(chosen)
     if chosen == "ban":
         reason = body.get("reason", "").strip() or None
         lasts = ban_lasts(ctx, body.get("lasts", "ever"), body.get("until"))
+        rule = partial(users.ban_user, reason=reason, lasts=lasts, for_good=True)
 
-    async def rule(ctx: Context, user_id: str) -> object:
-        if chosen == "ban":
-            return await users.ban_user(
-                ctx, user_id, reason, lasts, for_good=True, seen=versions[user_id]
-            )
-        if chosen == "unban":
-            return await users.unban_user(ctx, user_id, seen=versions[user_id])
-        return await user_sessions.revoke_sessions(ctx, user_id)
+    def job(user_id: str) -> Job[object]:
+        seen = {} if chosen == "end-sessions" else {"seen": versions[user_id]}
+        return partial(rule, user_id=user_id, **seen)
 
-    results = await selection.act_on_each(ctx, list(versions), chosen, rule)
+    results = await selection.act_on_each(ctx, list(versions), chosen, job)
     return Redirect(here.url("/users/results", results=selection.seal(ctx, chosen, results)))
 
 
@@ -70,9 +73,6 @@ def _versions(sent: str) -> Mapping[str, str]:
     if len(pairs) > _MOST:
         lists.refuse("users", f"must have at most {_MOST} users")
     return {user_id: version for user_id, _, version in pairs}
-
-
-_MOST = 50
 
 
 # console.selected_users.show_results

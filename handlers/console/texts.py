@@ -34,7 +34,9 @@ FIELDS: Mapping[str, str] = {
 
 OF_ONE: Mapping[str, str] = {
     "USER_NOT_FOUND": N_("This user no longer exists."),
-    "STALE_PROFILE": N_("The user was changed meanwhile, so nothing was done. Check the user, and try again."),
+    "STALE_PROFILE": N_(
+        "The user was changed meanwhile, so nothing was done. Check the user, and try again."
+    ),
     "YOU_CANNOT_BAN_YOURSELF": N_("You cannot ban yourself."),
     "YOU_ARE_NOT_ALLOWED_TO_BAN_USERS": N_(
         "You cannot change this user: they have powers that you do not have."

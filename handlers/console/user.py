@@ -153,7 +153,7 @@ async def show_ban(ctx: Context, id_: str, ui_locales: str | None = None) -> Pag
     return user_acts.show_form(ctx, user, "ban", "ban.html", ui_locales, **ban_days(ctx))
 
 
-def ban_days(ctx: Context) -> Mapping[str, str]:
+def ban_days(ctx: Context) -> Mapping[str, Any]:
     """Return the first and the last day on which a ban can end, for its form."""
     earliest, latest = ctx.now.date(), (ctx.now + _LONGEST_BAN).date()
     return {"earliest": earliest.isoformat(), "latest": latest.isoformat()}
@@ -163,7 +163,13 @@ def ban_days(ctx: Context) -> Mapping[str, str]:
 async def ban(ctx: Context, id_: str, body: shapes.ConsoleBanForm) -> Redirect:
     """Ban the user."""
     here = view(ctx)
-    await users.ban_user(ctx, id_, body.get("reason", "").strip() or None, ban_lasts(ctx, body["lasts"], body.get("until")), for_good=True)
+    await users.ban_user(
+        ctx,
+        id_,
+        body.get("reason", "").strip() or None,
+        ban_lasts(ctx, body["lasts"], body.get("until")),
+        for_good=True,
+    )
     return layout.done(ctx, here, user_acts.page_of(id_), "user-banned")
 
 

@@ -105,7 +105,7 @@ async def export(  # noqa: PLR0913 - one parameter per parameter of the query
     return users_file(ctx, await user_search.export_users(ctx, wanted))
 
 
-def _filtered(  # noqa: PLR0913, PLR0917 - one parameter per filter
+def _filtered(  # noqa: PLR0913 - one parameter per filter
     text: str,
     match: Any,
     role: str | None,

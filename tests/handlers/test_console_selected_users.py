@@ -92,7 +92,9 @@ class TestConfirmation:
 
         page = await choose(browser, "ban", *ids)
         assert (page.status, "YOU_ARE_NOT_ALLOWED_TO_BAN_USERS" in page.text) == (403, True)
-        answer = await send(service, SELECTED, act="end-sessions", users=f"{ids[0]}:1", account="reader@example.com")
+        answer = await send(
+            service, SELECTED, act="end-sessions", users=f"{ids[0]}:1", account="reader@example.com"
+        )
         assert answer.status_code == 403
         assert await sessions_of(service, ids[0]) == 1
 
@@ -103,7 +105,7 @@ class TestConfirmation:
 
         many = ",".join(f"u{number}:1" for number in range(51))
         answer = await send(root.service, SELECTED, act="ban", users=many, lasts="ever", account=ROOT)
-        assert answer.status_code == 422
+        assert answer.status_code == 400
         page = await choose(root, "remove", "u1")
         assert (page.status, "“act”" in page.text) == (400, True)
 
@@ -149,7 +151,9 @@ class TestActing:
         assert urlsplit(page.path).path == "/account/sign-in"
         assert [await sessions_of(service, each) for each in (own, *ids)] == [0, 0, 0, 0]
 
-    async def test_a_wrong_date_is_shown_in_the_form(self, root: Browser, service: Service, ids: list[str]) -> None:
+    async def test_a_wrong_date_is_shown_in_the_form(
+        self, root: Browser, service: Service, ids: list[str]
+    ) -> None:
         await choose(root, "ban", *ids)
         page = await root.submit(SELECTED, reason="Spam", lasts="until", until="2020-01-01")
 
@@ -237,6 +241,6 @@ class TestActing:
             other = await administrator(service, "other@example.com")
             assert (await other.open(path)).title == "Users · Gatewright"
         assert (await root.open(path)).title == "Results · Gatewright"
-        assert (await root.open(f"{path}x")).title == "Users · Gatewright"
+        assert (await root.open(path[:-9] + path[-8:])).title == "Users · Gatewright"
         service.clock.advance(hours=1)
         assert (await root.open(path)).title == "Users · Gatewright"
