@@ -14,11 +14,11 @@ from sqlalchemy import (
     collate,
     func,
     literal,
+    literal_column,
     not_,
     or_,
     select,
     true,
-    type_coerce,
 )
 from sqlmodel import col
 
@@ -195,7 +195,7 @@ def flag_condition(name: str, *, is_set: bool) -> Condition:
     """Return the condition that a truth value is set, or that it is not."""
     if name == "banned" and is_set:
         # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
-        bare: Any = type_coerce(_column(name), Integer())
+        bare: Any = literal_column('"user".banned', Integer())
         return Condition(bare, is_indexed=True)
     return Condition(_column(name).is_(is_set))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_
+from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_, union_all
 from sqlmodel import col
 
 from domain import errors
@@ -247,10 +247,10 @@ def _sorted(ctx: Context, wanted: UserSearch) -> Any:
     position = wanted.after or wanted.before
     if position is None:
         return statement
-    value: Any = position.value
+    value: Any = literal(position.value, type_=col(getattr(User, _COLUMNS[wanted.sort])).type)
     if wanted.sort == "name" and ctx.db.dialect != "sqlite":
         value = func.lower(value)
-    here, there = tuple_(order, own_id), tuple_(literal(value, type_=order.type), literal(position.id))
+    here, there = tuple_(order, own_id), tuple_(value, literal(position.id))
     return statement.where(here < there if is_descending else here > there)
 
 
@@ -258,12 +258,13 @@ async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> 
     if match == "id":
         yield Condition(col(User.id) == wanted.text, is_indexed=True)
     elif match is not None:
-        yield _text_condition(ctx, wanted.text, match)
+        yield await _text_condition(ctx, wanted.text, match)
     if wanted.role is not None:
         yield await listing.role_condition(ctx, "eq", [wanted.role])
     for name in ("banned", "email_verified", "two_factor_enabled"):
         if (value := getattr(wanted, name)) is not None:
-            yield listing.flag_condition(name, is_set=value)
+            condition = listing.flag_condition(name, is_set=value)
+            yield _driving(ctx, [condition]) if condition.is_indexed else condition
     if wanted.provider is not None:
         accounts = select(col(Account.id)).where(
             col(Account.user_id) == col(User.id), col(Account.provider_id) == wanted.provider
@@ -275,14 +276,41 @@ async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> 
         yield Condition(col(User.created_at) < wanted.created_before, is_indexed=True)
 
 
-def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
+async def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
     """Compare a text with email addresses and names; usernames, which have no index for a beginning, as a whole."""
     parts = [listing.pattern(ctx, name, match, text) for name in ("email", "name")]
     if match == "contains":
         parts.append(listing.pattern(ctx, "username", match, text))
     else:
         parts.append(Condition(col(User.username) == text.lower(), is_indexed=True))
-    return Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
+    either = Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
+    return _driving(ctx, parts) if await _is_narrow(ctx, parts) else either
+
+
+async def _is_narrow(ctx: Context, parts: Sequence[Condition]) -> bool:
+    """Return whether SQLite should read all users that meet a condition, instead of all in the order of the list.
+
+    It has no statistics to decide that itself; PostgreSQL has.
+    """
+    if ctx.db.dialect != "sqlite" or not all(part.is_indexed for part in parts):
+        return False
+    policy = ctx.policy[AdminPolicy]
+    some = _ids(parts).limit(policy.count_limit + 1).subquery()
+    [counted] = await ctx.resources.database.search(
+        [select(func.count()).select_from(some)], policy.scan_timeout, is_scan=False
+    )
+    return bool(counted.scalar() <= policy.count_limit)
+
+
+def _driving(ctx: Context, parts: Sequence[Condition]) -> Condition:
+    """Return the condition that one of these holds, in a form for which SQLite begins with the indexes of all."""
+    if ctx.db.dialect != "sqlite":
+        return Condition(or_(*(part.clause for part in parts)), is_indexed=True)
+    return Condition(col(User.id).in_(_ids(parts)), is_indexed=True)
+
+
+def _ids(parts: Sequence[Condition]) -> Any:
+    return union_all(*(select(col(User.id)).where(part.clause) for part in parts))
 
 
 def _position(sort: str, user: UserRow) -> Position:
@@ -298,7 +326,8 @@ async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn
         select(col(Audit.time))
         .where(
             col(Audit.user_id) == col(User.id),
-            col(Audit.event) == _SIGNED_IN,
+            # An expression, so that no index of events is used: that of users has few rows to look at.
+            col(Audit.event).concat("") == _SIGNED_IN,
             col(Audit.outcome) == "success",
         )
         .order_by(col(Audit.time).desc())
