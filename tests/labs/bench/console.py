@@ -78,7 +78,7 @@ async def _measure(
         service = await open_service(url, directory, {**SETTINGS, "limits.enabled": "false"})
         try:
             await (
-                _fill_sqlite(service, size) if dialect == "sqlite" else _fill_postgresql(service, url, size)
+                fill_sqlite(service, size) if dialect == "sqlite" else _fill_postgresql(service, url, size)
             )
             browser = await administrator(service)
             for name, query in (await _requests(size)).items():
@@ -112,7 +112,8 @@ async def _requests(size: int) -> Mapping[str, list[str]]:
     }
 
 
-async def _fill_sqlite(service: Service, size: int) -> None:
+async def fill_sqlite(service: Service, size: int) -> None:
+    """Add users to the SQLite database of a service."""
     values = {"series": SERIES["sqlite"], "joined": JOINED["sqlite"], "true": "1", "false": "0"}
     async with service.services.database.transaction() as db:
         await db.execute(text(USERS.format(**values)), rows=size)
