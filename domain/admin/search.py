@@ -247,7 +247,8 @@ def _sorted(ctx: Context, wanted: UserSearch) -> Any:
     position = wanted.after or wanted.before
     if position is None:
         return statement
-    value: Any = literal(position.value, type_=col(getattr(User, _COLUMNS[wanted.sort])).type)
+    column: Any = getattr(User, _COLUMNS[wanted.sort])
+    value: Any = literal(position.value, type_=column.type)
     if wanted.sort == "name" and ctx.db.dialect != "sqlite":
         value = func.lower(value)
     here, there = tuple_(order, own_id), tuple_(value, literal(position.id))
