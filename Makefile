@@ -6,7 +6,7 @@ SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run try-social test test-long test-ha check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
-  sdk-python sdk-typescript sdk types translations migrate migration bench bench-growth
+  sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
 	@awk 'BEGIN {FS = ":.*## "} \
@@ -157,6 +157,10 @@ bench: setup ## compare with a bare ASGI application and Better Auth (ARGS="--he
 	@.ci/postgresql.sh
 	@tests/labs/bench/wrk.sh
 	$(BIN)/python -m tests.labs.bench $(ARGS)
+
+bench-console: setup ## measure the users of the console with 10 thousand and 1 million users (ARGS="--help" for options)
+	@.ci/postgresql.sh
+	$(BIN)/python -m tests.labs.bench.console $(ARGS)
 
 bench-growth: setup ## measure with 10 thousand, 1 million and 10 million sessions (slow; ARGS="--sizes 10000,100000 --ended 10000")
 	@.ci/postgresql.sh

@@ -1,11 +1,11 @@
 """The operations of openapi/paths/admin.yaml."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from domain import identifiers
-from domain.admin import exports, impersonation, listing, user_access, user_fields, user_sessions, users
+from domain.admin import impersonation, listing, user_access, user_fields, user_sessions, users
 from domain.admin import search as user_search
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
@@ -24,6 +24,7 @@ from handlers.responses.sessions import (
     sign_out_response,
     stopped_response,
 )
+from models.user import UserRow
 
 _COLUMNS = {
     "name": "name",
@@ -140,37 +141,35 @@ async def search_users(  # noqa: PLR0913 - one parameter per parameter of the qu
 
 
 # admin.export_users
-async def export_users(
+async def export_users(  # noqa: PLR0913 - one parameter per parameter of the query
     ctx: Context,
-    search_value: str | None = None,
-    search_field: str | None = None,
-    search_operator: str | None = None,
-    filter_field: str | None = None,
-    filter_operator: str | None = None,
-    filter_value: list[str] | None = None,
+    search: str | None = None,
+    match: Any = None,
+    role: str | None = None,
+    banned: bool | None = None,
+    email_verified: bool | None = None,
+    two_factor_enabled: bool | None = None,
+    provider: str | None = None,
+    created_from: str | None = None,
+    created_before: str | None = None,
 ) -> Stream:
     """Return all users that match, as CSV."""
-    wanted = listing.UserQuery(
-        search=search_value or None,
-        search_field=search_field or "email",
-        search_operator=search_operator or "contains",
-        filter_field=_LISTED[filter_field or "email"],
-        filter_operator=filter_operator or "eq",
-        filter_values=filter_value,
-        sort_by="created_at",
-        descending=True,
-        limit=0,
-        offset=0,
+    wanted = user_search.UserSearch(
+        text=(search or "").strip(),
+        match=match,
+        role=role,
+        banned=banned,
+        email_verified=email_verified,
+        two_factor_enabled=two_factor_enabled,
+        provider=provider,
+        created_from=_time("createdFrom", created_from),
+        created_before=_time("createdBefore", created_before),
     )
-    filters = {
-        "searchValue": search_value,
-        "searchField": search_field,
-        "searchOperator": search_operator,
-        "filterField": filter_field,
-        "filterOperator": filter_operator,
-        "filterValue": None if filter_value is None else ",".join(map(exports.masked, filter_value)),
-    }
-    pages = await listing.export_users(ctx, wanted, spreadsheets.given(filters))
+    return users_file(ctx, await user_search.export_users(ctx, wanted))
+
+
+def users_file(ctx: Context, pages: AsyncGenerator[Sequence[UserRow], None]) -> Stream:
+    """Return users as a file, with the fields of a user as columns."""
     return spreadsheets.stream("users", ctx.now, pages, wire.user, shapes.User.__annotations__)
 
 

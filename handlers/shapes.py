@@ -867,6 +867,19 @@ class ConsoleRolesForm(TypedDict):
     version: NotRequired[str]
 
 
+class ConsoleSelectedUsersForm(TypedDict):
+    """What to do, and to whom."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    act: Literal["ban", "unban", "end-sessions"]
+    users: str
+    reason: NotRequired[str]
+    lasts: NotRequired[Literal["1", "7", "30", "until", "ever"]]
+    until: NotRequired[str]
+
+
 class ConsoleUserForm(TypedDict):
     """A form of a button alone."""
 

@@ -25,6 +25,7 @@ USER_EXPORTED = Event(
 ADMIN_EXPORTED = Event(
     "admin.exported", N_("An administrator exported data"), in_history=False, important=True
 )
+USERS_SEARCHED = Event("admin.users_searched", N_("An administrator searched the users"), in_history=False)
 IMPERSONATION_STARTED = Event(
     "impersonation.started", N_("An administrator began to act in the name of this account"), important=True
 )
@@ -44,6 +45,11 @@ def refused(ctx: Context, refusal: Refused) -> None:
 def sessions_listed(ctx: Context, user_id: str) -> None:
     """The caller listed the sessions of a user."""
     record(ctx, SESSIONS_LISTED, user_id=user_id)
+
+
+def users_searched(ctx: Context) -> None:
+    """The caller read pages of users; call it once per minute."""
+    record(ctx, USERS_SEARCHED)
 
 
 def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, is_complete: bool) -> None:

@@ -1,39 +1,36 @@
 """List users for administrators: search, filter, sort, paginate."""
 
 import operator
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import (
     ColumnElement,
     Integer,
+    Select,
     and_,
     collate,
     func,
     literal,
+    literal_column,
     not_,
     or_,
     select,
     true,
-    tuple_,
-    type_coerce,
 )
 from sqlmodel import col
 
 from domain import identifiers
-from domain.admin import exports, permissions
+from domain.admin import events, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
-from domain.admin.exports import Export
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.ports import SearchTimedOut
+from domain.ports import Rows, SearchTimedOut
 from domain.users import admins, roles
-from models import User
-from models.base import Instant
+from models import Audit, User
 from models.user import USER_COLUMNS, UserRow
 
 
@@ -80,6 +77,7 @@ _ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }
 _PATTERNS = ("contains", "starts_with", "ends_with")
 _LISTS = ("in", "not_in")
+_SEARCH_RECORDED_EVERY = timedelta(minutes=1)
 _LAST = "\U0010ffff"
 """The last character in sort order."""
 
@@ -94,37 +92,25 @@ async def list_users(ctx: Context, query: UserQuery) -> Page:
         raise SearchTooBroad from None
 
 
-async def export_users(
-    ctx: Context, wanted: UserQuery, filters: Mapping[str, str]
-) -> AsyncGenerator[Sequence[UserRow], None]:
-    """Return the pages of all users that match, newest first, whatever the order of the query; `filters` are recorded.
-
-    Raises YouAreNotAllowedToListUsers, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
-    """
-    # defence: ADM24 export-users
-    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
-    conditions = [condition async for condition in _conditions(ctx, wanted)]
-    read = partial(_newest, ctx, conditions)
-    return await Export(ctx, "users", filters, ("user", "list"), read).begin()
-
-
-async def _newest(
-    ctx: Context, conditions: Sequence[Condition], after: tuple[datetime, str] | None
-) -> exports.Page[UserRow]:
-    created, id_ = col(User.created_at), col(User.id)
-    where = [condition.clause for condition in conditions]
-    if after is not None:
-        moment = literal(after[0], Instant)
-        # The first comparison is the end of the range in the index.
-        where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
-    newest_first = (created.desc(), id_.desc())
-    page = select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
-    is_scan = not all(condition.is_indexed for condition in conditions)
-    [found] = await ctx.resources.database.search(
-        [page.execution_options(row=UserRow)], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
+def last_search(ctx: Context) -> Select[Any]:
+    """Return the statement that finds the record of a search by the caller in the last minute."""
+    return (
+        select(col(Audit.id))
+        .where(
+            col(Audit.user_id) == ctx.signed_in.user.id,
+            col(Audit.event) == events.USERS_SEARCHED.name,
+            col(Audit.time) > ctx.now - _SEARCH_RECORDED_EVERY,
+        )
+        .limit(1)
     )
-    users = found[: exports.PAGE]
-    return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
+
+
+def record_search(ctx: Context, last: Rows) -> None:
+    """Record a search of the caller, unless there is a record from the last minute: `last`, or one of this request."""
+    # Each page of a list is a search: a record of each would bury the others.
+    is_recorded = any(record.event == events.USERS_SEARCHED.name for record in ctx.records)
+    if not is_recorded and last.first() is None:  # defence: C7 once-a-minute
+        events.users_searched(ctx)  # defence: C7 recorded
 
 
 async def _page(ctx: Context, query: UserQuery) -> Page:
@@ -137,9 +123,12 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number)
+    statements = (page.execution_options(row=UserRow), number, last_search(ctx))
     is_scan = not all(condition.is_indexed for condition in conditions)
-    users, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
+    users, counted, last = await ctx.resources.database.search(
+        statements, policy.scan_timeout, is_scan=is_scan
+    )
+    record_search(ctx, last)
     total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
@@ -206,7 +195,7 @@ def flag_condition(name: str, *, is_set: bool) -> Condition:
     """Return the condition that a truth value is set, or that it is not."""
     if name == "banned" and is_set:
         # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
-        bare: Any = type_coerce(_column(name), Integer())
+        bare: Any = literal_column('"user".banned', Integer())
         return Condition(bare, is_indexed=True)
     return Condition(_column(name).is_(is_set))
 

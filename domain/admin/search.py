@@ -3,23 +3,24 @@
 import base64
 import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_
+from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_, union_all
 from sqlmodel import col
 
 from domain import errors
-from domain.admin import listing, permissions
+from domain.admin import exports, listing, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
+from domain.admin.exports import Export
 from domain.admin.listing import Condition
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.ports import SearchTimedOut
 from models import Account, Audit, User
-from models.base import from_milliseconds, to_milliseconds
+from models.base import Instant, from_milliseconds, to_milliseconds
 from models.passkey import Passkey
 from models.user import USER_COLUMNS, UserRow
 
@@ -117,21 +118,94 @@ def _is_storable(value: object) -> bool:
 async def search_users(ctx: Context, wanted: UserSearch) -> Found:
     """Return a page of users. Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad."""
     permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
-    matches: Sequence[Match | None]
-    if not wanted.text:
-        matches = [None]
-    elif _ID.fullmatch(wanted.text):
-        matches = ["id", "starts_with"]
-    else:
-        matches = [wanted.match] if wanted.match else ["starts_with", "contains"]
     try:
-        for match in matches:
+        for match in _matches(wanted):
             found = await _page(ctx, wanted, match)
             if found.users or wanted.after or wanted.before:
                 break
     except SearchTimedOut:
         raise SearchTooBroad from None
     return found
+
+
+async def export_users(ctx: Context, wanted: UserSearch) -> AsyncGenerator[Sequence[UserRow], None]:
+    """Return the pages of all users that match, newest first, whatever the order, limit and position of the search.
+
+    Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad, ExportInProgress.
+    """
+    # defence: ADM24 export-users
+    permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
+    return await Export(ctx, "users", _filters(wanted), ("user", "list"), _Reader(ctx, wanted).read).begin()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the users of an export, page by page; all pages compare the text in the same way."""
+
+    ctx: Context
+    wanted: UserSearch
+    conditions: Sequence[Condition] = ()
+
+    async def read(self, after: exports.Position | None) -> exports.Page[UserRow]:
+        """Return the users after a position, and the position of the last one if there are more."""
+        if after is not None:
+            return await self._newest(after)
+        for match in _matches(self.wanted):
+            self.conditions = [condition async for condition in _conditions(self.ctx, self.wanted, match)]
+            users, last = await self._newest(None)
+            if users:
+                break
+        return users, last
+
+    async def _newest(self, after: exports.Position | None) -> exports.Page[UserRow]:
+        created, id_ = col(User.created_at), col(User.id)
+        where = [condition.clause for condition in self.conditions]
+        if after is not None:
+            moment = literal(after[0], Instant)
+            # The first comparison is the end of the range in the index.
+            where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
+        newest_first = (created.desc(), id_.desc())
+        page = (
+            select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
+        )
+        is_scan = not all(condition.is_indexed for condition in self.conditions)
+        timeout = self.ctx.policy[AdminPolicy].scan_timeout
+        [found] = await self.ctx.resources.database.search(
+            [page.execution_options(row=UserRow)], timeout, is_scan=is_scan
+        )
+        users = found[: exports.PAGE]
+        return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
+
+
+def _filters(wanted: UserSearch) -> dict[str, str]:
+    """Return the filters of a search, by their names in the contract."""
+    filters: dict[str, object] = {
+        "search": wanted.text or None,
+        "match": wanted.match,
+        "role": wanted.role,
+        "banned": wanted.banned,
+        "emailVerified": wanted.email_verified,
+        "twoFactorEnabled": wanted.two_factor_enabled,
+        "provider": wanted.provider,
+        "createdFrom": wanted.created_from,
+        "createdBefore": wanted.created_before,
+    }
+    return {name: _text(value) for name, value in filters.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matches(wanted: UserSearch) -> Sequence[Match | None]:
+    """Return how the text is compared, one after the other until somebody is found."""
+    if not wanted.text:
+        return [None]
+    if _ID.fullmatch(wanted.text):
+        return ["id", "starts_with"]
+    return [wanted.match] if wanted.match else ["starts_with", "contains"]
 
 
 async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
@@ -141,9 +215,12 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     page = _sorted(ctx, wanted).where(where).limit(wanted.limit + 1)
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number)
+    statements = (page.execution_options(row=UserRow), number, listing.last_search(ctx))
     is_scan = not all(condition.is_indexed for condition in conditions)
-    rows, counted = await ctx.resources.database.search(statements, policy.scan_timeout, is_scan=is_scan)
+    rows, counted, last = await ctx.resources.database.search(
+        statements, policy.scan_timeout, is_scan=is_scan
+    )
+    listing.record_search(ctx, last)
     users, has_more = list(rows)[: wanted.limit], len(list(rows)) > wanted.limit
     total = counted.scalar()
     backwards = wanted.before is not None
@@ -170,10 +247,11 @@ def _sorted(ctx: Context, wanted: UserSearch) -> Any:
     position = wanted.after or wanted.before
     if position is None:
         return statement
-    value: Any = position.value
+    column: Any = getattr(User, _COLUMNS[wanted.sort])
+    value: Any = literal(position.value, type_=column.type)
     if wanted.sort == "name" and ctx.db.dialect != "sqlite":
         value = func.lower(value)
-    here, there = tuple_(order, own_id), tuple_(literal(value, type_=order.type), literal(position.id))
+    here, there = tuple_(order, own_id), tuple_(value, literal(position.id))
     return statement.where(here < there if is_descending else here > there)
 
 
@@ -181,12 +259,13 @@ async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> 
     if match == "id":
         yield Condition(col(User.id) == wanted.text, is_indexed=True)
     elif match is not None:
-        yield _text_condition(ctx, wanted.text, match)
+        yield await _text_condition(ctx, wanted.text, match)
     if wanted.role is not None:
         yield await listing.role_condition(ctx, "eq", [wanted.role])
     for name in ("banned", "email_verified", "two_factor_enabled"):
         if (value := getattr(wanted, name)) is not None:
-            yield listing.flag_condition(name, is_set=value)
+            condition = listing.flag_condition(name, is_set=value)
+            yield _driving(ctx, [condition]) if condition.is_indexed else condition
     if wanted.provider is not None:
         accounts = select(col(Account.id)).where(
             col(Account.user_id) == col(User.id), col(Account.provider_id) == wanted.provider
@@ -198,14 +277,41 @@ async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> 
         yield Condition(col(User.created_at) < wanted.created_before, is_indexed=True)
 
 
-def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
+async def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
     """Compare a text with email addresses and names; usernames, which have no index for a beginning, as a whole."""
     parts = [listing.pattern(ctx, name, match, text) for name in ("email", "name")]
     if match == "contains":
         parts.append(listing.pattern(ctx, "username", match, text))
     else:
         parts.append(Condition(col(User.username) == text.lower(), is_indexed=True))
-    return Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
+    either = Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
+    return _driving(ctx, parts) if await _is_narrow(ctx, parts) else either
+
+
+async def _is_narrow(ctx: Context, parts: Sequence[Condition]) -> bool:
+    """Return whether SQLite should read all users that meet a condition, instead of all in the order of the list.
+
+    It has no statistics to decide that itself; PostgreSQL has.
+    """
+    if ctx.db.dialect != "sqlite" or not all(part.is_indexed for part in parts):
+        return False
+    policy = ctx.policy[AdminPolicy]
+    some = _ids(parts).limit(policy.count_limit + 1).subquery()
+    [counted] = await ctx.resources.database.search(
+        [select(func.count()).select_from(some)], policy.scan_timeout, is_scan=False
+    )
+    return bool(counted.scalar() <= policy.count_limit)
+
+
+def _driving(ctx: Context, parts: Sequence[Condition]) -> Condition:
+    """Return the condition that one of these holds, in a form for which SQLite begins with the indexes of all."""
+    if ctx.db.dialect != "sqlite":
+        return Condition(or_(*(part.clause for part in parts)), is_indexed=True)
+    return Condition(col(User.id).in_(_ids(parts)), is_indexed=True)
+
+
+def _ids(parts: Sequence[Condition]) -> Any:
+    return union_all(*(select(col(User.id)).where(part.clause) for part in parts))
 
 
 def _position(sort: str, user: UserRow) -> Position:
@@ -221,7 +327,8 @@ async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn
         select(col(Audit.time))
         .where(
             col(Audit.user_id) == col(User.id),
-            col(Audit.event) == _SIGNED_IN,
+            # An expression, so that no index of events is used: that of users has few rows to look at.
+            col(Audit.event).concat("") == _SIGNED_IN,
             col(Audit.outcome) == "success",
         )
         .order_by(col(Audit.time).desc())

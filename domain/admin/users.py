@@ -82,12 +82,19 @@ async def reset_two_factor(ctx: Context, user_id: str) -> UserRow:
 
 
 async def ban_user(
-    ctx: Context, user_id: str, reason: str | None, lasts: timedelta | None, *, for_good: bool = False
+    ctx: Context,
+    user_id: str,
+    reason: str | None,
+    lasts: timedelta | None,
+    *,
+    for_good: bool = False,
+    seen: str | None = None,
 ) -> UserRow:
     """Ban a user for a time or permanently, and revoke their sessions; return the updated user.
 
-    Without a time the default of the settings applies, unless the ban is `for_good`.
-    Raises the refusals of permissions and rank, UserNotFound, YouCannotBanYourself, LastAdmin.
+    Without a time the default of the settings applies, unless the ban is `for_good`. `seen` is the version of the user
+    that the choice is based on.
+    Raises the refusals of permissions and rank, UserNotFound, YouCannotBanYourself, LastAdmin, StaleProfile.
     """
     error = YouAreNotAllowedToBanUsers
     permissions.require(ctx, "user", "ban", error)
@@ -96,6 +103,8 @@ async def ban_user(
     if targets.is_own(ctx, user_id):  # defence: ADM14 own-ban
         raise YouCannotBanYourself
     await admins.refuse_last(ctx, user)
+    if seen is not None:
+        targets.check_version(user, seen, changes=True)
     policy = ctx.policy[AdminPolicy]
     lasts = lasts or (timedelta() if for_good else policy.default_ban_expires_in)
     until = ctx.now + lasts if lasts else None
@@ -103,10 +112,16 @@ async def ban_user(
     return changed
 
 
-async def unban_user(ctx: Context, user_id: str) -> UserRow:
-    """Lift the ban of a user; return the updated user. Raises the refusals of permissions and rank, UserNotFound."""
+async def unban_user(ctx: Context, user_id: str, *, seen: str | None = None) -> UserRow:
+    """Lift the ban of a user; return the updated user. `seen` is the version of the user that the choice is based on.
+
+    Raises the refusals of permissions and rank, UserNotFound, StaleProfile.
+    """
     permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
-    return await changes.unban(ctx, await targets.locked(ctx, user_id, YouAreNotAllowedToBanUsers))
+    user = await targets.locked(ctx, user_id, YouAreNotAllowedToBanUsers)
+    if seen is not None:
+        targets.check_version(user, seen, changes=True)
+    return await changes.unban(ctx, user)
 
 
 async def remove_user(ctx: Context, user_id: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from domain.localization import N_, Localization
+from handlers.pages import texts as page_texts
 from handlers.pages.view import Form
 
 SENTENCES: Mapping[str, str] = {
@@ -29,6 +30,28 @@ FIELDS: Mapping[str, str] = {
     "until": N_("Enter today or a later date."),
 }
 """Sentences by field."""
+
+
+OF_ONE: Mapping[str, str] = {
+    "USER_NOT_FOUND": N_("This user no longer exists."),
+    "STALE_PROFILE": N_(
+        "The user was changed meanwhile, so nothing was done. Check the user, and try again."
+    ),
+    "YOU_CANNOT_BAN_YOURSELF": N_("You cannot ban yourself."),
+    "YOU_ARE_NOT_ALLOWED_TO_BAN_USERS": N_(
+        "You cannot change this user: they have powers that you do not have."
+    ),
+    "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS": N_(
+        "You cannot change this user: they have powers that you do not have."
+    ),
+}
+"""Sentences by error code, for one of several users."""
+
+
+def of_one(localization: Localization, code: str) -> str:
+    """Return why nothing was done to one of several users."""
+    sentences = {**page_texts.SENTENCES, **SENTENCES, **OF_ONE}
+    return localization.gettext(sentences.get(code, page_texts.SENTENCES["FORBIDDEN"]))
 
 
 def form(shown: Form, localization: Localization) -> Form:

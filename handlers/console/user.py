@@ -150,27 +150,36 @@ async def set_roles(ctx: Context, id_: str, body: shapes.ConsoleRolesForm) -> Re
 async def show_ban(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
     """Ask for the reason and the end of a ban."""
     user = await user_acts.target(ctx, id_, "ban")
+    return user_acts.show_form(ctx, user, "ban", "ban.html", ui_locales, **ban_days(ctx))
+
+
+def ban_days(ctx: Context) -> Mapping[str, Any]:
+    """Return the first and the last day on which a ban can end, for its form."""
     earliest, latest = ctx.now.date(), (ctx.now + _LONGEST_BAN).date()
-    return user_acts.show_form(
-        ctx, user, "ban", "ban.html", ui_locales, earliest=earliest.isoformat(), latest=latest.isoformat()
-    )
+    return {"earliest": earliest.isoformat(), "latest": latest.isoformat()}
 
 
 # console.user.ban
 async def ban(ctx: Context, id_: str, body: shapes.ConsoleBanForm) -> Redirect:
     """Ban the user."""
     here = view(ctx)
-    await users.ban_user(ctx, id_, body.get("reason", "").strip() or None, _lasts(ctx, body), for_good=True)
+    await users.ban_user(
+        ctx,
+        id_,
+        body.get("reason", "").strip() or None,
+        ban_lasts(ctx, body["lasts"], body.get("until")),
+        for_good=True,
+    )
     return layout.done(ctx, here, user_acts.page_of(id_), "user-banned")
 
 
-def _lasts(ctx: Context, body: shapes.ConsoleBanForm) -> timedelta | None:
-    """Return how long a ban lasts; None for a ban without end. Raises ValidationError."""
-    if body["lasts"] == "ever":
+def ban_lasts(ctx: Context, lasts: str, until: str | None) -> timedelta | None:
+    """Return how long a ban lasts, by its form; None for a ban without end. Raises ValidationError."""
+    if lasts == "ever":
         return None
-    if body["lasts"] != "until":
-        return timedelta(days=int(body["lasts"]))
-    end = lists.last_day(body.get("until"), "until")
+    if lasts != "until":
+        return timedelta(days=int(lasts))
+    end = lists.last_day(until, "until")
     if end is None or not timedelta() < end - ctx.now <= _LONGEST_BAN:
         problem = "must be a day from today on, and within ten years"
         raise ValidationError(f"[body.until] {problem}", Field("body", "until", problem))

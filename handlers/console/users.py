@@ -1,9 +1,11 @@
 """The list of users."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from domain.admin import search as user_search
+from domain.admin import selection
 from domain.admin.search import UserSearch
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
@@ -11,12 +13,13 @@ from domain.identity_provider import IdentityProviders
 from domain.localization import N_
 from domain.users import roles
 from domain.users.policy import RolePolicy
-from handlers.console import layout, lists
+from handlers.admin import users_file
+from handlers.console import layout, lists, registry
 from handlers.console.registry import Hit, NavigationItem, Search
 from handlers.console.view import ConsoleView, view
 from handlers.pages import sign_in_methods
 from handlers.positions import positions
-from handlers.responses.reply import Page
+from handlers.responses.reply import Page, Stream
 from models import CREDENTIAL
 
 _HITS = 5
@@ -42,16 +45,8 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     """Show a page of users."""
     text, sort = (search or "").strip(), sort or "created"
     after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
-    wanted = UserSearch(
-        text=text,
-        match=match or None,
-        role=role or None,
-        banned=lists.flag(banned),
-        email_verified=lists.flag(verified),
-        two_factor_enabled=lists.flag(two_factor),
-        provider=provider or None,
-        created_from=lists.first_day(from_),
-        created_before=lists.last_day(to),
+    wanted = replace(
+        _filtered(text, match, role, banned, verified, two_factor, provider, from_, to),
         sort=sort,
         limit=ctx.policy[ConsolePolicy].page_size,
         after=after_position,
@@ -78,6 +73,8 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         found=found,
         newer=found.previous and here.url("/users", **here.query, before=user_search.encode(found.previous)),
         older=found.next and here.url("/users", **here.query, after=user_search.encode(found.next)),
+        export_url=here.url("/users/export", **{**here.query, "sort": None}),
+        acts=[act for act, (permission, _) in selection.ACTS.items() if registry.may(ctx, *permission)],
         ways_in=await user_search.ways_in(ctx, found.users),
         filters=filters,
         active=sum(bool(value) for name, value in filters.items() if name not in ("search", "match", "sort")),
@@ -85,6 +82,51 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         providers=_providers(ctx, here),
         provider_name=provider_name,
         split_roles=roles.split,
+    )
+
+
+# console.users.export
+async def export(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    ui_locales: str | None = None,
+    search: str | None = None,
+    match: Any = None,
+    role: str | None = None,
+    banned: str | None = None,
+    verified: str | None = None,
+    two_factor: str | None = None,
+    provider: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> Stream:
+    """Return all users that match as a file."""
+    text = (search or "").strip()
+    wanted = _filtered(text, match, role, banned, verified, two_factor, provider, from_, to)
+    return users_file(ctx, await user_search.export_users(ctx, wanted))
+
+
+def _filtered(  # noqa: PLR0913 - one parameter per filter
+    text: str,
+    match: Any,
+    role: str | None,
+    banned: str | None,
+    verified: str | None,
+    two_factor: str | None,
+    provider: str | None,
+    from_: str | None,
+    to: str | None,
+) -> UserSearch:
+    """Return the search for users with filters as the form sends them. Raises ValidationError."""
+    return UserSearch(
+        text=text,
+        match=match or None,
+        role=role or None,
+        banned=lists.flag(banned),
+        email_verified=lists.flag(verified),
+        two_factor_enabled=lists.flag(two_factor),
+        provider=provider or None,
+        created_from=lists.first_day(from_),
+        created_before=lists.last_day(to),
     )
 
 

@@ -47,6 +47,7 @@ SENTENCES: Mapping[str, str] = {
     "RESET_PASSWORD_DISABLED": N_(
         "Passwords cannot be reset by email here. Contact whoever runs this service."
     ),
+    "EXPORT_IN_PROGRESS": N_("Another export of yours is still running. Try again when it has ended."),
     "NOT_FOUND": N_("This page does not exist."),
     "BAD_REQUEST": N_("The form arrived incomplete, so nothing was done. Fill it in again."),
     "VALIDATION_ERROR": N_(

@@ -1,16 +1,22 @@
 """The list of users in the console."""
 
 import base64
+import csv
+import io
 import json
 import re
+from datetime import timedelta
 
 import pytest
 
+from models.lease import Lease
+from tests import rows
 from tests.conftest import MakeService
-from tests.handlers.pages import SETTINGS, Browser, Page
+from tests.handlers.pages import SETTINGS, Browser, Page, recorded, stored_user
 from tests.handlers.steps import execute, join, set_user
 from tests.handlers.test_console import ROOT, administrator
 from tests.service import Service
+from tests.trail import of_event
 
 USERS = "/console/users"
 
@@ -206,3 +212,72 @@ class TestForgedQueries:
         page = await browser.open(f"{USERS}?unknown=1&limit=100000&offset=-1")
 
         assert len(addresses(page)) == 4
+
+
+@pytest.mark.operation("console.users.export")
+class TestExport:
+    async def test_it_has_the_users_that_are_filtered(self, service: Service, browser: Browser) -> None:
+        await set_user(service, "bob@example.com", banned=True)
+        page = await browser.open(f"{USERS}?search=nilsson&banned=false&sort=email&from=2026-01-01")
+
+        answer = await service.get(page.links["Export as CSV"])
+
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        assert answer.headers["content-disposition"].startswith('attachment; filename="users-')
+        lines = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"), newline="")))
+        assert [line["email"] for line in lines] == ["anna@example.com", "ann@example.com"]
+        [record] = await of_event(service, "admin.exported")
+        filters = {"search": "nilsson", "banned": "false", "createdFrom": "2026-01-01T00:00:00Z"}
+        assert record.details == {"export": "users", "filters": filters, "rows": 2, "complete": True}
+
+    @pytest.mark.threat("C13")
+    async def test_an_administrator_has_one_at_a_time(self, service: Service, browser: Browser) -> None:
+        root = await stored_user(service, ROOT)
+        until = service.clock.now + timedelta(minutes=1)
+        await rows.add(
+            service.services.database, Lease(name=f"export {root.id}", holder="another process", until=until)
+        )
+
+        page = await browser.open(f"{USERS}/export")
+
+        assert page.status == 409
+        assert "Another export of yours is still running." in page.text
+        assert (await browser.open(USERS)).status == 200
+
+    @pytest.mark.threat("C6")
+    @pytest.mark.parametrize("query", ["banned=1", "match=regex", "from=x", "search=a&search=b"])
+    async def test_a_wrong_filter_is_refused_by_name(
+        self, service: Service, browser: Browser, query: str
+    ) -> None:
+        page = await browser.open(f"{USERS}/export?{query}")
+
+        assert (page.status, f"“{query.partition('=')[0]}”" in page.text) == (400, True)
+        assert await service.rows("SELECT name FROM lease WHERE name LIKE 'export %'") == []
+
+
+@pytest.mark.threat("C7")
+class TestScraping:
+    async def test_pages_are_limited_and_recorded_once_a_minute(self, make_service: MakeService) -> None:
+        service = await make_service({**SETTINGS, "limits.requests": "20"})
+        browser = await administrator(service)
+
+        statuses = [(await browser.open(f"{USERS}?search={number}")).status for number in range(30)]
+
+        assert statuses == [200] * 20 + [429] * 10
+        root = await stored_user(service, ROOT)
+        [record] = await of_event(service, "admin.users_searched")
+        assert (record.actor_id, record.outcome, record.details) == (root.id, "success", {})
+
+        for path in (USERS, "/admin/search-users", "/admin/list-users"):
+            service.clock.advance(minutes=1)
+            for _ in range(2):
+                assert (await service.get(path)).status_code == 200
+        assert await recorded(service, "admin.users_searched") == 4
+
+    async def test_administrators_are_recorded_each(self, service: Service, browser: Browser) -> None:
+        await browser.open(USERS)
+        service.client.cookies.clear()
+        other = await administrator(service, "other@example.com")
+        await other.open(USERS)
+
+        assert len({record.actor_id for record in await of_event(service, "admin.users_searched")}) == 2

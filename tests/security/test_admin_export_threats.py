@@ -46,6 +46,17 @@ async def _fill(directory: Path) -> None:
             time=int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000),
             agent="x" * 512,
         )
+        await db.execute(
+            text(
+                'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, image,'
+                " created_at, updated_at)"
+                " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :rows)"
+                " SELECT 'u' || i, 'Somebody', 'u' || i || '@x.example', 1, 0, 'user', 0, :image, :time, :time FROM n"
+            ),
+            rows=ROWS,
+            time=int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000),
+            image="https://x.example/" + "x" * 512,
+        )
     await database.close()
 
 
@@ -127,6 +138,20 @@ class TestExport:
 
         assert len(get(live, token).content) > 20_000_000
 
+        assert peak(status) - before < 10_000
+
+    @pytest.mark.threat("C13")
+    def test_memory_does_not_grow_with_the_users(self, live: LiveService, token: str) -> None:
+        status = Path(f"/proc/{live.process.pid}/status")
+        if not status.exists():
+            pytest.skip("only Linux tells the memory of a process")
+        assert get(live, token, "/admin/export-users?search=u1").status_code == 200
+        before = peak(status)
+
+        whole = get(live, token, "/admin/export-users")
+
+        assert whole.content.count(b"\r\n") == ROWS + 2
+        assert len(whole.content) > 20_000_000
         assert peak(status) - before < 10_000
 
 

@@ -27,7 +27,7 @@ def leg(ada: Traveller) -> Iterator[None]:
     for event in (known, UNKNOWN):
         call("audit.get_event", session=session, query={"id": event})
     call("audit.export_events", session=session, query={"group": "sign_in"})
-    call("admin.export_users", session=session, query={"searchValue": "example"})
+    call("admin.export_users", session=session, query={"search": "example"})
     call("statistics.get", session=session)
     yield from _operations(ada, session)
     call("api_keys.list_all", session=session, query={"owner": "grace@example.com"})

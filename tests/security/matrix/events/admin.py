@@ -234,6 +234,7 @@ OTHER_AUDIT_EVENTS = {
     "admin.refused": "a refusal",
     "user.exported": "reads the data of the user",
     "admin.exported": "only reads",
+    "admin.users_searched": "only reads",
     "impersonation.started": "opens a way in",
     "impersonation.ended": "recorded when a session that a column of the impersonator has ended is presented",
 }

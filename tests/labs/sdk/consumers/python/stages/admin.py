@@ -52,7 +52,7 @@ def stage() -> None:
     page = of(list_events.sync(client=admin, subject=user.id, limit=1), models.AuditEventPage)
     assert of(get_event.sync(client=admin, id=page.events[0].id), models.AuditEvent) == page.events[0]
     assert of(list_all.sync(client=admin, owner=user.id), models.OwnedApiKeyPage).api_keys == []
-    assert ",grace@example.com," in of(export_users.sync(client=admin, search_value="grace"), str)
+    assert ",grace@example.com," in of(export_users.sync(client=admin, search="grace"), str)
     assert "user.created" in of(export_events.sync(client=admin, subject=user.id), str)
     figures = of(get_statistics.sync(client=admin), models.Statistics)
     assert figures.days

@@ -15,7 +15,7 @@ export async function stage(): Promise<void> {
   const [event] = ok(await sdk.audit.listEvents({ query: { subject: user.id, limit: 1 } })).events;
   assert.deepEqual(ok(await sdk.audit.getEvent({ query: { id: event?.id ?? "" } })), event);
   assert.deepEqual(ok(await sdk.apiKeys.listAll({ query: { owner: user.id } })).apiKeys, []);
-  assert.ok(`${ok(await sdk.admin.exportUsers({ query: { searchValue: "grace" } }))}`.includes(",grace@example.com,"));
+  assert.ok(`${ok(await sdk.admin.exportUsers({ query: { search: "grace" } }))}`.includes(",grace@example.com,"));
   assert.ok(`${ok(await sdk.audit.exportEvents({ query: { subject: user.id } }))}`.includes("user.created"));
   assert.equal(ok(await sdk.statistics.get()).days?.length, 30);
   const acting = ok(await sdk.admin.impersonateUser({ body }));
