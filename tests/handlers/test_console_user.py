@@ -308,9 +308,7 @@ class TestRoles:
     ) -> None:
         await root.open(f"{user}/roles")
         service.clock.advance(seconds=1)
-        await execute(
-            service, 'UPDATE "user" SET updated_at = updated_at + 5 WHERE email = :email', email=ADA
-        )
+        await set_user(service, ADA, updated_at=service.clock.now)
 
         page = await root.submit(f"{user}/roles", **{"role-support": "true"})
 
