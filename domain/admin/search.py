@@ -278,12 +278,9 @@ async def _conditions(ctx: Context, wanted: UserSearch, match: Match | None) -> 
 
 
 async def _text_condition(ctx: Context, text: str, match: Match) -> Condition:
-    """Compare a text with email addresses and names; usernames, which have no index for a beginning, as a whole."""
+    """Compare a text with email addresses and names; usernames, which have no index for their parts, as a whole."""
     parts = [listing.pattern(ctx, name, match, text) for name in ("email", "name")]
-    if match == "contains":
-        parts.append(listing.pattern(ctx, "username", match, text))
-    else:
-        parts.append(Condition(col(User.username) == text.lower(), is_indexed=True))
+    parts.append(Condition(col(User.username) == text.lower(), is_indexed=True))
     either = Condition(or_(*(part.clause for part in parts)), all(part.is_indexed for part in parts))
     return _driving(ctx, parts) if await _is_narrow(ctx, parts) else either
 
