@@ -59,7 +59,7 @@ SETTINGS = {
     **{f"providers.{name}.client_secret": "s" * 32 for name in ("google", "github")},
 }
 
-PAGES: dict[str, Operation] = {
+_SHOWN: dict[str, Operation] = {
     name: operation
     for name, operation in OPERATIONS.items()
     if operation.method == "get"
@@ -67,6 +67,8 @@ PAGES: dict[str, Operation] = {
     and "text/html" in responses(operation).get(200, {}).get("content", {})
 }
 """The operations that show a page, by operationId; the walk through the mailbox names its pages by their ids."""
+PAGES = {name: operation for name, operation in _SHOWN.items() if not name.startswith("console.")}
+CONSOLE_PAGES = {name: operation for name, operation in _SHOWN.items() if name.startswith("console.")}
 
 
 @dataclass(frozen=True, slots=True)

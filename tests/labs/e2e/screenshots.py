@@ -1,12 +1,13 @@
 """`python -m tests.labs.e2e.screenshots`: take pictures of every hosted page into build/screenshots.
 
-`--gallery` also puts those of the documentation into docs/pages/assets/gallery.
+`--gallery` also puts those of the documentation into docs/pages/assets/gallery. `--only console` takes those of the
+console alone, `--only pages` the others.
 """
 
+import argparse
 import asyncio
-import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -15,12 +16,13 @@ from PIL import Image
 from playwright.async_api import Browser, Page, ViewportSize
 
 from tests.labs.e2e.browser import SCREENSHOTS, started
+from tests.labs.e2e.console_walk import walk_console
 from tests.labs.e2e.page_walk import Site, others, site, walk
 from tests.live import ROOT
 
 WIDE = ViewportSize(width=1280, height=800)
-PHONE = ViewportSize(width=390, height=844)
-
+PHONE = ViewportSize(width=360, height=780)
+Walk = Callable[[Page, Site], AsyncIterator[str]]
 
 GALLERY = (
     "light/sign-in",
@@ -31,32 +33,42 @@ GALLERY = (
     "light/sessions",
     "phone/api-keys",
     "ar/sign-in",
+    "light/console",
+    "dark/console",
+    "light/console-users",
+    "dark/console-users",
+    "phone/console-users-id",
 )
 """The pictures of the documentation."""
 
 
-def publish() -> None:
-    """Put the pictures of the gallery into the documentation, in a smaller format."""
+def publish(chosen: str | None) -> None:
+    """Put the pictures of the gallery that were taken into the documentation, in a smaller format."""
     folder = ROOT / "docs" / "pages" / "assets" / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in GALLERY:
+    of_console = [name for name in GALLERY if "/console" in name]
+    others = [name for name in GALLERY if name not in of_console]
+    for name in {None: GALLERY, "console": of_console, "pages": others}[chosen]:
         with Image.open(SCREENSHOTS / f"{name}.png") as picture:
             picture.save(folder / f"{name.replace('/', '-')}.webp", quality=75, method=6)
 
 
-async def main() -> None:
+async def main(chosen: str | None) -> None:
     """Walk in English, in light and dark and on a phone, and in Arabic."""
     async with started() as browser:
-        for locale in ("en", "ar"):
-            with tempfile.TemporaryDirectory() as directory, site(Path(directory)) as running:
-                await _walk(browser, running, locale)
+        for name, names in WALKS.items():
+            for locale in ("en", "ar"):
+                if chosen not in (None, name):
+                    continue
+                with tempfile.TemporaryDirectory() as directory, site(Path(directory)) as running:
+                    await _walk(browser, running, locale, names)
 
 
-async def _walk(browser: Browser, running: Site, locale: str) -> None:
+async def _walk(browser: Browser, running: Site, locale: str, states: Walk) -> None:
     profile = await browser.new_context(locale=locale, viewport=WIDE, reduced_motion="reduce")
     page = await profile.new_page()
     names: list[str] = []
-    async for name in _names(page, running):
+    async for name in states(page, running):
         names.append(name)
         if locale == "ar":
             await _picture(page, "ar", name)
@@ -70,7 +82,7 @@ async def _walk(browser: Browser, running: Site, locale: str) -> None:
     await profile.close()
 
 
-async def _names(page: Page, running: Site) -> AsyncIterator[str]:
+async def _pages(page: Page, running: Site) -> AsyncIterator[str]:
     seen: set[str] = set()
     async for name in walk(page, running):
         seen.add(urlsplit(page.url).path)
@@ -84,7 +96,13 @@ async def _picture(page: Page, folder: str, name: str, scheme: Literal["light", 
     await page.screenshot(path=SCREENSHOTS / folder / f"{name}.png", full_page=True)
 
 
+WALKS: Mapping[str, Walk] = {"pages": _pages, "console": walk_console}
+
 if __name__ == "__main__":
-    asyncio.run(main())
-    if "--gallery" in sys.argv:
-        publish()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gallery", action="store_true")
+    parser.add_argument("--only", choices=tuple(WALKS))
+    arguments = parser.parse_args()
+    asyncio.run(main(arguments.only))
+    if arguments.gallery:
+        publish(arguments.only)

@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from playwright.async_api import Browser, ConsoleMessage, Page, Response, Viewpo
 
 from tests import packages
 from tests.labs.e2e.browser import program
-from tests.labs.e2e.page_walk import ADA, PAGES, Site, others, site, walk
+from tests.labs.e2e.console_walk import template_of, walk_console
+from tests.labs.e2e.page_walk import ADA, CONSOLE_PAGES, PAGES, Site, others, site, walk
+from tests.live import administrator
 from tests.service import PASSWORD
 
 HERE = Path(__file__).parent / "page_quality"
@@ -24,6 +26,8 @@ MOST_BYTES, MOST_REQUESTS = 40_000, 4
 WIDE = ViewportSize(width=1280, height=1024)
 ZOOMED = ViewportSize(width=320, height=256)
 """What is left of a window of 1280 by 1024 pixels at 400 %."""
+
+Walk = Callable[[Page, Site], AsyncIterator[str]]
 
 OF_LOOKS = ["color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable"]
 """The rules of axe-core that the colour scheme and the size of the window decide on."""
@@ -238,11 +242,26 @@ async def test_every_page_is_accessible_valid_and_light(
     assert [name for name, operation in PAGES.items() if not english.seen[operation.path]] == []
 
 
-async def test_every_page_is_accessible_from_right_to_left(
+async def test_every_page_of_the_console_is_accessible_valid_and_light(
     browser: Browser, running: Site, judges: Path
 ) -> None:
+    english = await audit(browser, judges, viewport=WIDE)
+    async for name in walk_console(english.page, running):
+        await english.look(name)
+    await english.page.context.close()
+    seen = {template_of(path) for path in english.seen}
+
+    assert [*english.faults, *faults_of_html(judges, english.documents)] == []
+    assert english.menus == 1
+    assert [name for name, operation in CONSOLE_PAGES.items() if operation.path not in seen] == []
+
+
+@pytest.mark.parametrize("states", [walk, walk_console])
+async def test_every_page_is_accessible_from_right_to_left(
+    browser: Browser, running: Site, judges: Path, states: Walk
+) -> None:
     arabic = await audit(browser, judges, viewport=ZOOMED, locale="ar")
-    async for name in walk(arabic.page, running):
+    async for name in states(arabic.page, running):
         await arabic.look_at_translation(name)
     await arabic.page.context.close()
 
@@ -250,15 +269,22 @@ async def test_every_page_is_accessible_from_right_to_left(
     assert arabic.menus == 1
 
 
+def session_cookie(running: Site, email: str) -> str:
+    """Sign in as a program does, and return the cookie of the session."""
+    signed_in = running.post("/sign-in/email", {"email": email, "password": PASSWORD}, Origin=running.origin)
+    return signed_in.headers["set-cookie"].partition(";")[0]
+
+
 def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
-    joined = running.post(
-        "/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD}, Origin=running.origin
-    )
-    cookie = joined.headers["set-cookie"].partition(";")[0]
+    running.post("/sign-up/email", {"name": "Ada", "email": ADA, "password": PASSWORD})
+    ada = session_cookie(running, ADA)
+    root = session_cookie(running, administrator(running.origin, running.directory))
     pages = {
         "sign-in": [running.url("/account/sign-in"), ""],
         "sign-up": [running.url("/account/sign-up"), ""],
-        "overview": [running.url("/account"), cookie],
+        "overview": [running.url("/account"), ada],
+        "console": [running.url("/console"), root],
+        "console-users": [running.url("/console/users"), root],
     }
 
     scores = json.loads(run(judges, "lighthouse.mjs", program(), json.dumps(pages)))
