@@ -145,7 +145,7 @@ def provider_name(here: ConsoleView, provider_id: str) -> str:
 
 async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
     found = await user_search.search_users(ctx, UserSearch(text=text, limit=_HITS))
-    return [Hit(user.name or user.email, user.email, here.url(f"/users/{user.id}")) for user in found.users]
+    return [Hit(here.name_of(user), user.email, here.url(f"/users/{user.id}")) for user in found.users]
 
 
 NAVIGATION = (NavigationItem(path="/users", label=N_("Users"), permission=("user", "list"), position=20),)

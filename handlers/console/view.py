@@ -9,6 +9,7 @@ from domain.context import Context
 from handlers.console import texts
 from handlers.pages.view import View
 from handlers.pages.view import view as page_view
+from models.user import UserRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,11 @@ class ConsoleView(View):
     def account_page(self, page: str, **query: str | None) -> str:
         """Return the path of a hosted page outside the console, such as `/sign-out`."""
         return urls.with_parameters(View.action(self, page), **query)
+
+    @staticmethod
+    def name_of(user: UserRow) -> str:
+        """Return the name of a user; the email address if there is nothing to be seen in the name."""
+        return user.name if user.name.strip() else user.email
 
     def ago(self, instant: datetime) -> str:
         """Return how long ago an instant was, in the language of the page."""

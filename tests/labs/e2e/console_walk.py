@@ -145,10 +145,11 @@ async def _odd(visitor: Visitor) -> AsyncIterator[str]:
 
 
 async def _impersonation(visitor: Visitor) -> AsyncIterator[str]:
-    user = f"/console/users/{_id_of(visitor.site, _odd_address(0))}"
+    user = f"/console/users/{_id_of(visitor.site, _odd_address(1))}"
     await visitor.open(f"{user}/impersonate")
     await visitor.send(f"{user}/impersonate")
     yield "console-impersonating"
+    assert urlsplit(visitor.page.url).path == "/account"
     await visitor.open("/console")
     yield "console-refused-while-impersonating"
 
@@ -208,7 +209,7 @@ def _add_odd(site: Site) -> None:
     with sqlite3.connect(site.directory / "gatewright.db", timeout=30) as database:
         for number in range(MANY):
             name = ODD[number] if number < len(ODD) else f"User {number}"
-            _add_user(database, name, _odd_address(number), now + DAY * (MANY - number) // 1000, number)
+            _add_user(database, name, _odd_address(number), now - DAY * number // 1000, number)
         database.execute(
             'UPDATE "user" SET banned = 1, ban_reason = ?, image = ? WHERE email = ?',
             (ODD[0], f"https://example.com/{ODD[0]}", _odd_address(0)),

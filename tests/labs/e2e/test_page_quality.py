@@ -57,7 +57,7 @@ OVERFLOW = """() => {
     .map((one) => `${one.tagName}.${one.className}`);
 }"""
 FOCUSABLE = """() => {
-  const found = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0']")];
+  const found = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
   const shown = found.filter((one) => !one.disabled && one.checkVisibility());
   document.body.tabIndex = -1;
   document.body.focus();
