@@ -19,7 +19,8 @@ for (const box of document.querySelectorAll("input[data-select-all]")) {
 
 // Keys that walk a list, unless somebody is typing.
 addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, select, textarea, dialog[open]");
+  if (event.key === "Escape" && event.target.matches("[data-search]")) event.target.blur();
+  const typing = event.target.closest("input:not([type='checkbox'], [type='radio']), select, textarea, dialog[open]");
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const rows = [...document.querySelectorAll(".row-link")];
   const current = rows.indexOf(document.activeElement);

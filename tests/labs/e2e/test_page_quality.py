@@ -58,7 +58,8 @@ OVERFLOW = """() => {
 }"""
 FOCUSABLE = """() => {
   const found = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
-  const shown = found.filter((one) => !one.disabled && one.checkVisibility());
+  const isReached = (one) => one.type !== "radio" || one.checked; // The arrow keys go on from there.
+  const shown = found.filter((one) => !one.disabled && one.checkVisibility() && isReached(one));
   document.body.tabIndex = -1;
   document.body.focus();
   document.body.removeAttribute("tabindex");
