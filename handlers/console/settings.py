@@ -1,10 +1,8 @@
 """The settings in force."""
 
-from itertools import groupby
-from operator import attrgetter
-
 from domain.context import Context
 from domain.localization import N_
+from domain.ports import SettingInForce
 from domain.settings import settings
 from handlers.console import layout
 from handlers.console.registry import NavigationItem
@@ -29,6 +27,8 @@ async def show_list(
         if (text.lower() in one.key.lower() or text.lower() in one.origin.lower())
         and not (only_changed and one.source == "default")
     ]
-    groups = [(name, list(members)) for name, members in groupby(found, key=attrgetter("group"))]
-    values = {"groups": groups, "text": text, "only_changed": only_changed}
+    groups: dict[str, list[SettingInForce]] = {}
+    for one in found:
+        groups.setdefault(one.group, []).append(one)
+    values = {"groups": list(groups.items()), "text": text, "only_changed": only_changed}
     return layout.render(ctx, here, "settings/list.html", values=values)

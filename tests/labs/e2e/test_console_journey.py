@@ -1,4 +1,4 @@
-"""What administrators do in the console, in Chromium: with scripts and without, on large and small screens, by keyboard."""
+"""What administrators do in the console: with scripts and without, on a desktop and on a phone, by keyboard alone."""
 
 import asyncio
 import re
