@@ -74,7 +74,7 @@ async def walk_console(page: Page, site: Site) -> AsyncIterator[str]:
     await asyncio.to_thread(_add_people, site)
     async for name in _linked(visitor):
         yield name
-    async for name in _forms(visitor):
+    async for name in _forms(visitor, root):
         yield name
     await asyncio.to_thread(_add_odd, site)
     async for name in _odd(visitor):
@@ -101,7 +101,7 @@ async def _linked(visitor: Visitor) -> AsyncIterator[str]:
         yield name_of(str(template))
 
 
-async def _forms(visitor: Visitor) -> AsyncIterator[str]:
+async def _forms(visitor: Visitor, root: str) -> AsyncIterator[str]:
     user = f"/console/users/{_id_of(visitor.site, ADA)}"
     await visitor.open("/console/users?search=nobody-has-this-name")
     yield "console-users-nothing-found"
@@ -113,6 +113,8 @@ async def _forms(visitor: Visitor) -> AsyncIterator[str]:
     yield "console-search-found"
     await visitor.open("/console/users/nobody")
     yield "console-user-unknown"
+    await visitor.open(f"/console/users/{_id_of(visitor.site, root)}")
+    yield "console-users-id-own"
     await visitor.open("/console/users/new")
     await visitor.send("/console/users/new", name="Ada", email="ada")
     yield "console-users-new-refused"

@@ -37,7 +37,7 @@ GALLERY = (
     "dark/console",
     "light/console-users",
     "dark/console-users",
-    "phone/console-users-id",
+    "light/console-users-id",
 )
 """The pictures of the documentation."""
 
