@@ -2,17 +2,21 @@
 // A category has no score, but null, where one of its audits broke off: `broken` says which, and why.
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
+import puppeteer from "puppeteer-core";
 
 const [browser, pages] = process.argv.slice(2);
 const categories = ["accessibility", "best-practices"];
 const chrome = await launch({ chromePath: browser, chromeFlags: ["--headless=new", "--no-sandbox"] });
+const jar = await puppeteer.connect({ browserURL: `http://127.0.0.1:${chrome.port}` });
 const percent = (score) => (score === null ? null : Math.round(score * 100));
 
 async function rate(url, cookie) {
+  const [name, value] = cookie.split("=");
+  await jar.deleteCookie(...(await jar.cookies()));
+  if (cookie) await jar.setCookie({ name, value, domain: new URL(url).hostname, path: "/", sameSite: "Lax", httpOnly: true });
   const { lhr } = await lighthouse(url, {
     port: chrome.port,
     onlyCategories: categories,
-    extraHeaders: cookie ? { Cookie: cookie } : undefined,
     logLevel: "error",
   });
   const broken = Object.values(lhr.audits).filter((audit) => audit.scoreDisplayMode === "error");
@@ -31,5 +35,6 @@ for (const [name, [url, cookie]] of Object.entries(JSON.parse(pages))) {
     if (categories.every((id) => scores[name][id] !== null)) break;
   }
 }
+await jar.disconnect();
 chrome.kill();
 console.log(JSON.stringify(scores));
