@@ -139,7 +139,7 @@ class Audit:
 
     async def _look_at_menu(self, name: str) -> None:
         """Open the list of pages that small screens hide, by keyboard, look at it, and close it: once."""
-        button = self.page.locator("[popovertarget]")
+        button = self.page.locator("[popovertarget=sections]")
         if self.menus or not await button.is_visible():
             return
         self.menus += 1
