@@ -6,6 +6,8 @@ const validator = new HtmlValidate({
   extends: ["html-validate:recommended", "html-validate:a11y"],
   rules: {
     "doctype-style": ["error", { style: "lowercase" }],
+    // A list of choices is a parameter that is repeated.
+    "form-dup-name": ["error", { shared: ["radio", "button", "reset", "submit", "checkbox"] }],
     // The mailbox shows the text of emails, which has some before a signature.
     "no-trailing-whitespace": "off",
   },
