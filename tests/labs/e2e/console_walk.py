@@ -116,6 +116,14 @@ async def _forms(visitor: Visitor, root: str) -> AsyncIterator[str]:
     yield "console-user-unknown"
     await visitor.open(f"/console/users/{_id_of(visitor.site, root)}")
     yield "console-users-id-own"
+    await visitor.open("/console/users?search=frances")
+    await visitor.page.locator("[data-select]").first.check()
+    await visitor.page.locator("button[value=end-sessions]").click()
+    await visitor.page.wait_for_load_state()
+    yield "console-users-selected-one"
+    await visitor.page.locator("main form[method=post] button[type=submit]").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "console-users-selected-done"
     await visitor.open("/console/users/new")
     await visitor.send("/console/users/new", name="Ada", email="ada")
     yield "console-users-new-refused"
