@@ -143,6 +143,15 @@ END_SESSION = (
 )
 """Delete the session of an `id` if it belongs to that user and is active `now`."""
 
+NEWEST_SESSIONS = (
+    select(*_SESSION)
+    .where(is_(Session.user_id, "user_id"), col(Session.expires_at) > bindparam("now", type_=Instant()))
+    .order_by(col(Session.created_at).desc(), col(Session.id).desc())
+    .limit(bindparam("number", type_=Integer()))
+    .execution_options(row=SessionRow)
+)
+"""The newest sessions of the user `user_id` that are active at `now`, at most a `number`; without copies of tokens."""
+
 FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
 """The user of the session of an `id`."""
 

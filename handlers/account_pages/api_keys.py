@@ -42,7 +42,7 @@ async def show_api_keys(
         notices=_NOTICES,
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
-        seen=await keys.state_of_list(ctx),
+        seen=await keys.state_of_list(ctx, ctx.signed_in.user.id),
         kinds=[(name, name) for name in policy.kinds],
         lifetimes=_lifetimes(view.localization, policy),
         grantable=_grantable(policy),
@@ -67,7 +67,7 @@ async def show_new_api_key(
 ) -> Page | Redirect:
     """Show the text of a new key until the user goes on; then redirect to the keys."""
     view = views.view(ctx, _CREATED, callback_url, ui_locales)
-    content = shown_once.content_of(ctx, _CREATED)
+    content = shown_once.content_of(ctx, view, _CREATED)
     if content is None:
         return view.redirect("/api-keys")
     return layout.render(ctx, view, "api_key_created.html", **content)
