@@ -699,6 +699,50 @@ class ConsoleEmailForm(TypedDict):
     verified: NotRequired[str]
 
 
+class ConsoleKeyButtonForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
+class ConsoleKeyForm(TypedDict):
+    """A key as it should be."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: NotRequired[str]
+    expiresIn: NotRequired[str]
+    permissions: NotRequired[str]
+    remaining: NotRequired[str]
+    refillAmount: NotRequired[str]
+    refillInterval: NotRequired[str]
+    rateLimitMax: NotRequired[str]
+    rateLimitTimeWindow: NotRequired[str]
+
+
+class ConsoleNewKeyForm(TypedDict):
+    """A new key of a user."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    owner: str
+    seen: NotRequired[str]
+    kind: NotRequired[str]
+    name: NotRequired[str]
+    expiresIn: NotRequired[str]
+    permissions: NotRequired[str]
+    remaining: NotRequired[str]
+    refillAmount: NotRequired[str]
+    refillInterval: NotRequired[str]
+    rateLimitMax: NotRequired[str]
+    rateLimitTimeWindow: NotRequired[str]
+
+
 class ConsoleNewUserForm(TypedDict):
     """A new user; the roles are the fields `role-<name>`."""
 
@@ -750,6 +794,15 @@ class ConsoleRolesForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     version: NotRequired[str]
+
+
+class ConsoleSessionForm(TypedDict):
+    """The session to end."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    session: str
 
 
 class ConsoleUserForm(TypedDict):
