@@ -53,6 +53,16 @@ async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow
     return next((row for row in await sessions.of_user(ctx, user_id) if row.id == session_id), None)
 
 
+async def owner_of(ctx: Context, session_id: str) -> str | None:
+    """Return the id of the user of a session; None for an unknown session.
+
+    Raises YouAreNotAllowedToListUsersSessions.
+    """
+    permissions.require(ctx, "session", "list", YouAreNotAllowedToListUsersSessions)
+    owner: str | None = (await ctx.db.execute(FIND_SESSION, id=session_id)).scalar()
+    return owner
+
+
 async def revoke_session(ctx: Context, value: str) -> bool:
     """Revoke the session of any user with this handle or token; return whether it was the caller's current session.
 

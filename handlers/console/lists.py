@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from domain.errors import Field, ValidationError
+from handlers import wire
 
 
 def flag(text: str | None) -> bool | None:
@@ -28,6 +29,14 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         return None if day is None else day + timedelta(days=1)
     except OverflowError:
         refuse(name, "must be a day such as 2026-03-31")
+
+
+def position(text: str) -> tuple[datetime, str] | None:
+    """Return the position of a list that is sorted by time; None for a malformed text."""
+    try:
+        return wire.position(text)
+    except ValidationError:
+        return None
 
 
 def refuse(name: str, problem: str) -> NoReturn:
