@@ -44,7 +44,7 @@ _OF_USER = 20
 
 
 # console.api_keys.show_list
-async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
+async def show_list(
     ctx: Context,
     ui_locales: str | None = None,
     search: str | None = None,
@@ -65,7 +65,9 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     kinds = ctx.policy[ApiKeyPolicy].kinds
     if kind and kind not in kinds:
         lists.refuse("kind", "must be a kind of keys")
-    wanted = KeyFilter(filters["search"], filters["owner"], filters["kind"], cast(api_keys.State | None, state or None))
+    wanted = KeyFilter(
+        filters["search"], filters["owner"], filters["kind"], cast(api_keys.State | None, state or None)
+    )
     found = await api_keys.list_keys(
         ctx, wanted, before=older_than, after=newer_than, limit=ctx.policy[ConsolePolicy].page_size
     )
@@ -91,7 +93,9 @@ def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
     return {
         "key": row,
         "has_expired": row.has_expired(ctx.now),
-        "permissions": [f"{resource}:{action}" for resource, actions in granted.items() for action in actions],
+        "permissions": [
+            f"{resource}:{action}" for resource, actions in granted.items() for action in actions
+        ],
     }
 
 

@@ -11,10 +11,10 @@ from domain.errors import Field, ValidationError
 from handlers.account_pages.api_keys import NEVER, permissions
 from models.api_key import ApiKeyRow
 
-_ACTION = re.compile(r"[^\0]{1,64}")
+_ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
 
 
-def requested(form: Mapping[str, str]) -> Fields:
+def requested(form: Mapping[str, Any]) -> Fields:
     """Return the fields of a new key that are filled in, by their JSON names."""
     values: dict[str, Any] = {
         name: value for name, value in _values(form).items() if value not in (None, "", {})
@@ -24,7 +24,7 @@ def requested(form: Mapping[str, str]) -> Fields:
     return _with_rate_limit(values, form)
 
 
-def changes(row: ApiKeyRow, form: Mapping[str, str]) -> Fields:
+def changes(row: ApiKeyRow, form: Mapping[str, Any]) -> Fields:
     """Return the fields that differ from those of a key, by their JSON names."""
     shown = form_values(row)
     differing = {name for name, value in shown.items() if form.get(name, value).split() != value.split()}
@@ -60,7 +60,7 @@ def form_values(row: ApiKeyRow) -> Mapping[str, str]:
     }
 
 
-def _values(form: Mapping[str, str]) -> dict[str, Any]:
+def _values(form: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": form.get("name", "").strip(),
         "permissions": _permissions(form.get("permissions", "")),
@@ -79,7 +79,7 @@ def _permissions(text: str) -> dict[str, list[str]]:
     return written
 
 
-def _with_rate_limit(values: dict[str, Any], form: Mapping[str, str]) -> Fields:
+def _with_rate_limit(values: dict[str, Any], form: Mapping[str, Any]) -> Fields:
     most, window = _integer(form.get("rateLimitMax")), _milliseconds(form.get("rateLimitTimeWindow"))
     if most is None:
         return values

@@ -64,9 +64,7 @@ async def show_list(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
     )
 
 
-async def _lines(
-    ctx: Context, here: ConsoleView, rows: Sequence[SessionRow]
-) -> Sequence[Mapping[str, Any]]:
+async def _lines(ctx: Context, here: ConsoleView, rows: Sequence[SessionRow]) -> Sequence[Mapping[str, Any]]:
     names = await user_search.names_of(ctx, {row.impersonated_by for row in rows})
     current = ctx.signed_in.session.id
     return [
@@ -136,5 +134,7 @@ def _signed_out(ctx: Context, here: ConsoleView) -> Redirect:
 
 
 USER_SECTIONS = (
-    UserSection(name="sessions", label=N_("Sessions"), permission=("session", "list"), position=30, load=_load),
+    UserSection(
+        name="sessions", label=N_("Sessions"), permission=("session", "list"), position=30, load=_load
+    ),
 )
