@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Index, Integer, bindparam, delete, literal, or_, select, text
+from sqlalchemy import Index, Integer, bindparam, delete, literal, null, or_, select, text
 from sqlalchemy.orm import aliased
 from sqlmodel import Field, col
 
@@ -144,7 +144,7 @@ END_SESSION = (
 """Delete the session of an `id` if it belongs to that user and is active `now`."""
 
 NEWEST_SESSIONS = (
-    select(*_SESSION)
+    select(*_SESSION, null().label("token_copy"))
     .where(is_(Session.user_id, "user_id"), col(Session.expires_at) > bindparam("now", type_=Instant()))
     .order_by(col(Session.created_at).desc(), col(Session.id).desc())
     .limit(bindparam("number", type_=Integer()))

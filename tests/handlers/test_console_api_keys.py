@@ -24,7 +24,7 @@ async def service(make_service: MakeService) -> Service:
             "limits.enabled": "false",
             "console.page_size": "10",
             "admin.roles": ROLES,
-            "api_keys.kinds": '{"partner": {}}',
+            "api_keys.kinds": '{"partner": {"references": "user"}}',
         }
     )
 
