@@ -739,6 +739,23 @@ class ConnectForm(TypedDict):
     provider: str
 
 
+class ConsoleApiKeyForm(TypedDict):
+    """A key as it should be."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: NotRequired[str]
+    expiresIn: NotRequired[str]
+    permissions: NotRequired[str]
+    remaining: NotRequired[str]
+    refillAmount: NotRequired[str]
+    refillInterval: NotRequired[str]
+    rateLimitMax: NotRequired[str]
+    rateLimitTimeWindow: NotRequired[str]
+
+
 class ConsoleBanForm(TypedDict):
     """The ban."""
 
@@ -778,6 +795,14 @@ class ConsoleEmailForm(TypedDict):
     verified: NotRequired[str]
 
 
+class ConsoleKeyButtonForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
 class ConsoleKeyForm(TypedDict):
     """A signing key."""
 
@@ -812,6 +837,25 @@ class ConsoleMailPreviewForm(TypedDict):
     template: str
     language: NotRequired[Literal["", "ar", "de", "en", "es", "fr", "pt-BR"]]
     scheme: NotRequired[Literal["", "light", "dark"]]
+
+
+class ConsoleNewKeyForm(TypedDict):
+    """A new key of a user."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    owner: str
+    seen: NotRequired[str]
+    kind: NotRequired[str]
+    name: NotRequired[str]
+    expiresIn: NotRequired[str]
+    permissions: NotRequired[str]
+    remaining: NotRequired[str]
+    refillAmount: NotRequired[str]
+    refillInterval: NotRequired[str]
+    rateLimitMax: NotRequired[str]
+    rateLimitTimeWindow: NotRequired[str]
 
 
 class ConsoleNewUserForm(TypedDict):
@@ -878,6 +922,15 @@ class ConsoleSelectedUsersForm(TypedDict):
     reason: NotRequired[str]
     lasts: NotRequired[Literal["1", "7", "30", "until", "ever"]]
     until: NotRequired[str]
+
+
+class ConsoleSessionForm(TypedDict):
+    """The session to end."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    session: str
 
 
 class ConsoleUserForm(TypedDict):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Index, Integer, bindparam, delete, literal, or_, select, text
+from sqlalchemy import Index, Integer, bindparam, delete, literal, null, or_, select, text
 from sqlalchemy.orm import aliased
 from sqlmodel import Field, col
 
@@ -142,6 +142,15 @@ END_SESSION = (
     .returning(col(Session.id))
 )
 """Delete the session of an `id` if it belongs to that user and is active `now`."""
+
+NEWEST_SESSIONS = (
+    select(*_SESSION, null().label("token_copy"))
+    .where(is_(Session.user_id, "user_id"), col(Session.expires_at) > bindparam("now", type_=Instant()))
+    .order_by(col(Session.created_at).desc(), col(Session.id).desc())
+    .limit(bindparam("number", type_=Integer()))
+    .execution_options(row=SessionRow)
+)
+"""The newest sessions of the user `user_id` that are active at `now`, at most a `number`; without copies of tokens."""
 
 FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
 """The user of the session of an `id`."""

@@ -63,12 +63,21 @@ class KeyPage:
 
     keys: Sequence[OwnedKey]
     last: tuple[datetime, str] | None
+    first: tuple[datetime, str] | None = None
+    """The position after which newer keys are; None on the first page."""
 
 
 async def list_keys(
-    ctx: Context, wanted: KeyFilter, *, before: tuple[datetime, str] | None, limit: int
+    ctx: Context,
+    wanted: KeyFilter,
+    *,
+    before: tuple[datetime, str] | None = None,
+    after: tuple[datetime, str] | None = None,
+    limit: int,
 ) -> KeyPage:
-    """Return a page of the keys of all users.
+    """Return a page of the keys of all users: the newest, or those next to a position.
+
+    `before` is the position of a newer key, `after` that of an older one; at most one is given.
 
     Raises YouAreNotAllowedToListApiKeys, TwoFactorRequired, ApiKeyConfigurationNotFound, SearchTooBroad.
     """
@@ -78,16 +87,20 @@ async def list_keys(
         keys.kind_of(ctx, wanted.kind)
     created, id_ = col(ApiKey.created_at), col(ApiKey.id)
     conditions = [*_conditions(ctx, wanted)]
+    # The first comparison is the end of the range in the index.
     if before is not None:
         moment = literal(before[0], Instant)
-        # The first comparison is the end of the range in the index.
         conditions += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(before[1]))]
+    if after is not None:
+        moment = literal(after[0], Instant)
+        conditions += [created >= moment, tuple_(created, id_) > tuple_(moment, literal(after[1]))]
+    nearest_first = (created.desc(), id_.desc()) if after is None else (created.asc(), id_.asc())
     statement = (
         select(*KEY_COLUMNS, *USER_COLUMNS)
         .select_from(User)
         .join(ApiKey, col(ApiKey.user_id) == col(User.id))
         .where(and_(true(), *conditions))
-        .order_by(created.desc(), id_.desc())
+        .order_by(*nearest_first)
         .limit(limit + 1)
         .execution_options(row=OwnedKey)
     )
@@ -98,10 +111,16 @@ async def list_keys(
         )
     except SearchTimedOut:
         raise SearchTooBroad from None
-    page = found[:limit]
+    has_more, page = len(found) > limit, list(found[:limit])
+    if after is not None:
+        page.reverse()
+    if not page:
+        return KeyPage((), None)
+    first, last = ((one.key.created_at, one.key.id) for one in (page[0], page[-1]))
     shown = [one for one in page if _outranks(ctx, one.owner)]
-    last = page[-1].key if len(found) > limit else None
-    return KeyPage(shown, None if last is None else (last.created_at, last.id))
+    if after is not None:
+        return KeyPage(shown, last, first if has_more else None)
+    return KeyPage(shown, last if has_more else None, first if before is not None else None)
 
 
 def _outranks(ctx: Context, owner: UserRow) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv4Network, ip_address
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_, select
@@ -27,7 +28,7 @@ from domain.ports import SearchTimedOut
 from domain.users import lookup
 from models import Audit, Outcome
 from models.statements import table_of
-from models.user import FIND_USER
+from models.user import FIND_USER, UserRow
 
 _WITHIN = timedelta(milliseconds=150)
 """How long the search for important events may take."""
@@ -105,8 +106,15 @@ class EventFilter:
     until: datetime | None = None
 
 
-async def list_events(ctx: Context, wanted: EventFilter, *, before: Position | None, limit: int) -> AuditPage:
-    """Return a page of the events that match, newest first.
+async def list_events(
+    ctx: Context,
+    wanted: EventFilter,
+    *,
+    before: Position | None = None,
+    after: Position | None = None,
+    limit: int,
+) -> AuditPage:
+    """Return a page of the events that match, newest first; `before` and `after` as for `domain.audit.search.find`.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad.
     """
@@ -114,9 +122,20 @@ async def list_events(ctx: Context, wanted: EventFilter, *, before: Position | N
     permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
     query, within = await _query(ctx, wanted), ctx.policy[AdminPolicy].scan_timeout
     try:
-        return await search.find(ctx, query, before=before, limit=limit, within=within)
+        return await search.find(ctx, query, before=before, after=after, limit=limit, within=within)
     except SearchTimedOut:
         raise SearchTooBroad from None
+
+
+async def latest_of(ctx: Context, user: UserRow, *, limit: int) -> Sequence[AuditEvent]:
+    """Return the newest events about a user or caused by them, newest first.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
+    """
+    about = await list_events(ctx, EventFilter(user=user.id), limit=limit)
+    by = await list_events(ctx, EventFilter(actor=user.id), limit=limit)
+    events = {event.id: event for event in (*about.events, *by.events)}
+    return sorted(events.values(), key=attrgetter("time", "id"), reverse=True)[:limit]
 
 
 async def export_events(

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -19,6 +19,7 @@ from domain.admin.listing import Condition
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.ports import SearchTimedOut
+from domain.users import roles
 from models import Account, Audit, User
 from models.base import Instant, from_milliseconds, to_milliseconds
 from models.passkey import Passkey
@@ -313,6 +314,21 @@ def _ids(parts: Sequence[Condition]) -> Any:
 
 def _position(sort: str, user: UserRow) -> Position:
     return Position(sort, getattr(user, _COLUMNS[sort]), user.id)
+
+
+async def names_of(ctx: Context, user_ids: Collection[str | None]) -> Mapping[str, UserRow]:
+    """Return those of these users that exist, by id; none for a caller who may not read users."""
+    ids = sorted({user_id for user_id in user_ids if user_id is not None})
+    if not ids or not roles.permits(ctx.policy, ctx.signed_in.user, "user", "get"):
+        return {}
+    statement = select(*USER_COLUMNS).where(col(User.id).in_(ids)).execution_options(row=UserRow)
+    try:
+        [found] = await ctx.resources.database.search(
+            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        )
+    except SearchTimedOut:
+        raise errors.Unavailable from None
+    return {user.id: user for user in found}
 
 
 async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn]:

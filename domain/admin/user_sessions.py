@@ -1,5 +1,7 @@
 """List and revoke the sessions of other users."""
 
+from collections.abc import Sequence
+
 from domain.admin import changes, events, permissions, targets
 from domain.admin.errors import YouAreNotAllowedToListUsersSessions, YouAreNotAllowedToRevokeUsersSessions
 from domain.context import Context
@@ -26,6 +28,39 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
         (row, caller.token if row.id == caller.session.id else HANDLE_PREFIX + row.id)
         for row in await sessions.of_user(ctx, user_id)
     ]
+
+
+async def newest_sessions(ctx: Context, user_id: str, *, limit: int) -> Sequence[SessionRow]:
+    """Return at most `limit` active sessions of a user, newest first, as `list_sessions` does.
+
+    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    """
+    error = YouAreNotAllowedToListUsersSessions
+    permissions.require(ctx, "session", "list", error)
+    permissions.check_rank(ctx, await targets.existing(ctx, user_id), error)
+    events.sessions_listed(ctx, user_id)
+    return await sessions.newest_of_user(ctx, user_id, limit=limit)
+
+
+async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow | None:
+    """Return an active session of a user, or None.
+
+    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    """
+    error = YouAreNotAllowedToListUsersSessions
+    permissions.require(ctx, "session", "list", error)
+    permissions.check_rank(ctx, await targets.existing(ctx, user_id), error)
+    return next((row for row in await sessions.of_user(ctx, user_id) if row.id == session_id), None)
+
+
+async def owner_of(ctx: Context, session_id: str) -> str | None:
+    """Return the id of the user of a session; None for an unknown session.
+
+    Raises YouAreNotAllowedToListUsersSessions.
+    """
+    permissions.require(ctx, "session", "list", YouAreNotAllowedToListUsersSessions)
+    owner: str | None = (await ctx.db.execute(FIND_SESSION, id=session_id)).scalar()
+    return owner
 
 
 async def revoke_session(ctx: Context, value: str) -> bool:

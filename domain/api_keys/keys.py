@@ -24,7 +24,8 @@ from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.users import locking, lookup, roles
 from domain.users.errors import UserNotFound
-from models.api_key import KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
+from models.api_key import FIND_KEY, KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
+from models.base import to_milliseconds
 from models.statements import insert, table_of
 from models.user import UserRow
 
@@ -72,23 +73,25 @@ async def create(
 
 
 async def create_once(
-    ctx: Context, requested: Fields, *, kind: str | None = None, seen: str
+    ctx: Context, requested: Fields, *, kind: str | None = None, user_id: str | None = None, seen: str
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of the caller, unless their keys have changed since `state_of_list` returned `seen`.
+    """Create a key as `create` does, unless the owner's keys have changed since `state_of_list` returned `seen`.
 
     A form that is sent twice therefore creates one key.
 
     Raises ApiKeysChanged, and the errors of `create`.
     """
-    await locking.lock_caller(ctx)
-    if await state_of_list(ctx) != seen:  # defence: H7 seen-keys
+    if user_id is not None:
+        _require_manager(ctx)
+    owner = await _lock_owner(ctx, user_id)
+    if await state_of_list(ctx, owner.id) != seen:  # defence: H7 C8 seen-keys
         raise ApiKeysChanged
-    return await create(ctx, requested, kind=kind)
+    return await create(ctx, requested, kind=kind, user_id=user_id)
 
 
-async def state_of_list(ctx: Context) -> str:
-    """Return a hexadecimal digest of the ids of the caller's keys."""
-    ids = await ctx.db.execute(_IDS, user_id=ctx.signed_in.user.id)
+async def state_of_list(ctx: Context, user_id: str) -> str:
+    """Return a hexadecimal digest of the ids of the keys of a user."""
+    ids = await ctx.db.execute(_IDS, user_id=user_id)
     return tokens.digest(" ".join(ids.scalars())).hex()
 
 
@@ -175,20 +178,39 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
     return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()
 
 
-async def update_key(ctx: Context, key_id: str, requested: Fields, *, kind: str | None = None) -> ApiKeyRow:
-    """Change the fields of a key that are present, all or none.
+def version(row: ApiKeyRow) -> str:
+    """Return what changes whenever a key is changed, for forms; its uses do not count."""
+    return str(to_milliseconds(row.updated_at))
+
+
+async def update_key(
+    ctx: Context, key_id: str, requested: Fields, *, kind: str | None = None, seen: str | None = None
+) -> ApiKeyRow:
+    """Change the fields of a key that are present, all or none; `seen` is the version that a form was filled with.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys, ServerOnlyProperty, the errors of
-    `fields.columns`, NoValuesToUpdate.
+    `fields.columns`, NoValuesToUpdate, ApiKeysChanged.
     """
     row = await _find(ctx, key_id, kind)
     key_kind = kind_of(ctx, row.kind)
     await _lock_owner(ctx, row.user_id)
+    if seen is not None:
+        row = await _unchanged(ctx, key_id, seen)
     fields.check_manager_only(requested, key_kind, is_manager=_is_manager(ctx))
     values = fields.columns(ctx, requested, key_kind)
     if not values:
         raise NoValuesToUpdate
     return await change(ctx, row, values, requested)
+
+
+async def _unchanged(ctx: Context, key_id: str, seen: str) -> ApiKeyRow:
+    """Return a key, whose owner is locked, if it has this version. Raises KeyNotFound, ApiKeysChanged."""
+    row: ApiKeyRow | None = (await ctx.db.execute(FIND_KEY, key_id=key_id)).first()
+    if row is None:
+        raise KeyNotFound
+    if version(row) != seen:  # defence: C8 seen-key
+        raise ApiKeysChanged
+    return row
 
 
 async def change(

@@ -73,6 +73,8 @@ class AuditPage:
 
     events: Sequence[AuditEvent]
     last: Position | None
+    first: Position | None = None
+    """The position after which newer records are; None on the first page."""
 
 
 _COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
@@ -80,18 +82,35 @@ _BY_ID = ReadStatement(select(*_COLUMNS).where(by(Audit.id)), AuditEvent._make, 
 
 
 async def find(
-    ctx: Context, wanted: AuditQuery, *, before: Position | None, limit: int, within: timedelta
+    ctx: Context,
+    wanted: AuditQuery,
+    *,
+    before: Position | None,
+    after: Position | None = None,
+    limit: int,
+    within: timedelta,
 ) -> AuditPage:
-    """Return a page of the records that match. Raises SearchTimedOut if the search takes longer than `within`."""
-    ranges = [_newest(conditions, wanted, before, limit + 1) for conditions in _ranges(wanted)]
+    """Return a page of the records that match: the newest, or those next to a position.
+
+    `before` is the position of a newer record, `after` that of an older one; at most one is given. Raises
+    SearchTimedOut if the search takes longer than `within`.
+    """
+    place = _Place(before or after, is_older=after is None)
+    ranges = [_nearest(conditions, wanted, place, limit + 1) for conditions in _ranges(wanted)]
     if not ranges:
         return AuditPage((), None)
-    statement = ranges[0] if len(ranges) == 1 else _merged(ranges, limit + 1)
+    statement = ranges[0] if len(ranges) == 1 else _merged(ranges, place, limit + 1)
     statements = [statement.execution_options(row=AuditEvent)]
     [found] = await ctx.resources.database.search(statements, within, is_scan=not wanted.is_indexed)
-    events = found[:limit]
-    has_more = len(found) > limit
-    return AuditPage(events, Position(events[-1].time, events[-1].id) if has_more else None)
+    has_more, events = len(found) > limit, list(found[:limit])
+    if not place.is_older:
+        events.reverse()
+    if not events:
+        return AuditPage((), None)
+    first, last = (Position(event.time, event.id) for event in (events[0], events[-1]))
+    if place.is_older:
+        return AuditPage(events, last if has_more else None, first if before is not None else None)
+    return AuditPage(events, last, first if has_more else None)
 
 
 async def get(ctx: Context, event_id: str) -> AuditEvent | None:
@@ -114,19 +133,36 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
     return [[]]
 
 
-def _newest(
-    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, before: Position | None, limit: int
-) -> Select[Any]:
-    """Return the statement that reads the newest records of a range that match."""
-    time, id_ = col(Audit.time), col(Audit.id)
-    where = [*conditions, *_conditions(wanted)]
-    if before is not None:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a page lies: next to a position, or at the newest record."""
+
+    position: Position | None
+    is_older: bool
+    """Whether the page has the records that are older than the position."""
+
+    def order(self, time: Any, id_: Any) -> Sequence[Any]:
+        """Return the order in which records are read, beginning with the nearest."""
+        return (time.desc(), id_.desc()) if self.is_older else (time.asc(), id_.asc())
+
+    def conditions(self, time: Any, id_: Any) -> Sequence[ColumnElement[bool]]:
+        """Return the conditions of the records on this side of the position."""
+        if self.position is None:
+            return ()
+        moment, last = literal(self.position.time, Instant), literal(self.position.id)
         # The first comparison is the end of the range in the index.
-        where += [
-            time <= before.time,
-            tuple_(time, id_) < tuple_(literal(before.time, Instant), literal(before.id)),
-        ]
-    return select(*_COLUMNS).where(and_(True, *where)).order_by(time.desc(), id_.desc()).limit(limit)
+        if self.is_older:
+            return time <= moment, tuple_(time, id_) < tuple_(moment, last)
+        return time >= moment, tuple_(time, id_) > tuple_(moment, last)
+
+
+def _nearest(
+    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, place: _Place, limit: int
+) -> Select[Any]:
+    """Return the statement that reads the records of a range that match, beginning with the nearest."""
+    time, id_ = col(Audit.time), col(Audit.id)
+    where = [*conditions, *_conditions(wanted), *place.conditions(time, id_)]
+    return select(*_COLUMNS).where(and_(True, *where)).order_by(*place.order(time, id_)).limit(limit)
 
 
 def _conditions(wanted: AuditQuery) -> list[ColumnElement[bool]]:
@@ -158,8 +194,7 @@ def _is_network(address: str | None) -> bool:
     return address is not None and address.endswith(".")
 
 
-def _merged(ranges: Sequence[Select[Any]], limit: int) -> Any:
+def _merged(ranges: Sequence[Select[Any]], place: _Place, limit: int) -> Any:
     parts = [select(each.subquery()) for each in ranges]
     merged = union_all(*parts).subquery()
-    newest_first = (merged.c.time.desc(), merged.c.id.desc())
-    return select(*merged.c).order_by(*newest_first).limit(limit)
+    return select(*merged.c).order_by(*place.order(merged.c.time, merged.c.id)).limit(limit)

@@ -18,7 +18,14 @@ from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from domain.users import locking
 from models import Session
-from models.session import END_SESSION, OVER_LIMIT, SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow
+from models.session import (
+    END_SESSION,
+    NEWEST_SESSIONS,
+    OVER_LIMIT,
+    SESSION_BY_DIGEST,
+    SESSIONS_OF_USER,
+    SessionRow,
+)
 from models.statements import insert
 from models.user import UserRow
 
@@ -197,6 +204,14 @@ async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
     rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
     live = [row for row in rows if row.is_active(ctx.now)]  # defence: V37 active-only
     return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
+
+
+async def newest_of_user(ctx: Context, user_id: str, *, limit: int) -> Sequence[SessionRow]:
+    """Return at most `limit` active sessions of a user, newest first."""
+    rows: Sequence[SessionRow] = await ctx.db.execute(
+        NEWEST_SESSIONS, user_id=user_id, now=ctx.now, number=limit
+    )
+    return rows
 
 
 def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:

@@ -19,7 +19,7 @@ _NOTICES = {
     "gone": N_("That key was deleted already."),
 }
 _CREATED = "/api-keys/created"
-_NEVER = "never"
+NEVER = "never"
 _LIFETIMES = tuple(timedelta(days=days) for days in (1, 7, 30, 90, 365))
 """The lifetimes that the form offers, where the settings allow them."""
 _MOST = 1000
@@ -42,9 +42,9 @@ async def show_api_keys(
         notices=_NOTICES,
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
-        seen=await keys.state_of_list(ctx),
+        seen=await keys.state_of_list(ctx, ctx.signed_in.user.id),
         kinds=[(name, name) for name in policy.kinds],
-        lifetimes=_lifetimes(view.localization, policy),
+        lifetimes=lifetimes(view.localization, policy),
         grantable=_grantable(policy),
         require_name=policy.require_name,
         longest_name=policy.maximum_name_length,
@@ -67,7 +67,7 @@ async def show_new_api_key(
 ) -> Page | Redirect:
     """Show the text of a new key until the user goes on; then redirect to the keys."""
     view = views.view(ctx, _CREATED, callback_url, ui_locales)
-    content = shown_once.content_of(ctx, _CREATED)
+    content = shown_once.content_of(ctx, view, _CREATED)
     if content is None:
         return view.redirect("/api-keys")
     return layout.render(ctx, view, "api_key_created.html", **content)
@@ -118,17 +118,22 @@ def _values(body: shapes.ApiKeyForm) -> fields.Fields:
     if name := body.get("name", "").strip():
         values["name"] = name
     if lasts := body.get("expiresIn"):
-        values["expiresIn"] = None if lasts == _NEVER else int(lasts)
-    if written := body.get("permissions", "").split():
-        permissions: dict[str, list[str]] = {}
-        for permission in written:
-            resource, _, action = permission.partition(":")
-            permissions.setdefault(resource, []).append(action)
-        values["permissions"] = permissions
+        values["expiresIn"] = None if lasts == NEVER else int(lasts)
+    if written := permissions(body.get("permissions", "")):
+        values["permissions"] = written
     return values
 
 
-def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:
+def permissions(text: str) -> dict[str, list[str]]:
+    """Return the actions by resource that are written as `resource:action`, separated by spaces."""
+    actions: dict[str, list[str]] = {}
+    for written in text.split():
+        resource, _, action = written.partition(":")
+        actions.setdefault(resource, []).append(action)
+    return actions
+
+
+def lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:
     """Return the choices of a lifetime: the value in the form, and its label. The first is the default."""
     kinds = [kind for kind in policy.kinds.values() if kind.custom_expiry]
     usual = fields.default_expiry(policy, policy.kinds[DEFAULT])
@@ -138,7 +143,7 @@ def _lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tup
         if lasts != usual and any(_is_allowed(kind, lasts) for kind in kinds):
             choices.append((str(int(lasts.total_seconds())), localization.format_duration(lasts)))
     if kinds and policy.allow_never and usual is not None:
-        choices.append((_NEVER, never))
+        choices.append((NEVER, never))
     return choices
 
 

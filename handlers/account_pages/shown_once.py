@@ -12,14 +12,14 @@ from handlers.responses.reply import Header, Redirect
 
 def redirect(ctx: Context, view: View, page: str, **content: Any) -> Redirect:
     """Return the redirect to a page that shows this content until the user goes on or some minutes have passed."""
-    sealed = shown_once.seal(ctx, page, content)
+    sealed = shown_once.seal(ctx, view.action(page), content)
     max_age = int(shown_once.LIFE.total_seconds())
     return view.redirect(page, (cookies.set_shown_once(ctx.policy.cookies, sealed, max_age=max_age),))
 
 
-def content_of(ctx: Context, page: str) -> Mapping[str, Any] | None:
+def content_of(ctx: Context, view: View, page: str) -> Mapping[str, Any] | None:
     """Return the content that a page shows, or None if it is not shown any more."""
-    found = (shown_once.unseal(ctx, page, sealed) for sealed in _sent(ctx))
+    found = (shown_once.unseal(ctx, view.action(page), sealed) for sealed in _sent(ctx))
     return next((content for content in found if content is not None), None)
 
 

@@ -82,7 +82,7 @@ async def show_two_factor_setup(
 ) -> Page | Redirect:
     """Show the QR code, the key and the backup codes until the user goes on; then only the form for the code."""
     view = views.view(ctx, _SETUP, callback_url, ui_locales)
-    content = shown_once.content_of(ctx, _SETUP)
+    content = shown_once.content_of(ctx, view, _SETUP)
     if content is None:
         return await _show(ctx, view) if sessions.is_fresh(ctx) else view.redirect("/second-factor")
     return layout.render(
@@ -101,7 +101,7 @@ async def show_backup_codes(
 ) -> Page | Redirect:
     """Show new backup codes until the user goes on; then redirect to the settings."""
     view = views.view(ctx, _BACKUP_CODES, callback_url, ui_locales)
-    content = shown_once.content_of(ctx, _BACKUP_CODES)
+    content = shown_once.content_of(ctx, view, _BACKUP_CODES)
     if content is None:
         return view.redirect("/second-factor")
     return layout.render(ctx, view, "backup_codes.html", **content)

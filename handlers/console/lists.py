@@ -40,6 +40,14 @@ def instant_position(text: str) -> Position | None:
         return None
 
 
+def position(text: str) -> tuple[datetime, str] | None:
+    """Return the position of a list that is sorted by time; None for a malformed text."""
+    try:
+        return wire.position(text)
+    except ValidationError:
+        return None
+
+
 def refuse(name: str, problem: str) -> NoReturn:
     """Refuse a parameter of the query. Raises ValidationError."""
     raise ValidationError(f"[query.{name}] {problem}", Field("query", name, problem))

@@ -22,6 +22,10 @@ SENTENCES: Mapping[str, str] = {
     "BANNED_USER": N_("This user is banned."),
     "TOO_MANY_REQUESTS": N_("Too many emails were sent to this address. Try again later."),
     "RESET_PASSWORD_DISABLED": N_("This service does not send password reset emails."),
+    "API_KEYS_CHANGED": N_(
+        "The keys of this user were changed after you opened this form, so nothing was done. Check them, and try again."
+    ),
+    "API_KEY_LIMIT_REACHED": N_("This user has as many keys as are allowed. Delete one first."),
 }
 """Sentences by error code."""
 

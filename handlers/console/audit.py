@@ -1,0 +1,229 @@
+"""The audit trail: the list of events, one event, the export, and the newest events of a user."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from domain import authentication_methods
+from domain.admin import audit, user_sessions
+from domain.admin import search as user_search
+from domain.admin.audit import EventFilter
+from domain.admin.errors import SearchTooBroad
+from domain.audit.history import Position
+from domain.audit.record import EVENTS
+from domain.audit.search import AuditEvent
+from domain.console.policy import ConsolePolicy
+from domain.context import Context
+from domain.localization import N_, Localization
+from handlers import shapes, wire
+from handlers.account_pages import user_agents
+from handlers.audit import event_shape
+from handlers.console import layout, lists, registry, user_acts
+from handlers.console.registry import NavigationItem, UserSection
+from handlers.console.view import ConsoleView, view
+from handlers.pages import sign_in_methods
+from handlers.positions import positions
+from handlers.responses import spreadsheets
+from handlers.responses.reply import Page, Stream
+from models import Outcome
+from models.user import UserRow
+
+_OUTCOMES = {"success": N_("Success"), "failure": N_("Failure"), "refused": N_("Refused")}
+_OF_USER = 50
+"""Events on the page of a user."""
+
+
+# console.audit.show_list
+async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    ui_locales: str | None = None,
+    event: str | None = None,
+    group: str | None = None,
+    subject: str | None = None,
+    actor: str | None = None,
+    network: str | None = None,
+    outcome: Any = None,
+    from_: str | None = None,
+    to: str | None = None,
+    after: str | None = None,
+    before: str | None = None,
+) -> Page:
+    """Show a page of events."""
+    # In the order of the list, a page after a position has older events.
+    older_than, newer_than = positions(after, before, _position)
+    filters = _filters(event, group, subject, actor, network, outcome, from_, to)
+    here = view(ctx, "/audit", ui_locales, **filters)
+    found = await audit.list_events(
+        ctx, _wanted(filters), before=older_than, after=newer_than, limit=ctx.policy[ConsolePolicy].page_size
+    )
+    return layout.render(
+        ctx,
+        here,
+        "audit/list.html",
+        events=await _lines(ctx, here, found.events),
+        newer=found.first and here.url("/audit", **here.query, before=_cursor(found.first)),
+        older=found.last and here.url("/audit", **here.query, after=_cursor(found.last)),
+        export=here.url("/audit/export", **filters),
+        filters=filters,
+        active=sum(bool(value) for value in filters.values()),
+        event_names=_with(sorted(EVENTS), event),
+        group_names=_with(sorted({name.partition(".")[0] for name in EVENTS}), group),
+        outcomes=[(name, here.localization.gettext(label)) for name, label in _OUTCOMES.items()],
+    )
+
+
+# console.audit.export
+async def export(  # noqa: PLR0913 - one parameter per parameter of the query
+    ctx: Context,
+    ui_locales: str | None = None,
+    event: str | None = None,
+    group: str | None = None,
+    subject: str | None = None,
+    actor: str | None = None,
+    network: str | None = None,
+    outcome: Any = None,
+    from_: str | None = None,
+    to: str | None = None,
+) -> Stream:
+    """Return all events that match, as CSV."""
+    filters = _filters(event, group, subject, actor, network, outcome, from_, to)
+    pages = await audit.export_events(ctx, _wanted(filters), spreadsheets.given(filters))
+    return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
+
+
+# console.audit.show
+async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
+    """Show one event with all its details."""
+    event = await audit.get_event(ctx, id_)
+    here = view(ctx, f"/audit/{event.id}", ui_locales)
+    [line] = await _lines(ctx, here, [event])
+    return layout.render(
+        ctx,
+        here,
+        "audit/show.html",
+        line=line,
+        event=event,
+        sessions_url=await _sessions_url(ctx, here, event),
+        method=_method(here.localization, event.method),
+        device=event.user_agent and user_agents.describe(here.localization, event.user_agent),
+        details=[(name, _text(value)) for name, value in sorted(event.details.items())],
+    )
+
+
+async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> str | None:
+    """Return the page with the sessions of the owner of the event's session, if the session still exists."""
+    if event.session_id is None or not registry.may(ctx, "session", "list"):
+        return None
+    owner = await user_sessions.owner_of(ctx, event.session_id)
+    return owner and here.url(f"{user_acts.page_of(owner)}/sessions")
+
+
+async def _lines(
+    ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]
+) -> Sequence[Mapping[str, Any]]:
+    """Return events as the pages show them, with the users that they name."""
+    names = await user_search.names_of(
+        ctx, {user_id for event in events for user_id in (event.user_id, event.actor_id)}
+    )
+    return [
+        {
+            "event": event,
+            "sentence": _sentence(here.localization, event),
+            "outcome": here.localization.gettext(_OUTCOMES.get(event.outcome, event.outcome)),
+            "user": names.get(event.user_id or ""),
+            "actor": names.get(event.actor_id or ""),
+            "by_operator": event.details.get("by") == "operator",
+        }
+        for event in events
+    ]
+
+
+def _sentence(localization: Localization, event: AuditEvent) -> str:
+    """Return what happened in words; the code of an event that this version does not know."""
+    declared = EVENTS.get(event.event)
+    if declared is None:
+        return event.event
+    is_failure = event.outcome != Outcome.SUCCESS
+    return localization.gettext((is_failure and declared.failure) or declared.sentence)
+
+
+def _method(localization: Localization, name: str | None) -> str | None:
+    if not name:
+        return None
+    method = authentication_methods.find(name)
+    if method is not None and method.label is not None:
+        return localization.gettext(method.label)
+    return sign_in_methods.provider_name(name.rpartition(":")[2])
+
+
+def _text(value: Any) -> str:
+    """Return the value of a detail as text: its own, or JSON."""
+    return value if isinstance(value, str) else wire.exported({"": value}).decode().strip()[4:-1]
+
+
+def _filters(
+    event: str | None,
+    group: str | None,
+    subject: str | None,
+    actor: str | None,
+    network: str | None,
+    outcome: str | None,
+    since: str | None,
+    until: str | None,
+) -> Mapping[str, str | None]:
+    return {
+        "event": event or None,
+        "group": group or None,
+        "subject": (subject or "").strip() or None,
+        "actor": (actor or "").strip() or None,
+        "network": (network or "").strip() or None,
+        "outcome": outcome or None,
+        "from": since or None,
+        "to": until or None,
+    }
+
+
+def _wanted(filters: Mapping[str, str | None]) -> EventFilter:
+    outcome = filters["outcome"]
+    return EventFilter(
+        event=filters["event"],
+        group=filters["group"],
+        user=filters["subject"],
+        actor=filters["actor"],
+        network=filters["network"],
+        outcome=None if outcome is None else Outcome(outcome),
+        since=lists.first_day(filters["from"]),
+        until=lists.last_day(filters["to"]),
+    )
+
+
+def _with(names: Sequence[str], chosen: str | None) -> Sequence[tuple[str, str]]:
+    """Return the choices of a filter, with an unknown name that the URL has."""
+    more = [chosen] if chosen and chosen not in names else []
+    return [(name, name) for name in (*names, *more)]
+
+
+def _cursor(position: Position) -> str:
+    return wire.cursor(position.time, position.id)
+
+
+def _position(text: str) -> Position | None:
+    found = lists.position(text)
+    return None if found is None else Position(*found)
+
+
+async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
+    """Return the newest events about a user or caused by them."""
+    about, by = (here.url("/audit", **{name: user.id}) for name in ("subject", "actor"))
+    try:
+        events = await audit.latest_of(ctx, user, limit=_OF_USER)
+    except SearchTooBroad:
+        return {"events": None, "all_url": about, "by_url": by}
+    return {"events": await _lines(ctx, here, events), "all_url": about, "by_url": by}
+
+
+NAVIGATION = (
+    NavigationItem(path="/audit", label=N_("Audit"), permission=("service", "manage"), position=50),
+)
+USER_SECTIONS = (
+    UserSection(name="audit", label=N_("Audit"), permission=("service", "manage"), position=90, load=_load),
+)
