@@ -45,7 +45,7 @@ async def create(root: Browser, name: str, email: str = ADA, **typed: str) -> st
     await root.open(f"{NEW}?owner={email}")
     page = await root.submit(NEW, name=name, **typed)
     assert page.path == f"{KEYS}/created", page.text
-    found = re.search(r"\b[A-Za-z0-9]{64}\b", page.text)
+    found = re.search(r"[A-Za-z0-9_]*[A-Za-z0-9]{64}", page.text)
     assert found is not None
     return found[0]
 
