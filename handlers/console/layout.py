@@ -9,7 +9,7 @@ from handlers.console import registry
 from handlers.console.view import ConsoleView
 from handlers.pages.assets import console_assets
 from handlers.responses import cookies
-from handlers.responses.reply import Page, Redirect
+from handlers.responses.reply import Header, Page, Redirect
 
 
 def render(
@@ -21,6 +21,7 @@ def render(
     status: int = 200,
     search: str = "",
     frames: bool = False,
+    headers: tuple[Header, ...] = (),
     **values: Any,
 ) -> Page:
     """Return a page of the console: a template below `console/`, with these values.
@@ -34,7 +35,7 @@ def render(
         f"console/{template}",
         status=status,
         frames=frames,
-        headers=(cookies.clear_notice(ctx.policy.cookies),) if sent else (),
+        headers=(*headers, cookies.clear_notice(ctx.policy.cookies)) if sent else headers,
         navigation=_navigation(ctx, view),
         console=ctx.policy[ConsolePolicy],
         console_assets=console_assets(ctx.policy),

@@ -93,7 +93,7 @@ async def show_end(
         ctx,
         user,
         "end-session",
-        "../sessions/end.html",
+        "end_session.html",
         ui_locales,
         query={"session": row.id},
         line=line,
@@ -115,7 +115,7 @@ async def end(ctx: Context, id_: str, body: shapes.ConsoleSessionForm) -> Redire
 async def show_end_all(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
     """Ask before all sessions end."""
     user = await user_acts.target(ctx, id_, "end-sessions")
-    return user_acts.show_form(ctx, user, "end-sessions", "../sessions/end_all.html", ui_locales)
+    return user_acts.show_form(ctx, user, "end-sessions", "end_sessions.html", ui_locales)
 
 
 # console.user_sessions.end_all
