@@ -11,6 +11,8 @@ MUTANTS = (
     Mutant("C7", "searches are recorded", "recorded", Remove()),
     Mutant("C7", "but once a minute", "once-a-minute", Always(True)),
     Mutant("C8", "a form is for the user as it was shown", "seen-version", Always(False)),
+    Mutant("C8", "a key is changed as it was shown", "seen-key", Always(False)),
+    Mutant("C8", "a key is created for the keys that were shown", "seen-keys", Always(False)),
     Mutant("C8", "a failed email is sent again once", "failed-only", Always(False)),
     Mutant("C8", "an email that is being sent is not given up", "no-lease", Always(False)),
     Mutant("C10", "nobody opens the console in the name of a user", "impersonated", Always(False)),

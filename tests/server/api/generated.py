@@ -23,6 +23,8 @@ BY_FORMAT = {
 BY_PART = {
     "[Pp]": WEB_ADDRESSES,
     "[Tt]": ("true", "FALSE", "tRue"),
+    "^([1-9]": ("", "1", "60"),
+    "^[0-9]{0,15}": ("", "0", "1000"),
     "{0,49}": ("a:0", "mX4cQ7vN1pRk9TzY2bLw6HdFgS8jUaEo:1767268800000,b:1"),
     "{1,14}": ("1773044130250.pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe", "0.a"),
     "{2,8}(?:[_-]": ("de", "pt-BR", "zh_Hant-TW"),
