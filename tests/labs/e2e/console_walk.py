@@ -127,6 +127,9 @@ async def _forms(visitor: Visitor, root: str) -> AsyncIterator[str]:
     await visitor.open("/console/users/new")
     await visitor.send("/console/users/new", name="Ada", email="ada")
     yield "console-users-new-refused"
+    await visitor.open(f"/console/api-keys/new?owner={ADA}")
+    await visitor.send("/console/api-keys/new", name="Nightly backup")
+    yield "console-api-keys-created"
     await visitor.open(f"{user}/delete")
     await visitor.send(f"{user}/delete", typed="somebody@example.com")
     yield "console-users-id-delete-refused"
