@@ -73,9 +73,9 @@ def test_users_are_administered_and_recorded_as_it_says(tmp_path: Path) -> None:
     assert "user.created" in of_ada
     assert "sign_in.failed" in failed
     assert "user.created" not in failed
-    first, found, banned, helped, acting, shared = printed
+    first, found, banned, helped, mailed, accounts, _, acting, shared, trail, _, figures = printed
     assert "Roles of ada@example.com: user,admin." in first
-    assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [1, 2]
+    assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [2, 3]
     assert [banned.count(part) for part in ('"banned":true', "BANNED_USER", '"banned":false')] == [1, 1, 1]
     assert '"token":"' in banned.rpartition("BANNED_USER")[2]
     assert ['"token":"rvk_' in helped, '{"status":true}' in helped] == [True, True]
@@ -87,6 +87,13 @@ def test_users_are_administered_and_recorded_as_it_says(tmp_path: Path) -> None:
     )
     assert [acting.count(part) for part in parts] == [1, 1, 1, 1]
     assert "2 administrators" in shared
+    assert '{"success":true}' in mailed
+    assert '"providerId":"credential"' in accounts
+    assert "eve@example.com" in (tmp_path / "eve-data.json").read_text()
+    assert '"event":"user.banned"' in trail.rpartition("nextCursor")[2]
+    assert "ada@example.com" in (tmp_path / "users.csv").read_text()
+    assert "sign_in.succeeded" in (tmp_path / "sign-ins.csv").read_text()
+    assert '"users":2' in figures
 
 
 def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
