@@ -88,7 +88,7 @@ async def test_a_refused_form_survives_reload_and_back(browser: Browser, live: L
         assert sent == []
 
         await sign_in(page, PASSWORD, ADA)
-        await heading(page, "Where you are signed in")
+        await heading(page, "Devices and sessions")
         await page.go_back()
         await heading(page, "Sign in")
         await expect(page.get_by_label("Email address or username")).to_have_value(ADA)

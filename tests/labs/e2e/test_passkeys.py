@@ -91,7 +91,8 @@ async def test_a_passkey_is_offered_by_autofill_until_it_is_removed(
         await expect(page.get_by_role("heading", level=1)).to_have_text("Passkeys")
         await expect(page.get_by_text("last used")).to_be_visible()
 
-        await page.get_by_role("button", name="Remove the passkey Laptop").click()
+        await page.get_by_role("link", name="Remove the passkey Laptop").click()
+        await page.get_by_role("button", name="Remove").click()
         await expect(page.get_by_text("You have no passkeys yet.")).to_be_visible()
         await sign_out(page)
         await page.goto(f"{origin}/account/sign-in")

@@ -91,7 +91,9 @@ async def test_a_form_of_the_account_is_sent_again_by_its_page(server: OwnCluste
     page = await browser.submit(PROFILE)
     assert (page.status, page.inputs["name"]["value"]) == (200, "Ada Lovelace")
     assert is_unavailable(secret)
-    assert secret.form("/account/password").fields.keys() == {"account", "username", "revokeOtherSessions"}
+    assert secret.form("/account/password").fields.keys() == {
+        *("account", "user", "username", "revokeOtherSessions")
+    }
     assert (await of_password.submit("/account/password")).status == 422
 
 
