@@ -67,18 +67,14 @@ async def _attempt(database: Database, mode: Mode, deadline: float) -> _Blocked 
     from server.database.alembic import STEPS, pending_indexes  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
-        if mode == "auto" and connection.dialect.name == "postgresql":
-            # Requests lock a user before the user's other rows; migrations in another order would deadlock with them.
-            connection.execute(_LOCK_USERS)
         STEPS[mode](connection, head())
 
+    is_concurrent = mode == "auto" and database.dialect == "postgresql"
     try:
-        has_indexes = (
-            mode != "auto"
-            or database.dialect != "postgresql"
-            or await _create_indexes(database, pending_indexes, deadline)
+        has_indexes = not is_concurrent or await _create_indexes(database, pending_indexes, deadline)
+        is_done = has_indexes and await run_alone(
+            database, _with_users_locked(step) if is_concurrent else step
         )
-        is_done = has_indexes and await run_alone(database, step)
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
@@ -93,7 +89,7 @@ async def _create_indexes(database: Database, search: IndexSearch, deadline: flo
     for pending in found:
         is_alone = (
             is_alone
-            and await run_alone(database, pending.upgrade)
+            and await run_alone(database, _with_users_locked(pending.upgrade))
             and await _run_outside_transactions(database, pending.create, deadline)
         )
     return is_alone
@@ -103,6 +99,17 @@ _LOCK_USERS = text(
     """DO $$ BEGIN IF to_regclass('"user"') IS NOT NULL
     THEN LOCK TABLE "user" IN ACCESS EXCLUSIVE MODE; END IF; END $$"""
 )
+
+
+def _with_users_locked(step: Callable[[Connection], None]) -> Callable[[Connection], None]:
+    """Return a step that locks the table `user` of PostgreSQL first."""
+
+    def run(connection: Connection) -> None:
+        # Requests lock a user before the user's other rows; migrations in another order would deadlock with them.
+        connection.execute(_LOCK_USERS)
+        step(connection)
+
+    return run
 
 
 async def run_alone(database: Database, step: Callable[[Connection], None]) -> bool:
