@@ -75,7 +75,7 @@ def read(base: str) -> Document:
     else:
         document = _at_commit(base)
     if not isinstance(document, dict) or "version" not in document.get("info", {}) or "paths" not in document:
-        raise UnusableError(f"{base} is not an OpenAPI document: info.version or paths is missing")
+        raise UnusableError(f"{base} is not an OpenAPI document: it has no info.version, or no paths")
     return without_links(document)
 
 
