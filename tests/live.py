@@ -72,15 +72,21 @@ class LiveService:
     output: Output
 
 
-def environment(overrides: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a process of this program; `overrides` are settings such as `mail.sender`."""
+def environment(overrides: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the environment of a process of this program.
+
+    `overrides` are settings such as `mail.sender`; one that is None is not set, even if other tests set it.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWRIGHT_")}
-    return {**inherited, **CHEAP, **HERE, **variables(overrides)}
+    given = variables({name: value for name, value in overrides.items() if value is not None})
+    unset = variables(dict.fromkeys((name for name, value in overrides.items() if value is None), "")).keys()
+    kept = {name: value for name, value in CHEAP.items() if name not in unset}
+    return {**inherited, **kept, **HERE, **given}
 
 
 def launch(
     directory: Path,
-    overrides: Mapping[str, str],
+    overrides: Mapping[str, str | None],
     *options: str,
     variables: Mapping[str, str] = NOTHING,
     output: IO[bytes] | int = subprocess.PIPE,
@@ -102,7 +108,7 @@ def launch(
 @contextmanager
 def serving(
     directory: Path,
-    overrides: Mapping[str, str],
+    overrides: Mapping[str, str | None],
     *,
     port: int = 0,
     workers: int = 1,
@@ -143,7 +149,7 @@ def administrator(base: str, directory: Path) -> str:
     return email
 
 
-def promote(email: str, directory: Path, overrides: Mapping[str, str]) -> None:
+def promote(email: str, directory: Path, overrides: Mapping[str, str | None]) -> None:
     """Make a user of the service that runs in `directory` an administrator, as the operator does."""
     words = [str(PROGRAM), "users", "promote", email]
     subprocess.run(words, check=True, cwd=directory, env=environment(overrides), capture_output=True)

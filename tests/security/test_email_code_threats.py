@@ -27,7 +27,7 @@ from tests.service import Service
 HOSTED = {"magic_links.page": "", "session.cookie_secure": "false", **UNLIMITED}
 SEND = "/email-otp/send-verification-otp"
 OF_OUTBOX = re.compile("^(DELETE FROM|UPDATE) outbox.*", re.DOTALL)
-RECORDED = "INSERT INTO audit"
+RECORDED = ("INSERT INTO audit", "INSERT INTO daily_count")
 """What is written whenever enough has happened."""
 MANY = {"limits.sign_in_mail_burst": "100", "limits.sign_in_mail_daily": "100"}
 CONSUMERS: dict[str, tuple[str, dict[str, str]]] = {

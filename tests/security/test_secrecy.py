@@ -26,7 +26,7 @@ from tests.labs.provider.settings import social_settings
 from tests.labs.provider.state import CLIENT_SECRET
 from tests.live import serving
 from tests.postgres import Cluster, _wait_for
-from tests.security.everything import journey, traveller
+from tests.security.everything import OF_UNDELIVERED_MAIL, journey, traveller
 from tests.security.witness import Answer, Witness, objects
 from tests.service import NO_TLS
 
@@ -186,10 +186,6 @@ def _rows(url: str) -> list[tuple[Any, ...]]:
 
 def _written(value: Any) -> str:
     return f"{value.decode('latin-1')} {value.hex()}" if isinstance(value, bytes) else str(value)
-
-
-OF_UNDELIVERED_MAIL = {"mail.send_again", "mail.give_up"}
-"""Operations that are refused on this journey, because every email is delivered at once."""
 
 
 class TestJourney:

@@ -12,6 +12,7 @@ from sqlmodel import SQLModel
 
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
 from models.api_key import ApiKey
+from models.daily_count import DailyCount
 from server.components import cleanup
 from tests.handlers.steps import bearer, code, join, sign_in
 from tests.labs.faults.places import IS_LONG, Place
@@ -20,7 +21,7 @@ from tests.service import START, Service, running_service
 
 MANY = 10_000 if IS_LONG else 2_000
 BATCH = 500
-LONG_AGO = START - timedelta(days=400)
+LONG_AGO = START - timedelta(days=800)
 
 Row = dict[str, Any]
 
@@ -43,6 +44,9 @@ def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
         ),
         Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
         KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
+        DailyCount: lambda n: {
+            "day": LONG_AGO - timedelta(days=n), "event": "sign_out", "way_in": "", "code": "", "count": 1
+        },
         Outbox: lambda n: _times(
             id=f"m{n}", state=MailState.SENT, template="t", sender="file", attempts=1, next_attempt=LONG_AGO
         ),

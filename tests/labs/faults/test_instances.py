@@ -18,6 +18,7 @@ from tests.labs.faults.steps import IN_ONE_PROCESS, ask_for_reset, faults, join,
 from tests.labs.provider.process import ProviderProcess
 from tests.live import LiveService
 from tests.postgres import Cluster
+from tests.security.everything import OF_UNDELIVERED_MAIL
 from tests.service import PASSWORD
 
 TURNS = 60.0
@@ -51,9 +52,11 @@ class TestJourney:
     ) -> None:
         answers = all_steps(instances, provider_process)
 
-        assert succeeded(answers) | IN_ONE_PROCESS == set(JSON_OPERATIONS)
+        assert succeeded(answers) | IN_ONE_PROCESS | OF_UNDELIVERED_MAIL == set(JSON_OPERATIONS)
         assert faults(answers) == set()
-        assert all(one != other for one, other in pairwise(served_by(answers)))
+        # doctor asks the public URL itself, so the request after it is answered by the same instance again.
+        turns = [pair for pair in pairwise(answers) if pair[0].operation_id != "doctor.run"]
+        assert all(len(set(served_by(pair))) == 2 for pair in turns)
         assert set(served_by(answers)) == set(instances.names)
 
     def test_each_mail_goes_out_once_though_both_deliver(

@@ -317,7 +317,7 @@ func administration() {
 	event := ok(client.AuditAPI.AuditListEvents(as).Subject(user.Id).Limit(1).Execute()).Events[0]
 	ensure(ok(client.AuditAPI.AuditGetEvent(as).Id(event.Id).Execute()).Event == event.Event)
 	ensure(len(ok(client.ApiKeysAPI.ApiKeysListAll(as).Owner(user.Id).Execute()).ApiKeys) == 0)
-	ensure(strings.Contains(ok(api.AdminExportUsers(as).SearchValue("grace").Execute()), ",grace@example.com,"))
+	ensure(strings.Contains(ok(api.AdminExportUsers(as).Search("grace").Execute()), ",grace@example.com,"))
 	ensure(strings.Contains(ok(client.AuditAPI.AuditExportEvents(as).Subject(user.Id).Execute()), "user.created"))
 	ensure(len(ok(client.StatisticsAPI.StatisticsGet(as).Execute()).Days) == 30)
 	acting := ok(api.AdminImpersonateUser(as).UserIdRequest(which).Execute()).Session

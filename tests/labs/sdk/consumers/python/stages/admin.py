@@ -3,7 +3,7 @@
 import os
 
 from client import NEW_PASSWORD, PASSWORD, holding, nobody, of, ok
-from gatewright_client import models
+from gatewright_client import AuthenticatedClient, models
 from gatewright_client.api.admin import (
     ban_user,
     create_user,
@@ -21,6 +21,7 @@ from gatewright_client.api.admin import (
     reset_two_factor,
     revoke_user_session,
     revoke_user_sessions,
+    search_users,
     send_password_reset,
     set_role,
     set_user_password,
@@ -32,12 +33,24 @@ from gatewright_client.api.admin import (
 from gatewright_client.api.api_keys import list_all
 from gatewright_client.api.audit import export_events, get_event, list_events
 from gatewright_client.api.authentication import sign_in_email
+from gatewright_client.api.doctor import run as run_doctor
+from gatewright_client.api.jwt import list_signing_keys, revoke_signing_key, rotate_signing_key
+from gatewright_client.api.mail import (
+    give_up,
+    list_messages,
+    list_templates,
+    preview,
+    send_again,
+    send_preview,
+)
+from gatewright_client.api.settings import list_all as list_settings
 from gatewright_client.api.statistics import get as get_statistics
 
 
 def stage() -> None:
     body = models.SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
     admin = holding(of(sign_in_email.sync(client=nobody, body=body), models.SignInAnswer).token)
+    run_the_service(admin)
     wanted = models.CreateUserRequest(
         email="grace@example.com", name="Grace", password=PASSWORD, role=["user"]
     )
@@ -46,6 +59,8 @@ def stage() -> None:
         of(list_users.sync(client=admin, search_value="grace", limit=1), models.UserPage).users[0].id
         == user.id
     )
+    found = of(search_users.sync(client=admin, search="grace"), models.FoundUsers)
+    assert [one.id for one in found.users] == [user.id]
     assert of(get_user.sync(client=admin, id=user.id), models.User).email == user.email
     changes = models.UpdateUserAsAdminRequest(user_id=user.id, data=models.UpdateUserData(name="Grace H."))
     assert of(update_user.sync(client=admin, body=changes), models.User).name == "Grace H."
@@ -87,3 +102,20 @@ def stage() -> None:
     ok(unban_user.sync(client=admin, body=which))
     ok(remove_user.sync(client=admin, body=which))
     assert of(get_user.sync(client=admin, id=user.id), models.Error).code == "USER_NOT_FOUND"
+
+
+def run_the_service(admin: AuthenticatedClient) -> None:
+    """Look after emails, signing keys and settings."""
+    assert of(list_messages.sync(client=admin, limit=5), models.MailPage).mails
+    template = of(list_templates.sync(client=admin), models.MailTemplates).templates[0].name
+    assert of(preview.sync(client=admin, template=template), models.MailPreview).subject
+    ok(send_preview.sync(client=admin, body=models.SendMailPreviewRequest(template=template)))
+    unknown = models.MailRequest(mail_id="x" * 32)
+    assert of(send_again.sync(client=admin, body=unknown), models.Error).code == "MAIL_NOT_FOUND"
+    assert of(give_up.sync(client=admin, body=unknown), models.Error).code == "MAIL_NOT_FOUND"
+    request = models.RotateSigningKeyRequest(algorithm="ES256", now=True)
+    ok(rotate_signing_key.sync(client=admin, body=request))
+    retired = of(list_signing_keys.sync(client=admin), models.SigningKeys).keys[-1].id
+    ok(revoke_signing_key.sync(client=admin, body=models.RevokeSigningKeyRequest(key_id=retired)))
+    assert of(list_settings.sync(client=admin), models.SettingList).settings
+    assert of(run_doctor.sync(client=admin), models.DoctorReport).findings

@@ -6,10 +6,12 @@ import { NEW_PASSWORD, PASSWORD, holding, nobody, ok, refused } from "../client.
 export async function stage(): Promise<void> {
   const email = process.env["ADMIN_EMAIL"] ?? "";
   const sdk = holding(ok(await nobody.authentication.signInEmail({ body: { email, password: PASSWORD } })).token);
+  await runTheService(sdk);
   const wanted = { email: "grace@example.com", name: "Grace", password: PASSWORD, role: ["user"] };
   const { user } = ok(await sdk.admin.createUser({ body: wanted }));
   const body = { userId: user.id };
   assert.equal(ok(await sdk.admin.listUsers({ query: { searchValue: "grace", limit: 1 } })).users[0]?.id, user.id);
+  assert.equal(ok(await sdk.admin.searchUsers({ query: { search: "grace" } })).users[0]?.id, user.id);
   assert.equal(ok(await sdk.admin.getUser({ query: { id: user.id } })).email, user.email);
   assert.equal(ok(await sdk.admin.updateUser({ body: { ...body, data: { name: "Grace H." } } })).name, "Grace H.");
   const [event] = ok(await sdk.audit.listEvents({ query: { subject: user.id, limit: 1 } })).events;
@@ -40,4 +42,20 @@ export async function stage(): Promise<void> {
   ok(await sdk.admin.unbanUser({ body }));
   ok(await sdk.admin.removeUser({ body }));
   assert.equal(refused(await sdk.admin.getUser({ query: { id: user.id } })), "USER_NOT_FOUND");
+}
+
+/** Looks after emails, signing keys and settings. */
+async function runTheService(sdk: ReturnType<typeof holding>): Promise<void> {
+  assert.ok(ok(await sdk.mail.listMessages({ query: { limit: 5 } })).mails.length > 0);
+  const template = ok(await sdk.mail.listTemplates()).templates[0]?.name ?? "";
+  assert.ok(ok(await sdk.mail.preview({ query: { template } })).subject);
+  ok(await sdk.mail.sendPreview({ body: { template } }));
+  const unknown = { mailId: "x".repeat(32) };
+  assert.equal(refused(await sdk.mail.sendAgain({ body: unknown })), "MAIL_NOT_FOUND");
+  assert.equal(refused(await sdk.mail.giveUp({ body: unknown })), "MAIL_NOT_FOUND");
+  ok(await sdk.jwt.rotateSigningKey({ body: { algorithm: "ES256", now: true } }));
+  const keyId = ok(await sdk.jwt.listSigningKeys()).keys.at(-1)?.id ?? "";
+  ok(await sdk.jwt.revokeSigningKey({ body: { keyId } }));
+  assert.ok(ok(await sdk.settings.listAll()).settings.length > 0);
+  assert.ok(ok(await sdk.doctor.run()).findings.length > 0);
 }
