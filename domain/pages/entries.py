@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from domain import errors
 from domain.errors import Field, Refusal, ValidationError
@@ -84,16 +85,14 @@ def unseal(cipher: Cipher, sealed: str, *, page: str, browser: str, now: datetim
     return Entries(claims["fields"], _refusal(claims, now), claims["withheld"])
 
 
-def _refusal(claims: Mapping[str, object], now: datetime) -> Refusal:
+def _refusal(claims: Mapping[str, Any], now: datetime) -> Refusal:
     kind = _by_code().get(str(claims["code"]), errors.BadRequest)
     message = str(claims["message"])
     if kind is ValidationError:
-        listed: list[list[str]] = claims["invalid"]  # type: ignore[assignment]  # as `seal` wrote it
-        return ValidationError(message, *(Field(*one) for one in listed))
-    retry_at: float | None = claims["retry_at"]  # type: ignore[assignment]  # as `seal` wrote it
-    details: dict[str, int] = claims["details"]  # type: ignore[assignment]  # as `seal` wrote it
+        return ValidationError(message, *(Field(*invalid) for invalid in claims["invalid"]))
+    retry_at = claims["retry_at"]
     seconds = None if retry_at is None else max(1, round(retry_at - now.timestamp()))
-    return kind(message, retry_after=seconds, **details)
+    return kind(message, retry_after=seconds, **claims["details"])
 
 
 @cache
