@@ -44,7 +44,7 @@ async def send_again(ctx: Context, body: shapes.MailRequest) -> shapes.Status:
 
 # mail.give_up
 async def give_up(ctx: Context, body: shapes.MailRequest) -> shapes.Status:
-    """Give up an email that waits."""
+    """Stop trying to send an email that waits."""
     await outbox.give_up(ctx, body["mailId"])
     return {"status": True}
 

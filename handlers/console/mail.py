@@ -117,7 +117,7 @@ async def show_give_up(ctx: Context, mail: str | None = None, ui_locales: str | 
 
 # console.mail.give_up
 async def give_up(ctx: Context, body: shapes.ConsoleMailForm) -> Redirect:
-    """Give up an email that waits."""
+    """Stop trying to send an email that waits."""
     here = view(ctx)
     await outbox.give_up(ctx, body["mail"])
     return layout.done(ctx, here, _list_of(body), "mail-given-up")

@@ -18,7 +18,7 @@ async def service(make_service: MakeService) -> Service:
 
 
 async def check(service: Service, *findings: Finding) -> None:
-    """Let the checks of the service find these."""
+    """Configure the service so that its checks have these findings."""
 
     async def checks() -> list[Finding]:
         return list(findings)

@@ -34,7 +34,7 @@ async def root(service: Service, user: str) -> Browser:
 
 
 async def open_sessions(service: Service, number: int, **columns: Any) -> None:
-    """Give the user more sessions, each a minute newer than the last."""
+    """Add sessions of the user, each a minute newer than the last."""
     ada = await stored_user(service)
     sessions = [
         Session(

@@ -155,7 +155,7 @@ class TestReplacedSession:
     """The session of who proves again that it is them ends when the new one is there: neither before nor never."""
 
     async def stale(self, service: Service, browser: Browser) -> None:
-        """Let the session be too old for the page of the email address, and open that page."""
+        """Wait until the session is too old for the page of the email address, and open that page."""
         service.clock.advance(hours=24, seconds=1)
         page = await browser.open(EMAIL)
         assert "Confirm that it is you" in page.text
