@@ -315,3 +315,19 @@ class TestSearch:
         page = await (await administrator(service)).open("/console/search")
 
         assert "Enter what you are looking for." in page.text
+
+
+@pytest.mark.threat("H8")
+async def test_entries_of_one_administrator_are_not_shown_to_another(service: Service) -> None:
+    """Both use one browser, and the second finds the page in its history."""
+    browser = await administrator(service)
+    await browser.open("/console/users/new")
+    page = await browser.submit("/console/users/new", name="Grace Hopper", email="no address")
+    assert "Grace Hopper" in {one.get("value") for one in page.inputs.values()}
+
+    service.client.cookies.delete("service.session-token")
+    await administrator(service, "second@example.com")
+    again = await browser.open(page.path)
+
+    assert again.status == 200
+    assert "Grace Hopper" not in {one.get("value") for one in again.inputs.values()}

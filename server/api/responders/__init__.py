@@ -1,0 +1,6 @@
+"""The responders of operations: JSON for programs, hosted pages for people."""
+
+from server.api.responders.json_responder import JsonResponder
+from server.api.responders.page_responder import PageResponder
+
+__all__ = ["JsonResponder", "PageResponder"]
