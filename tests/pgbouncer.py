@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, make_url
 
-from tests.labs.bench.servers import free_port
+from tests.ports import free_port
 
 TIMEOUT = 60.0
 """Seconds for the pooler to listen."""

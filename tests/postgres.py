@@ -9,7 +9,6 @@ import asyncio
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Coroutine
@@ -23,6 +22,7 @@ from sqlalchemy import make_url
 
 from server.database.database import open_database
 from server.database.migrations import prepare
+from tests.ports import free_port
 
 Result = TypeVar("Result")
 
@@ -65,7 +65,7 @@ class Cluster:
                 self._programs = _copy_package(self._programs, self._directory / "package")
             shutil.chown(self._directory, *_owner())
         self._fill()
-        self._port = _free_port()
+        self._port = free_port()
         self.resume()
 
     def _fill(self) -> None:
@@ -206,9 +206,3 @@ def _owner() -> tuple[int, int]:
     except KeyError:
         account = pwd.getpwnam("nobody")
     return account.pw_uid, account.pw_gid
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

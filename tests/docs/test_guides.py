@@ -13,10 +13,10 @@ from server.identity_providers.configuration import secret_of
 from server.identity_providers.presets import PRESETS
 from server.services import load_settings
 from tests.docs.typing_in import BASE, Shell, blocks, follow, guide, placed, walk
-from tests.labs.bench.servers import free_port
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, serving
+from tests.ports import free_port
 
 SOCIAL = guide("social-sign-in")
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.docs.typing_in import blocks, commands, guide, placed, surroundings, typed, write_files
 from tests.guides.relay import Relay
-from tests.labs.bench.servers import free_port
 from tests.labs.sdk.test_sdks import generate
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"

@@ -6,8 +6,8 @@ import httpx
 
 from tests.docs.typing_in import guide, write_files
 from tests.guides.protected import PATIENT, calling, running
-from tests.labs.bench.servers import free_port
 from tests.live import promote, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 VERIFIER = "v" * 40

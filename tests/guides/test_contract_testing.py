@@ -14,10 +14,10 @@ import yaml
 
 from tests.contract.reading import OPERATIONS
 from tests.docs.typing_in import TIME_LIMIT, blocks, commands, guide, placed, surroundings
-from tests.labs.bench.servers import free_port
 from tests.labs.sdk.test_sdks import SLOW
 from tests.live import ROOT
 from tests.packages import oasdiff
+from tests.ports import free_port
 
 GUIDE = guide("contract-testing")
 WORKFLOW = next(block.text for block in blocks(GUIDE) if block.title.endswith(".yml"))

@@ -8,9 +8,9 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.docs.typing_in import commands, guide, placed, typed, write_files
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, started
 from tests.live import ROOT, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 PLACE = ROOT / "build" / "guides" / "hosted-pages"

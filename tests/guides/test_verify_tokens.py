@@ -8,8 +8,8 @@ import pytest
 
 from tests.docs.typing_in import commands, guide, placed, typed, write_files
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
-from tests.labs.bench.servers import free_port
 from tests.live import serving
+from tests.ports import free_port
 
 GUIDE = guide("verify-tokens")
 

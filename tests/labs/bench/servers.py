@@ -3,7 +3,6 @@
 import http.client
 import os
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.labs.bench import machine
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 _BIN = Path(sys.executable).parent
@@ -204,13 +204,6 @@ def by_mail(name: str, database_url: str, directory: Path) -> Server:
         "GATEWRIGHT_LIMITS__SIGN_IN_MAIL_DAILY": "0",
     }
     return gatewright(name, database_url, directory, settings=settings)
-
-
-def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _clean_environment() -> dict[str, str]:

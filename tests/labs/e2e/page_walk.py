@@ -16,10 +16,10 @@ from playwright.async_api import Locator, Page
 
 from codegen.walk import Operation
 from tests.contract.reading import OPERATIONS, responses
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.virtual_authenticator import attach
 from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from tests import packages
-from tests.labs.bench.servers import free_port
 from tests.live import administrator, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 HERE = Path(__file__).parent / "official_client"

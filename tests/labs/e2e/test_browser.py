@@ -13,11 +13,11 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.handlers.steps import bearer, token_in
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 

@@ -13,10 +13,10 @@ from playwright.async_api import Browser, Page, expect
 
 from server.services import load_settings
 from tests.docs.typing_in import blocks, guide
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.e2e.cross_origin import at_another_origin
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing
 from tests.labs.e2e.test_pages_journey import create_account, heading, press, sign_in
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 NAME, STALE = "service.session-token", "x" * 32

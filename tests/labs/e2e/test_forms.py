@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Browser, Page, Request, expect
 
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 ADA, EVE, GRACE, MARY = "ada@example.com", "eve@example.com", "grace@example.com", "mary@example.com"

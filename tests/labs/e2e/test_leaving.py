@@ -16,10 +16,10 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.labs.bench.servers import free_port
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 

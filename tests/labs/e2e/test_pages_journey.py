@@ -11,9 +11,9 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests import qr_codes
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 from tests.smtp_peer import SmtpPeer
 

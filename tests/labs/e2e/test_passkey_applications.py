@@ -21,11 +21,11 @@ from server.config.groups.passkeys import PasskeySettings
 from server.services import load_settings
 from tests import packages
 from tests.docs.typing_in import blocks, guide
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing
 from tests.labs.e2e.cross_origin import at_another_origin
 from tests.labs.e2e.virtual_authenticator import attach
 from tests.live import serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 SHOWN = {block.title: block.text for block in blocks(guide("passkeys"))}

@@ -8,10 +8,10 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.e2e.virtual_authenticator import attach
 from tests.live import serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 PASSKEYS = "/account/passkeys"

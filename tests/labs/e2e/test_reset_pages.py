@@ -16,9 +16,9 @@ from playwright.async_api import Browser, Page, expect
 
 from server.services import load_settings
 from tests.docs.typing_in import BASE, blocks, guide
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, picture
 from tests.live import LiveService, serving
+from tests.ports import free_port
 from tests.service import PASSWORD
 
 SHOWN = {block.title: block.text for block in blocks(guide("reset-and-verification-pages")) if block.title}

@@ -10,10 +10,10 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.docs.typing_in import BASE, blocks, guide
-from tests.labs.bench.servers import free_port
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.e2e.test_reset_pages import file_server
 from tests.live import LiveService, serving
+from tests.ports import free_port
 
 ADA = "ada@example.com"
 NO_PAGE = "page = "

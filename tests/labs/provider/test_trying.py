@@ -12,6 +12,7 @@ from threading import Thread
 import httpx
 import pytest
 
+from tests import ports
 from tests.live import ROOT, Output
 
 COMMAND = [sys.executable, "-m", "tests.labs.provider.trying"]
@@ -20,9 +21,7 @@ COMMAND = [sys.executable, "-m", "tests.labs.provider.trying"]
 @pytest.fixture
 def free_port() -> int:
     """A port that nobody listens at."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    return ports.free_port()
 
 
 @pytest.fixture

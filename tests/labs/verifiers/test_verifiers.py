@@ -21,10 +21,10 @@ from domain.jwt import rotation
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.docs.typing_in import guide, write_files
-from tests.labs.bench.servers import free_port
 from tests.labs.sdk.test_sdks import run
 from tests.live import PROGRAM, ROOT, environment, serving
 from tests.packages import from_npm, installed
+from tests.ports import free_port
 from tests.security.test_jwt_threats import forged
 from tests.service import PASSWORD
 

@@ -29,10 +29,10 @@ from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
 from tests.conftest import SignIn
 from tests.handlers import passkey_steps
-from tests.labs.bench.servers import free_port
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import ROOT, serving
+from tests.ports import free_port
 from tests.postgres import Cluster
 from tests.redis_server import RedisServer
 from tests.server.terminal import typing_in

@@ -18,8 +18,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from server.app import assemble
 from server.observability.tracing import tracing_of
 from server.services import Services, load_settings
-from tests.labs.bench.servers import free_port
 from tests.live import ROOT, serving
+from tests.ports import free_port
 from tests.server.terminal import complaint
 from tests.service import BASE_URL, PASSWORD, environment
 

@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.labs.bench.servers import Server, free_port
+from tests.labs.bench.servers import Server
+from tests.ports import free_port
 
 _HERE = Path(__file__).parent
 _FILES = ("package.json", "server.mjs")
