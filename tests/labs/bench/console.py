@@ -43,7 +43,7 @@ INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, b
 """
 ACCOUNTS = """
 INSERT INTO account (id, user_id, provider_id, issuer, account_id, created_at, updated_at)
-SELECT 'a' || id, id, 'credential', '', id, created_at, updated_at FROM "user" WHERE id LIKE 'u%'
+SELECT 'a' || id, id, 'credential', '', id, created_at, updated_at FROM "user" WHERE email LIKE 'somebody.%'
 """
 
 Users = Annotated[str, typer.Option(help="Numbers of users, ascending, separated by commas.")]
