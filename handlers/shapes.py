@@ -11,6 +11,12 @@ class AccountData(TypedDict):
     audit: list[dict[str, Any]]
 
 
+class AnswerInvitationRequest(TypedDict):
+    """The invitation to answer."""
+
+    invitationId: str
+
+
 class ApiKey(TypedDict):
     """An API key, without its text."""
 
@@ -107,6 +113,18 @@ class BanUserRequest(TypedDict):
     banExpiresIn: NotRequired[int]
 
 
+class CancelInvitationRequest(TypedDict):
+    """The invitation to cancel."""
+
+    invitationId: str
+
+
+class CheckOrganizationSlugRequest(TypedDict):
+    """The slug to look for."""
+
+    slug: str
+
+
 class CheckUsernameRequest(TypedDict):
     """The username to check."""
 
@@ -138,6 +156,13 @@ class CreateApiKeyRequest(TypedDict):
     configId: NotRequired[str]
     prefix: NotRequired[str]
     userId: NotRequired[str]
+
+
+class CreateTeamRequest(TypedDict):
+    """The team to create."""
+
+    name: str
+    organizationId: NotRequired[str]
 
 
 class CreatedApiKey(TypedDict):
@@ -173,6 +198,12 @@ class DeleteApiKeyRequest(TypedDict):
 
     keyId: str
     configId: NotRequired[str]
+
+
+class DeleteOrganizationRequest(TypedDict):
+    """The organization to delete."""
+
+    organizationId: str
 
 
 class DeletePasskeyRequest(TypedDict):
@@ -290,6 +321,8 @@ ErrorCode: TypeAlias = Literal[
     "EMAIL_NOT_VERIFIED",
     "EMAIL_PASSWORD_DISABLED",
     "EMAIL_PASSWORD_SIGN_UP_DISABLED",
+    "EMAIL_VERIFICATION_REQUIRED_BEFORE_ACCEPTING_OR_REJECTING_INVITATION",
+    "EMAIL_VERIFICATION_REQUIRED_FOR_INVITATION",
     "EXPIRES_IN_IS_TOO_LARGE",
     "EXPIRES_IN_IS_TOO_SMALL",
     "EXPORT_IN_PROGRESS",
@@ -326,6 +359,8 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_USER",
     "INVALID_USERNAME",
     "INVALID_USERNAME_OR_PASSWORD",
+    "INVITATION_LIMIT_REACHED",
+    "INVITATION_NOT_FOUND",
     "KEY_DISABLED",
     "KEY_DISABLED_EXPIRATION",
     "KEY_EXPIRED",
@@ -340,6 +375,7 @@ ErrorCode: TypeAlias = Literal[
     "MAIL_NOT_WAITING",
     "MAIL_SENDER_NOT_CONFIGURED",
     "MAIL_TEMPLATE_NOT_FOUND",
+    "MEMBER_NOT_FOUND",
     "METADATA_DISABLED",
     "METHOD_NOT_ALLOWED",
     "MISSING_OR_NULL_ORIGIN",
@@ -348,9 +384,15 @@ ErrorCode: TypeAlias = Literal[
     "NOT_ALLOWED_WHILE_IMPERSONATING",
     "NOT_FOUND",
     "NOT_IMPERSONATING",
+    "NO_ACTIVE_ORGANIZATION",
     "NO_DATA_TO_UPDATE",
     "NO_VALUES_TO_UPDATE",
     "OAUTH_LINK_ERROR",
+    "ORGANIZATION_ALREADY_EXISTS",
+    "ORGANIZATION_DELETION_DISABLED",
+    "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED",
+    "ORGANIZATION_NOT_FOUND",
+    "ORGANIZATION_SLUG_ALREADY_TAKEN",
     "OTP_EXPIRED",
     "OTP_HAS_EXPIRED",
     "OTP_NOT_CONFIGURED",
@@ -371,6 +413,7 @@ ErrorCode: TypeAlias = Literal[
     "REFRESH_TOKEN_NOT_FOUND",
     "REQUEST_TIMEOUT",
     "RESET_PASSWORD_DISABLED",
+    "ROLE_NOT_FOUND",
     "SEARCH_TOO_BROAD",
     "SERVER_ONLY_PROPERTY",
     "SERVICE_UNAVAILABLE",
@@ -380,6 +423,8 @@ ErrorCode: TypeAlias = Literal[
     "SIGNING_KEY_ALREADY_REVOKED",
     "SIGNING_KEY_NOT_FOUND",
     "SOCIAL_ACCOUNT_ALREADY_LINKED",
+    "TEAM_MEMBER_LIMIT_REACHED",
+    "TEAM_NOT_FOUND",
     "TOKEN_EXPIRED",
     "TOKEN_REFRESH_NOT_SUPPORTED",
     "TOO_MANY_ATTEMPTS",
@@ -389,6 +434,7 @@ ErrorCode: TypeAlias = Literal[
     "TOTP_NOT_ENABLED",
     "TWO_FACTOR_NOT_ENABLED",
     "TWO_FACTOR_REQUIRED",
+    "UNABLE_TO_REMOVE_LAST_TEAM",
     "UNAUTHORIZED",
     "UNAUTHORIZED_SESSION",
     "UNSUPPORTED_MEDIA_TYPE",
@@ -401,30 +447,56 @@ ErrorCode: TypeAlias = Literal[
     "USER_BANNED",
     "USER_EMAIL_NOT_FOUND",
     "USER_ID_CANNOT_BE_UPDATED",
+    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION",
+    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION",
+    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION",
+    "USER_IS_NOT_A_MEMBER_OF_THE_TEAM",
     "USER_NOT_FOUND",
     "VALIDATION_ERROR",
     "VERIFICATION_EMAIL_NOT_ENABLED",
+    "YOU_ARE_NOT_ALLOWED_TO_ACCESS_THIS_ORGANIZATION",
     "YOU_ARE_NOT_ALLOWED_TO_BAN_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_CANCEL_THIS_INVITATION",
     "YOU_ARE_NOT_ALLOWED_TO_CHANGE_USERS_ROLE",
+    "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_ORGANIZATION",
+    "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_TEAM_MEMBER",
+    "YOU_ARE_NOT_ALLOWED_TO_CREATE_TEAMS_IN_THIS_ORGANIZATION",
     "YOU_ARE_NOT_ALLOWED_TO_CREATE_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_DELETE_TEAMS_IN_THIS_ORGANIZATION",
+    "YOU_ARE_NOT_ALLOWED_TO_DELETE_THIS_MEMBER",
+    "YOU_ARE_NOT_ALLOWED_TO_DELETE_THIS_ORGANIZATION",
     "YOU_ARE_NOT_ALLOWED_TO_DELETE_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_GET_USER",
     "YOU_ARE_NOT_ALLOWED_TO_IMPERSONATE_USERS",
+    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USERS_TO_THIS_ORGANIZATION",
+    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USER_WITH_THIS_ROLE",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_API_KEYS",
+    "YOU_ARE_NOT_ALLOWED_TO_LIST_INVITATIONS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_SERVICE",
+    "YOU_ARE_NOT_ALLOWED_TO_REMOVE_A_TEAM_MEMBER",
     "YOU_ARE_NOT_ALLOWED_TO_REMOVE_USERS_ACCESS",
     "YOU_ARE_NOT_ALLOWED_TO_RESET_TWO_FACTOR",
     "YOU_ARE_NOT_ALLOWED_TO_REVOKE_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_SET_NON_EXISTENT_VALUE",
     "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_EMAIL",
     "YOU_ARE_NOT_ALLOWED_TO_SET_USERS_PASSWORD",
+    "YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_MEMBER",
+    "YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_ORGANIZATION",
+    "YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_TEAM",
     "YOU_ARE_NOT_ALLOWED_TO_UPDATE_USERS",
+    "YOU_ARE_NOT_A_MEMBER_OF_THIS_ORGANIZATION",
+    "YOU_ARE_NOT_THE_RECIPIENT_OF_THE_INVITATION",
     "YOU_CANNOT_BAN_YOURSELF",
     "YOU_CANNOT_IMPERSONATE_ADMINS",
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER",
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER",
     "YOU_CANNOT_REMOVE_YOURSELF",
+    "YOU_DO_NOT_HAVE_AN_ACTIVE_TEAM",
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_ORGANIZATIONS",
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS",
 ]
 
 
@@ -460,6 +532,16 @@ class ChangePasswordRequest(TypedDict):
     currentPassword: str
     newPassword: str
     revokeOtherSessions: NotRequired[Flag]
+
+
+class CreateOrganizationRequest(TypedDict):
+    """The organization to create."""
+
+    name: str
+    slug: str
+    logo: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+    keepCurrentActiveOrganization: NotRequired[Flag]
 
 
 class GenerateBackupCodesRequest(TypedDict):
@@ -530,6 +612,47 @@ class Error(TypedDict):
     tryAgainIn: NotRequired[int]
 
 
+class Invitation(TypedDict):
+    """An invitation to an organization."""
+
+    id: str
+    organizationId: str
+    email: str
+    role: str
+    status: Literal["pending", "accepted", "rejected", "canceled"]
+    inviterId: str
+    expiresAt: str
+    createdAt: str
+    teamId: NotRequired[str | None]
+
+
+class InvitationDetails(TypedDict):
+    """An invitation, with its organization and inviter."""
+
+    id: str
+    organizationId: str
+    email: str
+    role: str
+    status: Literal["pending", "accepted", "rejected", "canceled"]
+    inviterId: str
+    expiresAt: str
+    createdAt: str
+    teamId: NotRequired[str | None]
+    organizationName: str
+    organizationSlug: str
+    inviterEmail: str
+
+
+InvitationList: TypeAlias = list[Invitation]
+"""Invitations, newest first."""
+
+
+class LeaveOrganizationRequest(TypedDict):
+    """The organization to leave."""
+
+    organizationId: str
+
+
 class MagicLinkPreview(TypedDict):
     """Whose account a link opens."""
 
@@ -589,6 +712,68 @@ class MailTemplates(TypedDict):
     templates: list[MailTemplateSummary]
 
 
+class Member(TypedDict):
+    """A user as a member of an organization."""
+
+    id: str
+    organizationId: str
+    userId: str
+    role: str
+    createdAt: str
+
+
+class AcceptedInvitation(TypedDict):
+    """An accepted invitation, and the new member."""
+
+    invitation: Invitation
+    member: Member
+
+
+class CreatedOrganization(TypedDict):
+    """A new organization, with its owner."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+    members: list[Member]
+
+
+class MemberRole(TypedDict):
+    """The roles of a member."""
+
+    role: str
+
+
+class MemberUser(TypedDict):
+    """The user of a member."""
+
+    id: str
+    name: str
+    email: str
+    image: str | None
+
+
+class MemberWithUser(TypedDict):
+    """A member, with its user."""
+
+    id: str
+    organizationId: str
+    userId: str
+    role: str
+    createdAt: str
+    user: MemberUser
+
+
+class MemberPage(TypedDict):
+    """A page of members."""
+
+    members: list[MemberWithUser]
+    total: int
+
+
 class NewBackupCodes(TypedDict):
     """The new backup codes; returned only once."""
 
@@ -611,6 +796,64 @@ class ChangeEmailRequest(TypedDict):
 
     newEmail: NewEmail
     callbackURL: NotRequired[str]
+
+
+class OptionalOrganization(TypedDict):
+    """An organization; null if there is none."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+
+
+class OptionalTeam(TypedDict):
+    """A team; null if there is none."""
+
+    id: str
+    name: str
+    organizationId: str
+    createdAt: str
+    updatedAt: str | None
+
+
+class Organization(TypedDict):
+    """An organization."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+
+
+class OrganizationChanges(TypedDict):
+    """The new fields of an organization."""
+
+    name: NotRequired[str]
+    slug: NotRequired[str]
+    logo: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+OrganizationList: TypeAlias = list[Organization]
+"""The organizations of the caller."""
+
+
+class OrganizationPermissionCheck(TypedDict):
+    """Whether the caller has permissions."""
+
+    error: str | None
+    success: bool
+
+
+class OrganizationSlugStatus(TypedDict):
+    """Whether a slug is free."""
+
+    status: Literal[True]
 
 
 class OwnedApiKey(TypedDict):
@@ -1161,6 +1404,13 @@ class PasswordChangeForm(TypedDict):
 Permission: TypeAlias = str
 
 
+class HasOrganizationPermissionRequest(TypedDict):
+    """The permissions to check."""
+
+    permissions: dict[str, list[Permission]]
+    organizationId: NotRequired[str]
+
+
 class HasPermissionRequest(TypedDict):
     """The permissions to check."""
 
@@ -1299,11 +1549,38 @@ class PasswordChanged(TypedDict):
     token: str
 
 
+class RejectedInvitation(TypedDict):
+    """A rejected invitation."""
+
+    invitation: Invitation
+    member: dict[str, Any] | None
+
+
+class RemoveMemberRequest(TypedDict):
+    """The member to remove."""
+
+    memberIdOrEmail: str
+    organizationId: NotRequired[str]
+
+
+class RemoveTeamRequest(TypedDict):
+    """The team to remove."""
+
+    teamId: str
+    organizationId: NotRequired[str]
+
+
 class RemoveUserPasskeyRequest(TypedDict):
     """The passkey to remove."""
 
     userId: str
     passkeyId: str
+
+
+class RemovedMember(TypedDict):
+    """A removed member."""
+
+    member: MemberWithUser
 
 
 class RequestEmailChangeRequest(TypedDict):
@@ -1405,6 +1682,18 @@ class RevokedUserSessions(TypedDict):
 
     success: bool
     count: int
+
+
+RoleItem: TypeAlias = str
+
+
+class AddMemberRequest(TypedDict):
+    """The user to add."""
+
+    userId: str
+    role: str | list[RoleItem]
+    organizationId: NotRequired[str]
+    teamId: NotRequired[str]
 
 
 class RotateSigningKeyRequest(TypedDict):
@@ -1534,6 +1823,7 @@ class Session(TypedDict):
     userAgent: str | None
     impersonatedBy: NotRequired[str]
     activeOrganizationId: NotRequired[str]
+    activeTeamId: NotRequired[str]
 
 
 class SessionForm(TypedDict):
@@ -1560,6 +1850,19 @@ class SessionsOfUser(TypedDict):
     """The active sessions of a user."""
 
     sessions: list[Session]
+
+
+class SetActiveOrganizationRequest(TypedDict):
+    """The organization, by identifier or slug; the identifier decides."""
+
+    organizationId: NotRequired[str | None]
+    organizationSlug: NotRequired[str]
+
+
+class SetActiveTeamRequest(TypedDict):
+    """The team."""
+
+    teamId: NotRequired[str | None]
 
 
 class SetUserPasswordRequest(TypedDict):
@@ -1750,6 +2053,81 @@ class SignOut(Success):
     """Signed out, or was already."""
 
 
+class Team(TypedDict):
+    """A team of an organization."""
+
+    id: str
+    name: str
+    organizationId: str
+    createdAt: str
+    updatedAt: str | None
+
+
+class FullOrganization(TypedDict):
+    """An organization with its members, invitations and teams; null if there is none."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+    members: list[MemberWithUser]
+    invitations: list[Invitation]
+    teams: NotRequired[list[Team]]
+
+
+class TeamChanges(TypedDict):
+    """The new fields of a team."""
+
+    name: NotRequired[str]
+    organizationId: NotRequired[str]
+
+
+TeamIdItem: TypeAlias = str
+
+
+class InviteMemberRequest(TypedDict):
+    """The invitation."""
+
+    email: str
+    role: str | list[RoleItem]
+    organizationId: NotRequired[str]
+    resend: NotRequired[Flag]
+    teamId: NotRequired[str | list[TeamIdItem]]
+
+
+TeamList: TypeAlias = list[Team]
+"""Teams, oldest first."""
+
+
+class TeamMember(TypedDict):
+    """A user as a member of a team."""
+
+    id: str
+    teamId: str
+    userId: str
+    createdAt: str
+
+
+TeamMemberList: TypeAlias = list[TeamMember]
+"""Members of a team, oldest first."""
+
+
+class TeamMemberRequest(TypedDict):
+    """A team and a user."""
+
+    teamId: str
+    userId: str
+    organizationId: NotRequired[str]
+
+
+class TeamMessage(TypedDict):
+    """What was done."""
+
+    message: str
+
+
 class TotpUri(TypedDict):
     """The enrolment URI for an authenticator."""
 
@@ -1921,11 +2299,34 @@ class UpdateApiKeyRequest(TypedDict):
     enabled: NotRequired[bool]
 
 
+class UpdateMemberRoleRequest(TypedDict):
+    """The member and the new roles."""
+
+    memberId: str
+    role: str | list[RoleItem]
+    organizationId: NotRequired[str]
+
+
+class UpdateOrganizationRequest(TypedDict):
+    """The organization and its new fields."""
+
+    organizationId: NotRequired[str]
+    data: OrganizationChanges
+
+
 class UpdatePasskeyRequest(TypedDict):
     """The new name of a passkey."""
 
     id: str
     name: str
+
+
+class UpdateTeamRequest(TypedDict):
+    """The team and its new fields."""
+
+    teamId: str
+    data: TeamChanges
+    organizationId: NotRequired[str]
 
 
 class UpdateUserRequest(TypedDict):
@@ -2057,6 +2458,25 @@ class UserIdRequest(TypedDict):
     """The user it is about."""
 
     userId: str
+
+
+class UserInvitation(TypedDict):
+    """An invitation, with the name of its organization."""
+
+    id: str
+    organizationId: str
+    email: str
+    role: str
+    status: Literal["pending", "accepted", "rejected", "canceled"]
+    inviterId: str
+    expiresAt: str
+    createdAt: str
+    teamId: NotRequired[str | None]
+    organizationName: str
+
+
+UserInvitationList: TypeAlias = list[UserInvitation]
+"""Invitations, newest first."""
 
 
 class UserPage(TypedDict):

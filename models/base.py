@@ -92,8 +92,8 @@ class Retention:
 class Access:
     """Rows of a table that let a user in, or change the account; a table declares one or several as `__access__`.
 
-    The column `user_id` is the user. When the mailbox of an address that was never verified is proven, these rows are
-    removed: a stranger may have prepared them.
+    When the mailbox of an address that was never verified is proven, these rows are removed: a stranger may have
+    prepared them.
     """
 
     name: str
@@ -105,6 +105,8 @@ class Access:
     """Returns the condition for these rows from the columns of the table; None if all rows are meant."""
     expiry: str | None = None
     """The column with the time when a row stops to give access; expired rows are removed, but not counted."""
+    owner: str = "user_id"
+    """The column with the user."""
 
 
 def tables() -> list[type[SQLModel]]:

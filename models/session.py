@@ -23,7 +23,15 @@ def _where_set(column: str) -> Index:
 class Session(Record, table=True):
     """One sign-in on one device. The token is never stored in plain text."""
 
-    __table_args__ = (_where_set("impersonated_by"), _where_set("impersonator_session_id"))
+    __table_args__ = tuple(
+        _where_set(column)
+        for column in (
+            "impersonated_by",
+            "impersonator_session_id",
+            "active_organization_id",
+            "active_team_id",
+        )
+    )
     __export__ = "sessions"
     __retention__ = (Retention("expires_at"),)  # defence: R41 expired-sessions
     __access__ = (Access("sessions", "sessions", expiry="expires_at"),)  # defence: M5 sessions
@@ -44,7 +52,12 @@ class Session(Record, table=True):
         default=None, foreign_key="session.id", ondelete="CASCADE", max_length=32
     )
     """The administrator's own session."""
-    active_organization_id: str | None = None
+    active_organization_id: str | None = Field(
+        default=None, foreign_key="organization.id", ondelete="SET NULL", max_length=32
+    )
+    active_team_id: str | None = Field(
+        default=None, foreign_key="team.id", ondelete="SET NULL", max_length=32
+    )
 
 
 class SessionRow(NamedTuple):
@@ -64,6 +77,7 @@ class SessionRow(NamedTuple):
     """The last proof of the sign-in, such as `password` or `totp`."""
     amr: str = ""
     """The authentication methods (`amr`, RFC 8176), separated by spaces."""
+    active_team_id: str | None = None
     token_copy: bytes | None = None
     """Read only for lists."""
 

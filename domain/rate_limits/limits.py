@@ -26,7 +26,7 @@ NETWORK = "limits.network"
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys"]
+Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys", "invitations"]
 """Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in.
 decoys are not sent, and are counted because the work must be the same."""
 
@@ -123,6 +123,16 @@ async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
     If the counters are unavailable, emails are still sent; only operations with a failure limit are refused.
     """
     return await _count_mail(ctx, family, recipient) is None
+
+
+async def may_cause(ctx: Context, name: str, user_id: str, quota: Quota) -> bool:
+    """Count one email that a user causes and return whether it may be sent, like `may_mail`; `name` is the limit's."""
+    if not quota.number:
+        return True
+    try:
+        return await _hit(ctx, {name: _count(ctx, f"{name} {user_id}", quota)}, user_id=user_id) is None
+    except errors.Unavailable:
+        return True
 
 
 async def check_mail(ctx: Context, family: Family, recipient: str) -> None:

@@ -71,7 +71,8 @@ def _removals() -> Sequence[tuple[Access, ReturningDelete[Any]]]:
 
 
 def _removal(columns: Any, access: Access) -> ReturningDelete[Any]:
-    removal = delete(columns.user_id.table).where(columns.user_id == bindparam("owner"))
+    owner = columns[access.owner]
+    removal = delete(owner.table).where(owner == bindparam("owner"))
     if access.where is not None:
         removal = removal.where(access.where(columns))
-    return removal.returning(columns[access.expiry or "user_id"])
+    return removal.returning(columns[access.expiry or access.owner])

@@ -18,8 +18,10 @@ from server.config.value_types import Duration, Items, duration_between
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
 """Lists of actions by resource."""
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
-_MOST = 64
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}", re.ASCII)
+"""The names of roles, resources and actions."""
+MOST = 64
+"""How many roles, resources, and actions of a resource there may be."""
 
 
 class Impersonation(Group):
@@ -112,15 +114,15 @@ class AdminSettings(Group):
         administration."""
         if self.impersonation.enabled and not self.enabled:
             yield "admin.impersonation.enabled: needs admin.enabled"
-        yield from _malformed("admin.statements", self.statements)
+        yield from malformed_statements("admin.statements", self.statements)
         known = self._statements()
-        if len(self.roles) > _MOST:
-            yield f"admin.roles: at most {_MOST}"
+        if len(self.roles) > MOST:
+            yield f"admin.roles: at most {MOST}"
         for role, granted in self.roles.items():
             key = f"admin.roles.{role}"
-            if not _NAME.fullmatch(role):
+            if not NAME.fullmatch(role):
                 yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
-            yield from _malformed(key, granted)
+            yield from malformed_statements(key, granted)
             for resource, actions in granted.items():
                 for action in sorted(set(actions) - known.get(resource, set())):
                     yield f"{key}.{resource}: no statement has the action {action}"
@@ -131,9 +133,10 @@ class AdminSettings(Group):
             yield "admin.default_role: every new user would have powers of an administrator"
 
 
-def _malformed(key: str, statements: Mapping[str, Iterable[str]]) -> Iterator[str]:
+def malformed_statements(key: str, statements: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield the problems with the names and numbers of resources and actions."""
     for resource, actions in statements.items():
-        if not all(_NAME.fullmatch(name) for name in (resource, *actions)):
+        if not all(NAME.fullmatch(name) for name in (resource, *actions)):
             yield f"{key}.{resource}: names have 1 to 32 letters, digits, _ and -, the first a letter"
-    if len(statements) > _MOST or any(len(set(actions)) > _MOST for actions in statements.values()):
-        yield f"{key}: at most {_MOST} resources and {_MOST} actions of each"
+    if len(statements) > MOST or any(len(set(actions)) > MOST for actions in statements.values()):
+        yield f"{key}: at most {MOST} resources and {MOST} actions of each"

@@ -1,0 +1,1 @@
+"""Organizations, their members, invitations and teams."""

@@ -1,0 +1,58 @@
+"""The active organization and team of sessions."""
+
+from sqlalchemy import bindparam, select, update
+from sqlmodel import col
+
+from domain.context import Context
+from models.session import Session
+from models.statements import is_, table_of
+from models.team import Team
+
+_OF_USER = is_(Session.user_id, "of_user")
+_OWN = update(table_of(Session)).where(is_(Session.id, "session_id"), _OF_USER)
+_LOSE_ORGANIZATION = (
+    update(table_of(Session))
+    .where(_OF_USER, col(Session.active_organization_id) == bindparam("organization_id"))
+    .values(active_organization_id=None)
+)
+_LOSE_TEAMS = (
+    update(table_of(Session))
+    .where(
+        _OF_USER,
+        col(Session.active_team_id).in_(
+            select(col(Team.id)).where(is_(Team.organization_id, "organization_id")).scalar_subquery()
+        ),
+    )
+    .values(active_team_id=None)
+)
+_LOSE_TEAM = (
+    update(table_of(Session))
+    .where(_OF_USER, col(Session.active_team_id) == bindparam("team_id"))
+    .values(active_team_id=None)
+)
+
+
+async def activate(ctx: Context, organization_id: str | None, team_id: str | None = None) -> None:
+    """Set the active organization and team of the caller's session, which is locked with its user."""
+    await _set(ctx, active_organization_id=organization_id, active_team_id=team_id)
+
+
+async def activate_team(ctx: Context, team_id: str | None) -> None:
+    """Set the active team of the caller's session, which is locked with its user."""
+    await _set(ctx, active_team_id=team_id)
+
+
+async def _set(ctx: Context, **values: str | None) -> None:
+    session = ctx.signed_in.session
+    await ctx.db.execute(_OWN, session_id=session.id, of_user=session.user_id, **values, updated_at=ctx.now)
+
+
+async def lose_organization(ctx: Context, organization_id: str, user_id: str) -> None:
+    """Clear an organization and its teams in all sessions of a user, who is locked."""
+    for statement in (_LOSE_ORGANIZATION, _LOSE_TEAMS):  # defence: ORG12 all-sessions
+        await ctx.db.execute(statement, organization_id=organization_id, of_user=user_id)
+
+
+async def lose_team(ctx: Context, team_id: str, user_id: str) -> None:
+    """Clear a team in all sessions of a user, who is locked."""
+    await ctx.db.execute(_LOSE_TEAM, team_id=team_id, of_user=user_id)

@@ -1,0 +1,86 @@
+"""What becomes of the organizations of a user who is deleted: each keeps an owner, or goes with its only member."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, select, update
+from sqlmodel import col
+
+from domain.context import Context
+from domain.organizations import access, memberships, organizations, roles
+from domain.organizations.errors import YouCannotLeaveTheOrganizationAsTheOnlyOwner
+from domain.users.roles import MOST_ROLES, split
+from models.member import MEMBER_COLUMNS, Member, MemberRow
+from models.organization import Organization
+from models.statements import is_, table_of
+
+_OWNED = (
+    select(*MEMBER_COLUMNS)
+    .where(is_(Member.user_id, "user_id"), col(Member.is_owner))
+    .order_by(col(Member.organization_id))
+    .execution_options(row=MemberRow)
+)
+_SUCCESSOR = (
+    select(*MEMBER_COLUMNS)
+    .where(is_(Member.organization_id, "organization_id"), col(Member.id) != bindparam("member_id"))
+    .order_by((col(Member.role) == roles.ADMIN).desc(), col(Member.created_at), col(Member.id))
+    .limit(1)
+    .execution_options(row=MemberRow)
+)
+_PROMOTE = (
+    update(table_of(Member))
+    .where(col(Member.id) == bindparam("member_id"))
+    .values(is_owner=True)
+    .returning(col(Member.id))
+)
+
+
+async def blocking(ctx: Context, user_id: str) -> Sequence[str]:
+    """Return the slugs of the organizations with other members of which a user is the only owner."""
+    slugs: list[str] = []
+    for member in await _owned(ctx, user_id):
+        if await memberships.is_only_owner(ctx, member) and await _has_others(ctx, member):
+            slugs.append(await _slug(ctx, member.organization_id))
+    return slugs
+
+
+async def check(ctx: Context, user_id: str) -> None:
+    """Check that a user can be deleted. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner."""
+    if await blocking(ctx, user_id):
+        raise YouCannotLeaveTheOrganizationAsTheOnlyOwner
+
+
+async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> None:
+    """Prepare the deletion of a user, who is locked: organizations in which they are alone are deleted.
+
+    With `hands_over` an organization without another owner gets one: an administrator, else the oldest member. It is
+    for accounts that their address's owner deletes, because somebody else created them.
+    Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    """
+    for member in await _owned(ctx, user_id):
+        await access.lock(ctx, member.organization_id)
+        if not await memberships.is_only_owner(ctx, member):
+            continue
+        successor: MemberRow | None = (
+            await ctx.db.execute(_SUCCESSOR, organization_id=member.organization_id, member_id=member.id)
+        ).first()
+        if successor is None:
+            await organizations.delete_row(ctx, member.organization_id)
+        elif not hands_over:  # defence: ORG10 deletion
+            raise YouCannotLeaveTheOrganizationAsTheOnlyOwner
+        else:
+            role = roles.text_of([roles.OWNER, *split(successor.role)][:MOST_ROLES])
+            await ctx.db.execute(_PROMOTE, member_id=successor.id, role=role, updated_at=ctx.now)
+
+
+async def _owned(ctx: Context, user_id: str) -> Sequence[MemberRow]:
+    rows: Sequence[MemberRow] = await ctx.db.execute(_OWNED, user_id=user_id)
+    return rows
+
+
+async def _has_others(ctx: Context, member: MemberRow) -> bool:
+    return await access.count_members(ctx, member.organization_id) > 1
+
+
+async def _slug(ctx: Context, organization_id: str) -> str:
+    slug = select(col(Organization.slug)).where(is_(Organization.id, "organization_id"))
+    return str((await ctx.db.execute(slug, organization_id=organization_id)).scalar())

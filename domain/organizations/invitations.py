@@ -1,0 +1,368 @@
+"""Invitations: send, read, accept, reject and cancel them.
+
+An invitation is named by the secret of its emailed link, which proves the mailbox, or by its id, which inviters see.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from domain import identifiers, tokens
+from domain.context import Context
+from domain.errors import Forbidden
+from domain.mail.policy import MailPolicy
+from domain.organizations import access, active, events, mails, memberships, pending, roles, teams
+from domain.organizations.errors import (
+    EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation,
+    EmailVerificationRequiredForInvitation,
+    InvitationLimitReached,
+    InvitationNotFound,
+    MemberNotFound,
+    NoActiveOrganization,
+    OrganizationNotFound,
+    UserIsAlreadyAMemberOfThisOrganization,
+    UserIsAlreadyInvitedToThisOrganization,
+    YouAreNotAllowedToCancelThisInvitation,
+    YouAreNotAllowedToInviteUsersToThisOrganization,
+    YouAreNotAllowedToInviteUserWithThisRole,
+    YouAreNotAllowedToListInvitations,
+    YouAreNotAMemberOfThisOrganization,
+    YouAreNotTheRecipientOfTheInvitation,
+)
+from domain.organizations.pending import InvitationWithTeams
+from domain.organizations.policy import OrganizationPolicy
+from domain.rate_limits import limits
+from domain.users import locking, lookup
+from models.invitation import (
+    COUNT_OPEN_INVITATIONS,
+    FIND_INVITATION,
+    INVITATION_COLUMNS,
+    IS_OPEN,
+    Invitation,
+    InvitationRow,
+    InvitationStatus,
+    InvitationTeam,
+)
+from models.member import MemberRow
+from models.organization import FIND_ORGANIZATION, Organization, OrganizationRow
+from models.statements import insert, is_
+from models.user import UserRow
+
+SECRET_PREFIX = "inv_"  # noqa: S105 - what secrets begin with
+_MOST_OF_USER = 100
+"""How many invitations of one address are listed."""
+
+_OF_ADDRESS = (
+    select(*INVITATION_COLUMNS, col(Organization.name))
+    .join(Organization, col(Organization.id) == col(Invitation.organization_id))
+    .where(is_(Invitation.email, "email"), *IS_OPEN)
+    .order_by(col(Invitation.created_at).desc(), col(Invitation.id).desc())
+    .limit(_MOST_OF_USER)
+)
+
+
+class InvitationRequest(NamedTuple):
+    """What an inviter asks for."""
+
+    email: str
+    role: str | Sequence[str]
+    organization_id: str | None
+    resend: bool
+    team_ids: Sequence[str]
+
+
+class InvitationDetails(NamedTuple):
+    """An invitation that its recipient may see."""
+
+    invitation: InvitationWithTeams
+    organization: OrganizationRow
+    inviter: UserRow
+
+
+class AcceptedInvitation(NamedTuple):
+    """An accepted invitation, and the new member."""
+
+    invitation: InvitationWithTeams
+    member: MemberRow
+
+
+async def invite(ctx: Context, request: InvitationRequest) -> InvitationWithTeams:
+    """Invite an address to an organization and email the link, or send a pending invitation again.
+
+    Raises OrganizationNotFound, InvalidEmail, MemberNotFound, YouAreNotAllowedToInviteUsersToThisOrganization,
+    RoleNotFound, YouAreNotAllowedToInviteUserWithThisRole, UserIsAlreadyAMemberOfThisOrganization,
+    UserIsAlreadyInvitedToThisOrganization, TeamNotFound, TeamMemberLimitReached, InvitationLimitReached.
+    """
+    chosen = await access.named(ctx, request.organization_id)
+    if chosen is None:
+        raise OrganizationNotFound
+    email = identifiers.email(request.email)
+    organization = await access.lock(ctx, chosen)
+    member = await access.require_member(ctx, chosen, MemberNotFound)
+    if organization is None:
+        raise MemberNotFound
+    return await invite_as(ctx, organization, member, ctx.signed_in.user, request._replace(email=email))
+
+
+async def invite_as(
+    ctx: Context,
+    organization: OrganizationRow,
+    member: MemberRow,
+    inviter: UserRow,
+    request: InvitationRequest,
+) -> InvitationWithTeams:
+    """Invite a lower-case address as a member of an organization that is locked. Raises the errors of `invite`."""
+    access.require(ctx, member, "invitation", "create", YouAreNotAllowedToInviteUsersToThisOrganization)
+    role = roles.text_of(roles.names_of(ctx.policy, request.role))
+    access.require_rank(ctx, member, (role,), YouAreNotAllowedToInviteUserWithThisRole)
+    if await memberships.find_by_email(ctx, organization.id, request.email) is not None:
+        raise UserIsAlreadyAMemberOfThisOrganization
+    former = await pending.of_address(ctx, organization.id, request.email)
+    if former is not None and former.is_open(ctx.now) and request.resend:
+        access.require_rank(ctx, member, (former.role,), YouAreNotAllowedToInviteUserWithThisRole)
+        return await _resend(ctx, organization, inviter, former)
+    if former is not None:
+        await _replace(ctx, former)
+    chosen_teams = await teams.requested(ctx, organization.id, request.team_ids)
+    policy = ctx.policy[OrganizationPolicy]
+    open_ones = await ctx.db.execute(COUNT_OPEN_INVITATIONS, organization_id=organization.id, now=ctx.now)
+    if open_ones.scalar() >= policy.invitation_limit:  # defence: ORG13 invitation-limit
+        raise InvitationLimitReached
+    secret = _new_secret()
+    row = InvitationRow(
+        id=tokens.token(),
+        organization_id=organization.id,
+        email=request.email,
+        role=role,
+        status=InvitationStatus.PENDING.value,
+        inviter_id=inviter.id,
+        expires_at=ctx.now + policy.invitation_expires_in,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    # defence: ORG3 stored-digest
+    await ctx.db.execute(insert(Invitation), **row._asdict(), secret_digest=tokens.digest(secret))
+    for team in chosen_teams:
+        await ctx.db.execute(insert(InvitationTeam), invitation_id=row.id, team_id=team.id)
+    events.invitation_sent(ctx, row)
+    if await _may_mail(ctx, inviter, row.email):
+        mails.invitation(ctx, inviter, organization, row.email, secret, policy.invitation_expires_in)
+    return InvitationWithTeams(row, sorted(team.id for team in chosen_teams))
+
+
+async def _replace(ctx: Context, former: InvitationRow) -> None:
+    """Cancel the pending invitation of an address before a new one. Raises UserIsAlreadyInvitedToThisOrganization."""
+    is_open = former.is_open(ctx.now)
+    if is_open and not ctx.policy[OrganizationPolicy].cancel_pending_on_reinvite:
+        raise UserIsAlreadyInvitedToThisOrganization
+    await pending.answer(ctx, former, InvitationStatus.CANCELED)
+    if is_open:
+        events.invitation_canceled(ctx, former, "invited-again")
+
+
+async def _resend(
+    ctx: Context, organization: OrganizationRow, inviter: UserRow, former: InvitationRow
+) -> InvitationWithTeams:
+    """Send a pending invitation again with a new secret and expiry."""
+    lasts = ctx.policy[OrganizationPolicy].invitation_expires_in
+    values: dict[str, object] = {"expires_at": ctx.now + lasts}
+    # The former link goes on to work if its successor may not be sent.
+    if await _may_mail(ctx, inviter, former.email):
+        secret = _new_secret()
+        values["secret_digest"] = tokens.digest(secret)  # defence: ORG5 resent
+        mails.invitation(ctx, inviter, organization, former.email, secret, lasts)
+    row: InvitationRow | None = (
+        await ctx.db.execute(pending.ANSWER, invitation_id=former.id, **values, updated_at=ctx.now)
+    ).first()
+    if row is None:
+        raise UserIsAlreadyInvitedToThisOrganization
+    events.invitation_sent(ctx, row, again=True)
+    return (await pending.with_teams(ctx, [row]))[0]
+
+
+def _new_secret() -> str:
+    return SECRET_PREFIX + tokens.token()
+
+
+async def _may_mail(ctx: Context, inviter: UserRow, email: str) -> bool:
+    """Return whether an invitation may be mailed; the response does not depend on it."""
+    if ctx.policy[MailPolicy].sender == "none":
+        return False
+    # defence: ORG15 inviter-budget
+    quota = ctx.policy[OrganizationPolicy].invitation_mails
+    if not await limits.may_cause(ctx, "invitation_mails", inviter.id, quota):
+        return False
+    return await limits.may_mail(ctx, "invitations", email)  # defence: ORG15 recipient-budget
+
+
+async def get(ctx: Context, id_or_secret: str) -> InvitationDetails:
+    """Return a pending invitation of the caller.
+
+    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation, EmailVerificationRequiredForInvitation.
+    """
+    row = await _find_open(ctx, id_or_secret)
+    user = ctx.signed_in.user
+    _check_recipient(ctx, row, user, id_or_secret, EmailVerificationRequiredForInvitation)
+    return await details(ctx, row)
+
+
+async def details(ctx: Context, row: InvitationRow) -> InvitationDetails:
+    """Return an invitation with its teams, organization and inviter. Raises InvitationNotFound."""
+    organization: OrganizationRow | None = (
+        await ctx.db.execute(FIND_ORGANIZATION, organization_id=row.organization_id)
+    ).first()
+    inviter = await lookup.look_up(ctx, row.inviter_id)
+    if organization is None or inviter is None:
+        raise InvitationNotFound
+    (invitation,) = await pending.with_teams(ctx, [row])
+    return InvitationDetails(invitation, organization, inviter)
+
+
+async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
+    """Make the caller a member of the organization of an invitation, which becomes the active one of the session.
+
+    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation,
+    EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation, TeamMemberLimitReached, and the errors of
+    `memberships.check_limits`. A refusal leaves the invitation pending.
+    """
+    before = await _find(ctx, id_or_secret)
+    user = await locking.lock_caller(ctx)
+    await access.lock(ctx, before.organization_id)
+    # Read again: the invitation or the inviter's right may have gone until the lock was held.
+    row = await _find_open(ctx, id_or_secret)
+    error = EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation
+    _check_recipient(ctx, row, user, id_or_secret, error)
+    await memberships.check_limits(ctx, row.organization_id, user.id)
+    accepted = await pending.answer(ctx, row, InvitationStatus.ACCEPTED)
+    if accepted is None:
+        raise InvitationNotFound
+    (invitation,) = await pending.with_teams(ctx, [accepted])
+    member = await memberships.add(ctx, row.organization_id, user.id, row.role)
+    joined = await teams.requested(ctx, row.organization_id, invitation.team_ids)
+    for team in joined:
+        await teams.join(ctx, team, member)
+    await active.activate(ctx, row.organization_id, joined[0].id if len(joined) == 1 else None)
+    events.invitation_accepted(ctx, accepted)
+    return AcceptedInvitation(invitation, member)
+
+
+async def reject(ctx: Context, id_or_secret: str) -> InvitationWithTeams:
+    """Reject a pending invitation of the caller; return it.
+
+    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation,
+    EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation.
+    """
+    row = await _find_open(ctx, id_or_secret)
+    error = EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation
+    _check_recipient(ctx, row, ctx.signed_in.user, id_or_secret, error)
+    rejected = await pending.answer(ctx, row, InvitationStatus.REJECTED)
+    if rejected is None:
+        raise InvitationNotFound
+    events.invitation_rejected(ctx, rejected)
+    return (await pending.with_teams(ctx, [rejected]))[0]
+
+
+async def cancel(ctx: Context, invitation_id: str) -> InvitationWithTeams:
+    """Cancel a pending invitation of an organization of the caller; return it.
+
+    Raises InvitationNotFound, YouAreNotAllowedToCancelThisInvitation.
+    """
+    found = await ctx.db.execute(FIND_INVITATION, invitation_id=invitation_id, secret_digest=b"")
+    row: InvitationRow | None = found.first()
+    if row is None or not row.is_open(ctx.now):
+        raise InvitationNotFound
+    member = await access.require_member(ctx, row.organization_id, InvitationNotFound)
+    error = YouAreNotAllowedToCancelThisInvitation
+    access.require(ctx, member, "invitation", "cancel", error)
+    if roles.is_owner(row.role) and not member.is_owner:
+        access.refuse(ctx, row.organization_id, error)
+    return await cancel_row(ctx, row)
+
+
+async def cancel_row(ctx: Context, row: InvitationRow) -> InvitationWithTeams:
+    """Cancel a pending invitation. Raises InvitationNotFound."""
+    canceled = await pending.answer(ctx, row, InvitationStatus.CANCELED)
+    if canceled is None:
+        raise InvitationNotFound
+    events.invitation_canceled(ctx, canceled)
+    return (await pending.with_teams(ctx, [canceled]))[0]
+
+
+async def list_of_organization(ctx: Context, organization_id: str | None) -> Sequence[InvitationWithTeams]:
+    """Return the invitations of an organization, newest first.
+
+    Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization, YouAreNotAllowedToListInvitations.
+    """
+    chosen = await access.named(ctx, organization_id)
+    if chosen is None:
+        raise NoActiveOrganization
+    member = await access.require_member(ctx, chosen, YouAreNotAMemberOfThisOrganization)
+    access.require(ctx, member, "invitation", "create", YouAreNotAllowedToListInvitations)
+    return await pending.visible(ctx, member, pending_only=False)
+
+
+async def list_of_user(ctx: Context) -> Sequence[tuple[InvitationWithTeams, str]]:
+    """Return the pending invitations of the caller's address with the names of their organizations, newest first.
+
+    Raises EmailVerificationRequiredForInvitation.
+    """
+    user = ctx.signed_in.user
+    # defence: ORG2 list
+    if ctx.policy[OrganizationPolicy].verifies_email and not user.email_verified:
+        raise EmailVerificationRequiredForInvitation
+    rows = await ctx.db.execute(_OF_ADDRESS, email=user.email, now=ctx.now)
+    count = len(INVITATION_COLUMNS)
+    names = [row[count] for row in rows]
+    invitations = await pending.with_teams(ctx, [InvitationRow(*row[:count]) for row in rows])
+    return list(zip(invitations, names, strict=True))
+
+
+async def _find(ctx: Context, id_or_secret: str) -> InvitationRow:
+    """Return the invitation with this id or secret. Raises InvitationNotFound."""
+    row: InvitationRow | None = (
+        await ctx.db.execute(
+            FIND_INVITATION, invitation_id=id_or_secret, secret_digest=tokens.digest(id_or_secret)
+        )
+    ).first()
+    if row is None:
+        raise InvitationNotFound
+    return row
+
+
+async def _find_open(ctx: Context, id_or_secret: str) -> InvitationRow:
+    """Return the invitation with this id or secret if it can be answered, and its inviter could still send it.
+
+    Raises InvitationNotFound.
+    """
+    row = await _find(ctx, id_or_secret)
+    if not row.is_open(ctx.now) or not await _inviter_allows(ctx, row):  # defence: ORG5 ORG11 open
+        raise InvitationNotFound
+    return row
+
+
+async def _inviter_allows(ctx: Context, row: InvitationRow) -> bool:
+    # A leaving administrator must not keep a door: their invitations end with their right to invite.
+    member = await access.find_member(ctx, row.organization_id, row.inviter_id)
+    if member is None or not pending.may_invite(ctx, member, row.role):  # defence: ORG11 inviter
+        return False
+    inviter = await lookup.look_up(ctx, row.inviter_id)
+    return inviter is not None and not inviter.is_banned(ctx.now)  # defence: ORG11 banned
+
+
+def _check_recipient(
+    ctx: Context, row: InvitationRow, user: UserRow, id_or_secret: str, error: type[Forbidden]
+) -> None:
+    """Check that an invitation is for a user's address, which is proven by the secret or by verification.
+
+    Raises YouAreNotTheRecipientOfTheInvitation, and the error for an unproven address.
+    """
+    if row.email != user.email:  # defence: ORG1 recipient
+        events.invitation_refused(ctx, row, YouAreNotTheRecipientOfTheInvitation)
+        raise YouAreNotTheRecipientOfTheInvitation
+    is_proven = user.email_verified or id_or_secret.startswith(SECRET_PREFIX)
+    # defence: ORG2 ORG14 unverified
+    if not is_proven and ctx.policy[OrganizationPolicy].require_verified_email:
+        events.invitation_refused(ctx, row, error)
+        raise error

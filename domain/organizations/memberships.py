@@ -1,0 +1,103 @@
+"""Rows of members: read and add them, count them against limits, keep an owner."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context, StaleRead
+from domain.organizations import access, roles
+from domain.organizations.errors import (
+    OrganizationMembershipLimitReached,
+    UserIsAlreadyAMemberOfThisOrganization,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
+from domain.organizations.policy import OrganizationPolicy
+from models.member import MEMBERS_WITH_USERS, OTHER_OWNER, Member, MemberRow, MemberWithUser
+from models.statements import insert, is_
+from models.user import User
+
+_WITH_USER = MEMBERS_WITH_USERS.where(is_(Member.organization_id, "organization_id"))
+_ONE_WITH_USER = _WITH_USER.where(is_(Member.user_id, "member_user"))
+_BY_EMAIL = _WITH_USER.where(is_(User.email, "email"))
+_DIRECTORY = _WITH_USER.order_by(col(Member.is_owner).desc(), col(Member.created_at), col(Member.id)).limit(
+    bindparam("number")
+)
+_MANAGING = ("create", "update", "delete")
+
+
+def sees_directory(ctx: Context, member: MemberRow) -> bool:
+    """Return whether a member may see the others."""
+    if ctx.policy[OrganizationPolicy].member_directory == "members":
+        return True
+    # defence: ORG19 managers
+    return any(roles.permits(ctx.policy, member.role, "member", action) for action in _MANAGING)
+
+
+async def directory(ctx: Context, member: MemberRow, limit: int) -> Sequence[MemberWithUser]:
+    """Return what a member may see of the members: all up to a limit, owners first, or only themselves."""
+    if not sees_directory(ctx, member):
+        return [await with_user(ctx, member)]
+    found: Sequence[MemberWithUser] = await ctx.db.execute(
+        _DIRECTORY, organization_id=member.organization_id, number=limit
+    )
+    return found
+
+
+async def with_user(ctx: Context, member: MemberRow) -> MemberWithUser:
+    """Return a member with their user."""
+    found: MemberWithUser | None = (
+        await ctx.db.execute(
+            _ONE_WITH_USER, organization_id=member.organization_id, member_user=member.user_id
+        )
+    ).first()
+    if found is None:
+        raise StaleRead
+    return found
+
+
+async def find_by_email(ctx: Context, organization_id: str, email: str) -> MemberWithUser | None:
+    """Return the member with a lower-case email address."""
+    found: MemberWithUser | None = (
+        await ctx.db.execute(_BY_EMAIL, organization_id=organization_id, email=email)
+    ).first()
+    return found
+
+
+async def add(ctx: Context, organization_id: str, user_id: str, role: str) -> MemberRow:
+    """Store a new member; user and organization are locked."""
+    row = MemberRow(
+        id=tokens.token(),
+        organization_id=organization_id,
+        user_id=user_id,
+        role=role,
+        is_owner=roles.is_owner(role),
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    await ctx.db.execute(insert(Member), **row._asdict())
+    return row
+
+
+async def check_limits(ctx: Context, organization_id: str, user_id: str) -> None:
+    """Check that a user, who is locked with the organization, may become its member.
+
+    Raises UserIsAlreadyAMemberOfThisOrganization, OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations.
+    """
+    policy = ctx.policy[OrganizationPolicy]
+    if await access.find_member(ctx, organization_id, user_id) is not None:
+        raise UserIsAlreadyAMemberOfThisOrganization
+    if await access.count_members(ctx, organization_id) >= policy.membership_limit:
+        raise OrganizationMembershipLimitReached  # defence: ORG13 membership-limit
+    if await access.count_organizations(ctx, user_id) >= policy.limit_per_user:
+        raise YouHaveReachedTheMaximumNumberOfOrganizations  # defence: ORG13 user-limit
+
+
+async def is_only_owner(ctx: Context, member: MemberRow) -> bool:
+    """Return whether a member is the only owner of the organization, which is locked."""
+    if not member.is_owner:
+        return False
+    other = await ctx.db.execute(OTHER_OWNER, organization_id=member.organization_id, member_id=member.id)
+    return not other

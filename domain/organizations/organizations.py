@@ -1,0 +1,257 @@
+"""Organizations: create, read, change and delete them, and make one the active one of a session."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, delete
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.errors import Field, ValidationError
+from domain.organizations import access, active, events, fields, memberships, pending, roles, teams
+from domain.organizations.errors import (
+    NoActiveOrganization,
+    OrganizationAlreadyExists,
+    OrganizationDeletionDisabled,
+    OrganizationNotFound,
+    OrganizationSlugAlreadyTaken,
+    UserIsNotAMemberOfTheOrganization,
+    UserIsNotAMemberOfTheOrganizationForbidden,
+    YouAreNotAllowedToCreateANewOrganization,
+    YouAreNotAllowedToDeleteThisOrganization,
+    YouAreNotAllowedToUpdateThisOrganization,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
+from domain.organizations.pending import InvitationWithTeams
+from domain.organizations.policy import OrganizationPolicy, TeamPolicy
+from domain.users import locking
+from domain.users import roles as user_roles
+from models.member import MEMBERSHIPS_OF_USER, MemberRow, MemberWithUser
+from models.organization import (
+    CHANGE_ORGANIZATION,
+    FIND_BY_SLUG,
+    FIND_ORGANIZATION,
+    Organization,
+    OrganizationRow,
+)
+from models.statements import insert, table_of
+from models.team import TeamRow
+
+_DELETE = (
+    delete(table_of(Organization))
+    .where(col(Organization.id) == bindparam("organization_id"))
+    .returning(col(Organization.id))
+)
+
+
+class FullOrganization(NamedTuple):
+    """An organization, and what the caller may see of its members, pending invitations and teams."""
+
+    organization: OrganizationRow
+    members: Sequence[MemberWithUser]
+    invitations: Sequence[InvitationWithTeams]
+    teams: Sequence[TeamRow]
+
+
+async def create(
+    ctx: Context, sent: Mapping[str, Any], *, keep_active: bool
+) -> tuple[OrganizationRow, MemberRow]:
+    """Create an organization with the caller as its owner; return both.
+
+    Raises ValidationError, YouAreNotAllowedToCreateANewOrganization, YouHaveReachedTheMaximumNumberOfOrganizations,
+    OrganizationAlreadyExists.
+    """
+    values = fields.columns(sent)
+    if not may_create(ctx):
+        raise YouAreNotAllowedToCreateANewOrganization
+    # Counted under the lock of the user, so that parallel requests do not exceed the limit.
+    user = await locking.lock_caller(ctx)
+    if await access.count_organizations(ctx, user.id) >= ctx.policy[OrganizationPolicy].limit_per_user:
+        raise YouHaveReachedTheMaximumNumberOfOrganizations  # defence: ORG13 limit-per-user
+    organization = await add(ctx, values)
+    owner = await memberships.add(ctx, organization.id, user.id, roles.OWNER)
+    events.created(ctx, organization.id, user.id)
+    team = None
+    if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
+        team = await teams.add(ctx, organization.id, organization.name)
+        await teams.join(ctx, team, owner)
+    if not keep_active:
+        await active.activate(ctx, organization.id, None if team is None else team.id)
+    return organization, owner
+
+
+def may_create(ctx: Context) -> bool:
+    """Return whether the caller may create organizations."""
+    if ctx.policy[OrganizationPolicy].creation == "everyone":
+        return True
+    return user_roles.permits(ctx.policy, ctx.signed_in.user, "organization", "manage")
+
+
+async def add(ctx: Context, values: Mapping[str, Any]) -> OrganizationRow:
+    """Store an organization without members. Raises OrganizationAlreadyExists if the slug is taken."""
+    if not await is_free(ctx, values["slug"]):
+        raise OrganizationAlreadyExists
+    row = OrganizationRow(
+        id=tokens.token(),
+        name=values["name"],
+        slug=values["slug"],
+        logo=values.get("logo"),
+        custom_data=values.get("custom_data"),
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    # A concurrent creation with the same slug runs the request again, which then finds the slug taken.
+    await ctx.db.execute(insert(Organization), **row._asdict())
+    return row
+
+
+async def is_free(ctx: Context, slug: str) -> bool:
+    """Return whether no organization has this slug, in lower case."""
+    return not await ctx.db.execute(FIND_BY_SLUG, slug=slug)
+
+
+async def check_slug(ctx: Context, slug: str) -> None:
+    """Check that a slug is free. Raises OrganizationSlugAlreadyTaken."""
+    if not await is_free(ctx, slug.lower()):
+        raise OrganizationSlugAlreadyTaken
+
+
+async def list_own(ctx: Context) -> Sequence[tuple[MemberRow, OrganizationRow]]:
+    """Return the caller's memberships and their organizations, the oldest first."""
+    return await ctx.reads.all(MEMBERSHIPS_OF_USER, ctx.signed_in.user.id)
+
+
+async def get(
+    ctx: Context, organization_id: str | None, slug: str | None = None
+) -> tuple[OrganizationRow, MemberRow] | None:
+    """Return an organization of the caller, and their membership; None if none is named and none is active.
+
+    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    """
+    chosen = await access.named(ctx, organization_id, slug)
+    if chosen is None:
+        return None
+    member = await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganizationForbidden)
+    return await _existing(ctx, chosen), member
+
+
+async def get_full(
+    ctx: Context, organization_id: str | None, slug: str | None, *, members_limit: int
+) -> FullOrganization | None:
+    """Return an organization of the caller with its members and, for callers who may invite, its pending invitations.
+
+    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    """
+    found = await get(ctx, organization_id, slug)
+    if found is None:
+        return None
+    organization, member = found
+    limit = min(members_limit, ctx.policy[OrganizationPolicy].membership_limit)
+    return FullOrganization(
+        organization,
+        await memberships.directory(ctx, member, limit),
+        await pending.visible(ctx, member, pending_only=True),
+        await teams.of_organization(ctx, organization.id) if ctx.policy[TeamPolicy].enabled else (),
+    )
+
+
+async def set_active(
+    ctx: Context, organization_id: str | None, slug: str | None, *, is_named: bool
+) -> OrganizationRow | None:
+    """Make an organization of the caller the active one of this session, or none; return it.
+
+    `is_named` tells `null` from nothing, which changes nothing. The id decides.
+    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    """
+    if is_named and organization_id is None:
+        await locking.lock_caller(ctx)
+        await active.activate(ctx, None)
+        return None
+    chosen = await access.named(ctx, organization_id, None if organization_id else slug)
+    if chosen is None:
+        return None
+    # Who removes a member locks the user first, so a membership that is found here lasts until the commit.
+    await locking.lock_caller(ctx)  # defence: ORG12 lock-caller
+    await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganizationForbidden)
+    if chosen != ctx.signed_in.session.active_organization_id:
+        await active.activate(ctx, chosen)
+    return await _existing(ctx, chosen)
+
+
+async def change(ctx: Context, organization_id: str | None, sent: Mapping[str, Any]) -> OrganizationRow:
+    """Change the fields of an organization that are present in `sent`; return it.
+
+    Raises OrganizationNotFound, UserIsNotAMemberOfTheOrganization, YouAreNotAllowedToUpdateThisOrganization,
+    ValidationError, OrganizationSlugAlreadyTaken.
+    """
+    chosen = await access.named(ctx, organization_id)
+    if chosen is None:
+        raise OrganizationNotFound
+    await access.lock(ctx, chosen)
+    member = await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganization)
+    access.require(ctx, member, "organization", "update", YouAreNotAllowedToUpdateThisOrganization)
+    return await store(ctx, await _existing(ctx, chosen), fields.columns(sent, "data."))
+
+
+async def store(ctx: Context, organization: OrganizationRow, values: Mapping[str, Any]) -> OrganizationRow:
+    """Change columns of an organization that is locked; return it.
+
+    Raises ValidationError without values, OrganizationSlugAlreadyTaken.
+    """
+    if not values:
+        raise ValidationError("No fields to update", Field("body", "data", "No fields to update"))
+    slug = values.get("slug", organization.slug)
+    if slug != organization.slug and not await is_free(ctx, slug):
+        raise OrganizationSlugAlreadyTaken
+    changed: OrganizationRow = (
+        await ctx.db.execute(
+            CHANGE_ORGANIZATION, organization_id=organization.id, **values, updated_at=ctx.now
+        )
+    ).first()
+    events.updated(ctx, organization.id, sorted(values))
+    return changed
+
+
+async def remove(ctx: Context, organization_id: str) -> OrganizationRow:
+    """Delete an organization with everything that belongs to it; return it as it was.
+
+    Raises OrganizationDeletionDisabled, UserIsNotAMemberOfTheOrganization, YouAreNotAllowedToDeleteThisOrganization.
+    """
+    if not ctx.policy[OrganizationPolicy].deletion:
+        raise OrganizationDeletionDisabled
+    await access.lock(ctx, organization_id)
+    member = await access.require_member(ctx, organization_id, UserIsNotAMemberOfTheOrganization)
+    access.require(ctx, member, "organization", "delete", YouAreNotAllowedToDeleteThisOrganization)
+    organization = await _existing(ctx, organization_id)
+    await delete_row(ctx, organization_id)
+    return organization
+
+
+async def delete_row(ctx: Context, organization_id: str) -> None:
+    """Delete an organization that is locked.
+
+    Foreign keys delete members, invitations, teams and API keys, and clear the active organization of sessions.
+    """
+    await ctx.db.execute(_DELETE, organization_id=organization_id)
+    events.deleted(ctx, organization_id)
+
+
+async def has_permission(
+    ctx: Context, organization_id: str | None, statements: Mapping[str, Sequence[str]]
+) -> bool:
+    """Return whether one role of the caller in an organization grants all of the permissions.
+
+    Raises NoActiveOrganization, UserIsNotAMemberOfTheOrganizationForbidden.
+    """
+    chosen = await access.named(ctx, organization_id)
+    if chosen is None:
+        raise NoActiveOrganization
+    member = await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganizationForbidden)
+    return roles.grants(ctx.policy, member.role, statements)
+
+
+async def _existing(ctx: Context, organization_id: str) -> OrganizationRow:
+    """Return an organization that has members."""
+    row: OrganizationRow = (await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization_id)).first()
+    return row

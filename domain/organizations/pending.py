@@ -1,0 +1,134 @@
+"""Invitations that wait for an answer: read them, and cancel those that their inviter could no longer send."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, select, update
+from sqlmodel import col
+
+from domain.context import Context
+from domain.organizations import events, roles
+from domain.organizations.policy import TeamPolicy
+from models.invitation import (
+    INVITATION_COLUMNS,
+    INVITATIONS,
+    IS_OPEN,
+    PENDING_OF_ADDRESS,
+    Invitation,
+    InvitationRow,
+    InvitationStatus,
+    InvitationTeam,
+)
+from models.member import MemberRow
+from models.statements import is_, table_of
+
+MOST_LISTED = 500
+"""How many invitations of an organization are listed."""
+
+_NEWEST = (col(Invitation.created_at).desc(), col(Invitation.id).desc())
+_OF_ORGANIZATION = INVITATIONS.where(is_(Invitation.organization_id, "organization_id")).order_by(*_NEWEST)
+_IS_PENDING = col(Invitation.status) == InvitationStatus.PENDING.value
+_OF_INVITER = INVITATIONS.where(
+    is_(Invitation.inviter_id, "inviter_id"), is_(Invitation.organization_id, "organization_id"), _IS_PENDING
+)
+# The condition decides: of an acceptance, a rejection and a cancellation at the same time, one succeeds.
+ANSWER = (
+    update(table_of(Invitation))
+    .where(col(Invitation.id) == bindparam("invitation_id"), _IS_PENDING)  # defence: ORG5 ORG13 pending-only
+    .returning(*INVITATION_COLUMNS)
+    .execution_options(row=InvitationRow)
+)
+"""Change the pending invitation `invitation_id`; return it, or nothing if it is not pending."""
+
+
+class InvitationWithTeams(NamedTuple):
+    """An invitation, and the ids of the teams that the user joins with it."""
+
+    invitation: InvitationRow
+    team_ids: Sequence[str] = ()
+
+
+async def with_teams(ctx: Context, invitations: Sequence[InvitationRow]) -> Sequence[InvitationWithTeams]:
+    """Return invitations with their teams; without teams if the policy has none."""
+    if not invitations or not ctx.policy[TeamPolicy].enabled:
+        return [InvitationWithTeams(invitation) for invitation in invitations]
+    wanted = col(InvitationTeam.invitation_id).in_([invitation.id for invitation in invitations])
+    rows = await ctx.db.execute(
+        select(col(InvitationTeam.invitation_id), col(InvitationTeam.team_id))
+        .where(wanted)
+        .order_by(col(InvitationTeam.team_id))
+    )
+    team_ids: dict[str, list[str]] = {}
+    for invitation_id, team_id in rows:
+        team_ids.setdefault(invitation_id, []).append(team_id)
+    return [InvitationWithTeams(each, team_ids.get(each.id, ())) for each in invitations]
+
+
+async def visible(ctx: Context, member: MemberRow, *, pending_only: bool) -> Sequence[InvitationWithTeams]:
+    """Return the newest invitations of an organization that a member may see; those of owners are for owners only."""
+    if not roles.permits(ctx.policy, member.role, "invitation", "create"):
+        return []
+    statement = _OF_ORGANIZATION
+    values: dict[str, Any] = {"organization_id": member.organization_id}
+    if pending_only:
+        statement = statement.where(*IS_OPEN)
+        values["now"] = ctx.now
+    rows: Sequence[InvitationRow] = await ctx.db.execute(statement.limit(MOST_LISTED), **values)
+    if not member.is_owner:
+        rows = [row for row in rows if not roles.is_owner(row.role)]
+    return await with_teams(ctx, rows)
+
+
+async def of_address(ctx: Context, organization_id: str, email: str) -> InvitationRow | None:
+    """Return the pending invitation of a lower-case address to an organization, expired or not."""
+    row: InvitationRow | None = (
+        await ctx.db.execute(PENDING_OF_ADDRESS, organization_id=organization_id, email=email)
+    ).first()
+    return row
+
+
+async def answer(ctx: Context, invitation: InvitationRow, status: InvitationStatus) -> InvitationRow | None:
+    """Set the status of an invitation; return it, or None if it was not pending any more."""
+    row: InvitationRow | None = (
+        await ctx.db.execute(ANSWER, invitation_id=invitation.id, status=status.value, updated_at=ctx.now)
+    ).first()
+    return row
+
+
+async def settle(ctx: Context, organization_id: str, email: str) -> None:
+    """Count the pending invitation of an address as accepted, because its user became a member otherwise."""
+    invitation = await of_address(ctx, organization_id, email)
+    if invitation is not None:
+        status = InvitationStatus.ACCEPTED if invitation.is_open(ctx.now) else InvitationStatus.CANCELED
+        await answer(ctx, invitation, status)
+
+
+async def cancel_of_inviter(ctx: Context, member: MemberRow) -> None:
+    """Cancel the pending invitations that a member with changed roles could not send any more."""
+    for invitation in await _of_inviter(ctx, member):
+        if not may_invite(ctx, member, invitation.role):
+            await _cancel(ctx, invitation, "inviter-demoted")
+
+
+async def cancel_all_of_inviter(ctx: Context, member: MemberRow) -> None:
+    """Cancel all pending invitations that a former member has sent."""
+    for invitation in await _of_inviter(ctx, member):
+        await _cancel(ctx, invitation, "inviter-left")
+
+
+def may_invite(ctx: Context, member: MemberRow, role: str) -> bool:
+    """Return whether a member may invite somebody with these roles."""
+    may = roles.permits(ctx.policy, member.role, "invitation", "create")
+    return may and roles.outranks(ctx.policy, member.role, role)
+
+
+async def _of_inviter(ctx: Context, member: MemberRow) -> Sequence[InvitationRow]:
+    rows: Sequence[InvitationRow] = await ctx.db.execute(
+        _OF_INVITER, inviter_id=member.user_id, organization_id=member.organization_id
+    )
+    return rows
+
+
+async def _cancel(ctx: Context, invitation: InvitationRow, reason: str) -> None:
+    if await answer(ctx, invitation, InvitationStatus.CANCELED) is not None:
+        events.invitation_canceled(ctx, invitation, reason)

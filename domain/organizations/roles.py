@@ -1,0 +1,90 @@
+"""Roles of members of an organization, and the permissions that they grant there."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.organizations.errors import RoleNotFound
+from domain.organizations.policy import OrganizationPolicy
+from domain.policy import Policy
+from domain.users.policy import Permission
+from domain.users.roles import MOST_ROLES, parse, permissions_of, split
+
+OWNER, ADMIN, MEMBER = "owner", "admin", "member"
+"""The built-in roles."""
+
+STATEMENTS: Mapping[str, Sequence[str]] = {
+    "organization": ("update", "delete"),
+    "member": ("create", "update", "delete"),
+    "invitation": ("create", "cancel"),
+    "team": ("create", "update", "delete"),
+    "ac": ("create", "read", "update", "delete"),
+    "apiKey": ("create", "read", "update", "delete"),
+}
+"""The actions of the service's own resources. `ac` guards nothing here: Better Auth's client knows it."""
+
+BUILT_IN: Mapping[str, frozenset[Permission]] = {
+    OWNER: permissions_of(STATEMENTS),
+    ADMIN: permissions_of(
+        {
+            **{name: STATEMENTS[name] for name in ("member", "invitation", "team", "ac")},
+            "organization": ("update",),
+            "apiKey": ("read",),
+        }
+    ),
+    MEMBER: permissions_of({"ac": ("read",)}),
+}
+"""The permissions of the built-in roles; `owner` has those of `organizations.statements` as well."""
+
+
+def names_of(policy: Policy, role: str | Sequence[str]) -> list[str]:
+    """Return the role names of a request. Raises RoleNotFound."""
+    names = parse(role)
+    known = policy[OrganizationPolicy].roles
+    if not 1 <= len(names) <= MOST_ROLES or not all(
+        name in known for name in names
+    ):  # defence: ORG6 known-roles
+        raise RoleNotFound
+    return names
+
+
+def text_of(names: Sequence[str]) -> str:
+    """Return role names as they are stored and sent."""
+    return ",".join(names)
+
+
+def is_owner(role: str) -> bool:
+    """Return whether `owner` is among the roles."""
+    return OWNER in split(role)
+
+
+def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether one of the roles grants every requested action on every requested resource.
+
+    Refuses an empty request, and an empty list of actions, as the official clients do.
+    """
+    if not statements or not all(statements.values()):
+        return False
+    needed = permissions_of(statements)
+    configured = policy[OrganizationPolicy].roles
+    return any(needed <= configured.get(name, frozenset()) for name in split(role))
+
+
+def permits(policy: Policy, role: str, resource: str, action: str) -> bool:
+    """Return whether one of the roles grants an action on a resource."""
+    return grants(policy, role, {resource: [action]})
+
+
+def outranks(policy: Policy, role: str, other: str) -> bool:
+    """Return whether a member with the roles `role` may grant and take away the roles `other`.
+
+    That takes every permission of the other roles, beyond those of `member`; and only owners make, change and remove
+    owners.
+    """
+    if is_owner(other) and not is_owner(role):  # defence: ORG6 ORG7 owners-only
+        return False
+    return _powers(policy, other) <= _powers(policy, role)  # defence: ORG6 ORG7 powers
+
+
+def _powers(policy: Policy, role: str) -> frozenset[Permission]:
+    configured = policy[OrganizationPolicy].roles
+    granted = frozenset[Permission]().union(*(configured.get(name, frozenset()) for name in split(role)))
+    return granted - configured[MEMBER]

@@ -1,0 +1,302 @@
+"""Teams of an organization, their members, and the active team of a session."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, delete, update
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.errors import Forbidden
+from domain.organizations import access, active, events, fields, roles
+from domain.organizations.errors import (
+    NoActiveOrganization,
+    TeamMemberLimitReached,
+    TeamNotFound,
+    UnableToRemoveLastTeam,
+    UserIsNotAMemberOfTheOrganization,
+    UserIsNotAMemberOfTheTeam,
+    UserIsNotAMemberOfTheTeamForbidden,
+    YouAreNotAllowedToAccessThisOrganization,
+    YouAreNotAllowedToCreateANewTeamMember,
+    YouAreNotAllowedToCreateTeamsInThisOrganization,
+    YouAreNotAllowedToDeleteTeamsInThisOrganization,
+    YouAreNotAllowedToRemoveATeamMember,
+    YouAreNotAllowedToUpdateThisMember,
+    YouAreNotAllowedToUpdateThisTeam,
+    YouAreNotAMemberOfThisOrganization,
+    YouDoNotHaveAnActiveTeam,
+    YouHaveReachedTheMaximumNumberOfTeams,
+)
+from domain.organizations.policy import TeamPolicy
+from domain.users import locking
+from models.member import MemberRow
+from models.statements import insert, table_of
+from models.team import (
+    COUNT_TEAM_MEMBERS,
+    COUNT_TEAMS,
+    FIND_TEAM,
+    FIND_TEAM_MEMBER,
+    MEMBERS_OF_TEAM,
+    TEAM_COLUMNS,
+    TEAMS_OF_ORGANIZATION,
+    TEAMS_OF_USER,
+    Team,
+    TeamMember,
+    TeamMemberRow,
+    TeamRow,
+)
+
+MOST_LISTED = 1000
+"""How many teams, and members of a team, are listed."""
+
+_RENAME = (
+    update(table_of(Team))
+    .where(col(Team.id) == bindparam("team_id"))
+    .returning(*TEAM_COLUMNS)
+    .execution_options(row=TeamRow)
+)
+_DELETE = delete(table_of(Team)).where(col(Team.id) == bindparam("team_id")).returning(col(Team.id))
+_DELETE_MEMBER = (
+    delete(table_of(TeamMember))
+    .where(col(TeamMember.team_id) == bindparam("team_id"), col(TeamMember.user_id) == bindparam("user_id"))
+    .returning(col(TeamMember.id))
+)
+
+
+async def create(ctx: Context, name: str, organization_id: str | None) -> TeamRow:
+    """Create a team of an organization.
+
+    Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToCreateTeamsInThisOrganization,
+    YouHaveReachedTheMaximumNumberOfTeams.
+    """
+    fields.name_of(name)
+    error = YouAreNotAllowedToCreateTeamsInThisOrganization
+    member = await _manager(ctx, organization_id, "team", "create", error)
+    if await _count_teams(ctx, member.organization_id) >= ctx.policy[TeamPolicy].maximum:
+        raise YouHaveReachedTheMaximumNumberOfTeams  # defence: ORG13 team-limit
+    return await add(ctx, member.organization_id, name)
+
+
+async def add(ctx: Context, organization_id: str, name: str) -> TeamRow:
+    """Store a team of an organization that is locked."""
+    row = TeamRow(tokens.token(), organization_id, name, ctx.now, None)
+    await ctx.db.execute(insert(Team), **row._asdict())
+    events.team_created(ctx, organization_id, row.id)
+    return row
+
+
+async def rename(ctx: Context, team_id: str, name: str | None, organization_id: str | None) -> TeamRow:
+    """Change the name of a team, None for no change.
+
+    Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToUpdateThisTeam, TeamNotFound.
+    """
+    if name is not None:
+        fields.name_of(name, "data.name")
+    member = await _manager(ctx, organization_id, "team", "update", YouAreNotAllowedToUpdateThisTeam)
+    team = await _find(ctx, member.organization_id, team_id)
+    if name is None:
+        return team
+    changed: TeamRow = (await ctx.db.execute(_RENAME, team_id=team.id, name=name, updated_at=ctx.now)).first()
+    events.team_updated(ctx, member.organization_id, team.id)
+    return changed
+
+
+async def remove(ctx: Context, team_id: str, organization_id: str | None) -> None:
+    """Remove a team; it leaves invitations and sessions by their foreign keys.
+
+    Raises NoActiveOrganization, YouAreNotAllowedToDeleteTeamsInThisOrganization, TeamNotFound, UnableToRemoveLastTeam.
+    """
+    error = YouAreNotAllowedToDeleteTeamsInThisOrganization
+    member = await _manager(ctx, organization_id, "team", "delete", error)
+    team = await _find(ctx, member.organization_id, team_id)
+    if not ctx.policy[TeamPolicy].allow_removing_all and await _count_teams(ctx, team.organization_id) <= 1:
+        raise UnableToRemoveLastTeam
+    await ctx.db.execute(_DELETE, team_id=team.id)
+    events.team_removed(ctx, team.organization_id, team.id)
+
+
+async def list_teams(ctx: Context, organization_id: str | None) -> Sequence[TeamRow]:
+    """Return the teams of an organization of the caller, the oldest first.
+
+    Raises NoActiveOrganization, YouAreNotAllowedToAccessThisOrganization.
+    """
+    chosen = await _chosen(ctx, organization_id)
+    await access.require_member(ctx, chosen, YouAreNotAllowedToAccessThisOrganization)
+    return await of_organization(ctx, chosen)
+
+
+async def of_organization(ctx: Context, organization_id: str) -> Sequence[TeamRow]:
+    """Return the teams of an organization, the oldest first."""
+    rows: Sequence[TeamRow] = await ctx.db.execute(
+        TEAMS_OF_ORGANIZATION.limit(MOST_LISTED), organization_id=organization_id
+    )
+    return rows
+
+
+async def set_active(ctx: Context, team_id: str | None, *, is_named: bool) -> TeamRow | None:
+    """Make a team of the caller in the active organization the active one of this session, or none; return it.
+
+    `is_named` tells `null` from nothing, which changes nothing.
+    Raises NoActiveOrganization, TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
+    """
+    if is_named and team_id is None:
+        await locking.lock_caller(ctx)
+        await active.activate_team(ctx, None)
+        return None
+    team_id = team_id or ctx.signed_in.session.active_team_id
+    if team_id is None:
+        return None
+    # Who removes a member from a team locks the user first, so the membership lasts until the commit.
+    await locking.lock_caller(ctx)
+    chosen = await _chosen(ctx, None)
+    await access.require_member(ctx, chosen, UserIsNotAMemberOfTheTeamForbidden)
+    team = await _find(ctx, chosen, team_id)
+    if await _membership(ctx, team.id, ctx.signed_in.user.id) is None:
+        raise UserIsNotAMemberOfTheTeamForbidden
+    await active.activate_team(ctx, team.id)
+    return team
+
+
+async def list_of_user(ctx: Context, user_id: str | None, organization_id: str | None) -> Sequence[TeamRow]:
+    """Return the teams of the caller, by default in all organizations; or of another member of an organization.
+
+    Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization, YouAreNotAllowedToUpdateThisMember.
+    """
+    caller = ctx.signed_in.user.id
+    of_user = TEAMS_OF_USER.limit(MOST_LISTED)
+    if user_id in {None, caller} and organization_id is None:
+        rows: Sequence[TeamRow] = await ctx.db.execute(of_user, user_id=caller)
+        return rows
+    chosen = await _chosen(ctx, organization_id)
+    own = await access.require_member(ctx, chosen, YouAreNotAMemberOfThisOrganization)
+    if user_id not in {None, caller}:
+        access.require(ctx, own, "member", "update", YouAreNotAllowedToUpdateThisMember)
+    theirs: Sequence[TeamRow] = await ctx.db.execute(
+        of_user.where(col(Team.organization_id) == chosen), user_id=user_id or caller
+    )
+    return theirs
+
+
+async def list_members(
+    ctx: Context, team_id: str | None, organization_id: str | None
+) -> Sequence[TeamMemberRow]:
+    """Return the members of a team, by default the active one, the oldest first.
+
+    Raises YouDoNotHaveAnActiveTeam, NoActiveOrganization, TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
+    """
+    team_id = team_id or ctx.signed_in.session.active_team_id
+    if team_id is None:
+        raise YouDoNotHaveAnActiveTeam
+    chosen = await _chosen(ctx, organization_id)
+    own = await access.require_member(ctx, chosen, UserIsNotAMemberOfTheTeamForbidden)
+    team = await _find(ctx, chosen, team_id)
+    is_inside = await _membership(ctx, team.id, own.user_id) is not None
+    if not is_inside and not roles.permits(ctx.policy, own.role, "team", "update"):
+        raise UserIsNotAMemberOfTheTeamForbidden
+    rows: Sequence[TeamMemberRow] = await ctx.db.execute(MEMBERS_OF_TEAM.limit(MOST_LISTED), team_id=team.id)
+    return rows
+
+
+async def add_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> TeamMemberRow:
+    """Add a member of the organization to a team; return the membership, also if it existed.
+
+    Raises NoActiveOrganization, YouAreNotAllowedToCreateANewTeamMember, TeamNotFound,
+    UserIsNotAMemberOfTheOrganization, TeamMemberLimitReached.
+    """
+    own = await _manager(ctx, organization_id, "member", "update", YouAreNotAllowedToCreateANewTeamMember)
+    team = await _find(ctx, own.organization_id, team_id)
+    member = await access.find_member(ctx, own.organization_id, user_id)
+    if member is None:  # defence: ORG8 team-member
+        raise UserIsNotAMemberOfTheOrganization
+    return await join(ctx, team, member)
+
+
+async def join(ctx: Context, team: TeamRow, member: MemberRow) -> TeamMemberRow:
+    """Add a member to a team of an organization that is locked; return the membership, also if it existed.
+
+    Raises TeamMemberLimitReached.
+    """
+    existing = await _membership(ctx, team.id, member.user_id)
+    if existing is not None:
+        return existing
+    await _check_room(ctx, team)
+    row = TeamMemberRow(tokens.token(), team.id, member.id, member.user_id, ctx.now)
+    await ctx.db.execute(insert(TeamMember), **row._asdict())
+    events.team_member_added(ctx, team.organization_id, team.id, member.user_id)
+    return row
+
+
+async def requested(ctx: Context, organization_id: str, team_ids: Sequence[str]) -> Sequence[TeamRow]:
+    """Return the teams that a request names; none if the policy has no teams.
+
+    Raises TeamNotFound, and TeamMemberLimitReached for a team that is full.
+    """
+    if not ctx.policy[TeamPolicy].enabled:
+        return []
+    found = [await _find(ctx, organization_id, team_id) for team_id in dict.fromkeys(team_ids)]
+    for team in found:
+        await _check_room(ctx, team)
+    return found
+
+
+async def remove_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> None:
+    """Remove a user from a team, which is active in none of their sessions afterwards.
+
+    Raises NoActiveOrganization, YouAreNotAllowedToRemoveATeamMember, TeamNotFound, UserIsNotAMemberOfTheOrganization,
+    UserIsNotAMemberOfTheTeam.
+    """
+    await locking.lock(ctx, user_id)
+    own = await _manager(ctx, organization_id, "member", "delete", YouAreNotAllowedToRemoveATeamMember)
+    team = await _find(ctx, own.organization_id, team_id)
+    if await access.find_member(ctx, own.organization_id, user_id) is None:
+        raise UserIsNotAMemberOfTheOrganization
+    if not await ctx.db.execute(_DELETE_MEMBER, team_id=team.id, user_id=user_id):
+        raise UserIsNotAMemberOfTheTeam
+    await active.lose_team(ctx, team.id, user_id)
+    events.team_member_removed(ctx, team.organization_id, team.id, user_id)
+
+
+async def _chosen(ctx: Context, organization_id: str | None) -> str:
+    chosen = await access.named(ctx, organization_id)
+    if chosen is None:
+        raise NoActiveOrganization
+    return chosen
+
+
+async def _manager(
+    ctx: Context, organization_id: str | None, resource: str, action: str, error: type[Forbidden]
+) -> MemberRow:
+    """Lock an organization, and return the caller's membership with a permission there."""
+    chosen = await _chosen(ctx, organization_id)
+    await access.lock(ctx, chosen)
+    member = await access.require_member(ctx, chosen, error)
+    access.require(ctx, member, resource, action, error)
+    return member
+
+
+async def _find(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
+    # defence: ORG8 team-scope
+    row: TeamRow | None = (
+        await ctx.db.execute(FIND_TEAM, team_id=team_id, organization_id=organization_id)
+    ).first()
+    if row is None:
+        raise TeamNotFound
+    return row
+
+
+async def _membership(ctx: Context, team_id: str, user_id: str) -> TeamMemberRow | None:
+    row: TeamMemberRow | None = (
+        await ctx.db.execute(FIND_TEAM_MEMBER, team_id=team_id, user_id=user_id)
+    ).first()
+    return row
+
+
+async def _count_teams(ctx: Context, organization_id: str) -> int:
+    return int((await ctx.db.execute(COUNT_TEAMS, organization_id=organization_id)).scalar())
+
+
+async def _check_room(ctx: Context, team: TeamRow) -> None:
+    number = int((await ctx.db.execute(COUNT_TEAM_MEMBERS, team_id=team.id)).scalar())
+    if number >= ctx.policy[TeamPolicy].maximum_members:
+        raise TeamMemberLimitReached  # defence: ORG13 team-member-limit

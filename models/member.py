@@ -1,0 +1,120 @@
+"""The table `member`: which users belong to which organizations, and their roles there."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import Index, UniqueConstraint, bindparam, func, select, text
+from sqlmodel import Field, col
+
+from models.base import Record
+from models.organization import ORGANIZATION_COLUMNS, Organization, OrganizationRow
+from models.queries import ReadStatement, by
+from models.statements import is_, table_of
+from models.user import User
+
+_IS_OWNER = text("is_owner")
+
+
+class Member(Record, table=True):
+    """One user in one organization."""
+
+    __export__ = "organizationMemberships"
+    __table_args__ = (
+        UniqueConstraint("organization_id", "user_id"),
+        Index(None, "user_id", "created_at"),
+        Index("ix_member_owner", "organization_id", postgresql_where=_IS_OWNER, sqlite_where=_IS_OWNER),
+    )
+
+    organization_id: str = Field(foreign_key="organization.id", ondelete="CASCADE", max_length=32)
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    role: str
+    """The roles, separated by commas."""
+    is_owner: bool
+    """Whether `owner` is among the roles; written together with them."""
+
+
+class MemberRow(NamedTuple):
+    """A member as read by a query; the fields are those of `Member`."""
+
+    id: str
+    organization_id: str
+    user_id: str
+    role: str
+    is_owner: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class MemberUserRow(NamedTuple):
+    """What the members of an organization see of each other's user."""
+
+    id: str
+    name: str
+    email: str
+    image: str | None
+
+
+class MemberWithUser(NamedTuple):
+    """A member and their user."""
+
+    member: MemberRow
+    user: MemberUserRow
+
+
+MEMBER_COLUMNS = tuple(col(getattr(Member, name)) for name in MemberRow._fields)
+"""The columns of a `MemberRow`."""
+
+MEMBER_WITH_USER_COLUMNS = (*MEMBER_COLUMNS, *(col(getattr(User, name)) for name in MemberUserRow._fields))
+"""The columns of a `MemberWithUser`."""
+
+
+def _with_user(*columns: Any) -> MemberWithUser:
+    count = len(MEMBER_COLUMNS)
+    return MemberWithUser(MemberRow(*columns[:count]), MemberUserRow(*columns[count:]))
+
+
+def _with_organization(columns: Sequence[Any]) -> tuple[MemberRow, OrganizationRow]:
+    count = len(MEMBER_COLUMNS)
+    return MemberRow(*columns[:count]), OrganizationRow(*columns[count:])
+
+
+MEMBERSHIPS_OF_USER = ReadStatement(
+    select(*MEMBER_COLUMNS, *ORGANIZATION_COLUMNS)
+    .select_from(Member)
+    .join(Organization, col(Member.organization_id) == col(Organization.id))
+    .where(by(Member.user_id))
+    .order_by(col(Member.created_at), col(Member.id)),
+    _with_organization,
+)
+"""The memberships of a user with their organizations, the oldest first."""
+
+MEMBERS_WITH_USERS = (
+    select(*MEMBER_WITH_USER_COLUMNS)
+    .select_from(User)
+    .join(Member, col(Member.user_id) == col(User.id))
+    .execution_options(row=_with_user)
+)
+"""Members with their users, to be restricted."""
+
+_MEMBERS = select(*MEMBER_COLUMNS).execution_options(row=MemberRow)
+_OF_ORGANIZATION = is_(Member.organization_id, "organization_id")
+
+FIND_MEMBER = _MEMBERS.where(_OF_ORGANIZATION, is_(Member.user_id, "user_id"))
+"""The membership of `user_id` in `organization_id`, as the transaction sees it."""
+
+FIND_MEMBER_BY_ID = _MEMBERS.where(_OF_ORGANIZATION, is_(Member.id, "member_id"))
+"""The member `member_id` of `organization_id`, as the transaction sees it."""
+
+COUNT_MEMBERS = select(func.count()).select_from(table_of(Member)).where(_OF_ORGANIZATION)
+"""The number of members of `organization_id`."""
+
+COUNT_MEMBERSHIPS = select(func.count()).select_from(table_of(Member)).where(is_(Member.user_id, "user_id"))
+"""The number of organizations of `user_id`."""
+
+OTHER_OWNER = (
+    select(col(Member.id))
+    .where(_OF_ORGANIZATION, col(Member.is_owner), col(Member.id) != bindparam("member_id"))
+    .limit(1)
+)
+"""An owner of `organization_id` other than `member_id`, if there is one."""

@@ -1,0 +1,160 @@
+"""The settings of organizations and their teams."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from domain.organizations import roles
+from domain.organizations.policy import ID, OrganizationPolicy, TeamPolicy
+from domain.rate_limits.policy import Quota
+from domain.users.policy import Permission
+from domain.users.roles import permissions_of
+from server.config.base import Group, Settings, fill
+from server.config.groups.admin import MOST, NAME, Statements, malformed_statements
+from server.config.groups.emails import EmailVerificationSettings
+from server.config.groups.limits import LimitSettings
+from server.config.groups.mail import MailSettings
+from server.config.groups.pages import PagesSettings
+from server.config.value_types import Duration, OptionalUrl, duration_between
+
+
+class TeamSettings(Group):
+    """`organizations.teams.*`: groups of members of an organization."""
+
+    enabled: bool = Field(default=False, description="Whether organizations have teams.")
+    default_team: bool = Field(
+        default=True, description="Whether an organization begins with a team of its own name."
+    )
+    maximum: int = Field(default=100, ge=1, le=1000, description="Teams of one organization.")
+    maximum_members: int = Field(default=1000, ge=1, le=1000, description="Members of one team.")
+    allow_removing_all: bool = Field(
+        default=False, description="Whether the last team of an organization can be removed."
+    )
+
+
+class OrganizationSettings(Group):
+    """`organizations.*`: organizations, their members, invitations and roles."""
+
+    key = "organizations"
+
+    enabled: bool = Field(
+        default=False, description="Whether the operations and pages of organizations exist."
+    )
+    creation: Literal["everyone", "admins"] = Field(
+        default="everyone",
+        description="Who creates organizations: `everyone`, or only `admins` with the permission "
+        "`organization: manage`.",
+    )
+    deletion: bool = Field(default=True, description="Whether owners can delete organizations.")
+    limit_per_user: int = Field(
+        default=100, ge=1, le=10_000, description="Organizations of which a user is a member."
+    )
+    membership_limit: int = Field(default=100, ge=1, le=100_000, description="Members of one organization.")
+    invitation_limit: int = Field(
+        default=100, ge=1, le=10_000, description="Pending invitations of one organization."
+    )
+    invitation_expires_in: Duration = duration_between(
+        "48h", "Lifetime of an invitation.", at_least="5m", at_most="30d"
+    )
+    invitation_url: OptionalUrl = Field(
+        default=None,
+        description="Link of invitations at a trusted origin, with `{id}` for their secret; by default the hosted "
+        "page, or `/accept-invitation/{id}` at the origin of `base_url` while `pages.enabled` is false.",
+    )
+    invitation_mails_per_user: int = Field(
+        default=50,
+        ge=0,
+        le=1_000_000,
+        description="Emails that invitations of one user cause in `invitation_mails_window`; 0 = any number.",
+    )
+    invitation_mails_window: Duration = duration_between("24h", "Window of `invitation_mails_per_user`.")
+    cancel_pending_on_reinvite: bool = Field(
+        default=False, description="Whether a second invitation of an address replaces the pending one."
+    )
+    require_verified_email: bool = Field(
+        default=True,
+        description="Whether invitations that are not opened by their link need a verified address; no effect while "
+        "`email_verification.enabled` is false.",
+    )
+    member_directory: Literal["members", "managers"] = Field(
+        default="members",
+        description="Who sees the other members: all `members`, or only `managers` with a permission over members.",
+    )
+    statements: Statements = Field(
+        default={}, description="Resources of the application and their actions, beside the built-in ones."
+    )
+    roles: dict[str, Statements] = Field(
+        default={},
+        description="Roles of members beside `owner`, `admin` and `member`, each with actions by resource; `owner` "
+        "cannot be replaced.",
+    )
+
+    teams: TeamSettings = TeamSettings()
+
+    def policies(self, settings: Settings) -> Iterable[object]:
+        """Return the roles with their permissions, the limits, and the rules of teams."""
+        limited = settings[LimitSettings].enabled
+        verifies = settings[EmailVerificationSettings].enabled and settings[MailSettings].has_sender
+        return [
+            fill(
+                OrganizationPolicy,
+                self,
+                invitation_url=self._invitation_url(settings),
+                invitation_mails=Quota(
+                    self.invitation_mails_per_user if limited else 0, self.invitation_mails_window
+                ),
+                require_verified_email=self.require_verified_email and verifies,
+                verifies_email=verifies,
+                roles=self._roles(),
+            ),
+            fill(TeamPolicy, self.teams, enabled=self.enabled and self.teams.enabled),
+        ]
+
+    def _invitation_url(self, settings: Settings) -> str:
+        pages = settings[PagesSettings]
+        if self.invitation_url is not None:
+            return self.invitation_url
+        if pages.enabled:
+            return f"{settings.base_url}{settings.base_path}{pages.path}/invitation/{ID}"
+        return f"{settings.base_url}/accept-invitation/{ID}"
+
+    def _roles(self) -> Mapping[str, frozenset[Permission]]:
+        written = {name: permissions_of(granted) for name, granted in self.roles.items()}
+        owner = permissions_of(self._statements())
+        return {**roles.BUILT_IN, **written, roles.OWNER: owner}
+
+    def _statements(self) -> dict[str, set[str]]:
+        known = {resource: set(actions) for resource, actions in roles.STATEMENTS.items()}
+        for resource, actions in self.statements.items():
+            known.setdefault(resource, set()).update(actions)
+        return known
+
+    def problems(self, settings: Settings) -> Iterator[str]:
+        """Yield malformed names, unknown actions, a replaced owner, and a link that leads to an untrusted origin."""
+        if self.teams.enabled and not self.enabled:
+            yield "organizations.teams.enabled: needs organizations.enabled"
+        yield from malformed_statements("organizations.statements", self.statements)
+        if len(self.roles) > MOST:
+            yield f"organizations.roles: at most {MOST}"
+        if roles.OWNER in self.roles:
+            yield f"organizations.roles.{roles.OWNER}: this role has every permission and cannot be replaced"
+        known = self._statements()
+        for role, granted in self.roles.items():
+            key = f"organizations.roles.{role}"
+            if not NAME.fullmatch(role):
+                yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
+            yield from malformed_statements(key, granted)
+            for resource, actions in granted.items():
+                for action in sorted(set(actions) - known.get(resource, set())):
+                    yield f"{key}.{resource}: no statement has the action {action}"
+        if self.invitation_url is not None:
+            yield from self._link_problems(settings, self.invitation_url)
+
+    def _link_problems(self, settings: Settings, url: str) -> Iterator[str]:
+        if ID not in url:
+            yield f"organizations.invitation_url: must contain {ID}"
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
+            if not settings.parsed_origins().accepts(url.replace(ID, "id")):
+                yield "organizations.invitation_url: must be at base_url or at one of trusted_origins"
