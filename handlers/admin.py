@@ -10,6 +10,7 @@ from domain.admin import search as user_search
 from domain.admin.errors import PasswordCannotBeUpdatedViaUpdateUser, UserIdCannotBeUpdated
 from domain.context import Context
 from domain.errors import Field, ValidationError
+from domain.organizations import active
 from domain.sessions.sessions import OpenedSession
 from domain.users.errors import FieldNotAllowed
 from handlers import shapes, wire
@@ -183,7 +184,7 @@ async def get_user(ctx: Context, id_: str) -> shapes.User:
 async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes.SessionsOfUser:
     """Return the active sessions of a user."""
     rows = await user_sessions.list_sessions(ctx, body["userId"])
-    return {"sessions": [wire.session(row, token) for row, token in rows]}
+    return {"sessions": [wire.session(active.visible(ctx.policy, row), token) for row, token in rows]}
 
 
 # admin.has_permission

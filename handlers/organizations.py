@@ -294,10 +294,8 @@ def member_shape(row: MemberRow) -> shapes.Member:
 
 def with_user_shape(row: MemberWithUser) -> shapes.MemberWithUser:
     """Return a member with their user."""
-    return {
-        **member_shape(row.member),
-        "user": {"id": row.user.id, "name": row.user.name, "email": row.user.email, "image": row.user.image},
-    }
+    user: shapes.MemberUser = {"id": row.user_id, "name": row.name, "email": row.email, "image": row.image}
+    return {**member_shape(row.member), "user": user}
 
 
 def invitation_shape(ctx: Context, found: InvitationWithTeams) -> shapes.Invitation:

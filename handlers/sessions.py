@@ -8,6 +8,7 @@ from domain.context import Context
 from domain.errors import Unavailable
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
+from domain.organizations import active
 from domain.sessions import sessions
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
@@ -25,7 +26,7 @@ async def get_current(
         return None
     if isinstance(key := caller.credential, ApiKeyRow):
         return wire.current_by_key(caller, key, ctx.client, verification.shown_expiry(ctx, key))
-    current = wire.current(caller)
+    current = wire.current(caller, active.visible(ctx.policy, caller.session))
     return await _with_token(ctx, current) if ctx.policy[JwtPolicy].header else current
 
 
@@ -43,7 +44,9 @@ async def list_active(ctx: Context) -> list[shapes.Session]:
     """Return the caller's active sessions, newest first."""
     if ctx.caller is None:
         return []
-    return [wire.session(row, token) async for row, token in sessions.list_active(ctx)]
+    return [
+        wire.session(active.visible(ctx.policy, row), token) async for row, token in sessions.list_active(ctx)
+    ]
 
 
 # sessions.revoke

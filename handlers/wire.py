@@ -77,9 +77,9 @@ def _exported_value(value: object) -> str:
     raise TypeError
 
 
-def current(caller: Caller) -> shapes.CurrentSession:
-    """Return the session of a request, with its token, and its user, as the JSON of the response."""
-    before, after = _around_token(caller.session, caller.user)
+def current(caller: Caller, session_row: SessionRow) -> shapes.CurrentSession:
+    """Return the session of a request as it is shown, with its token, and its user, as the JSON of the response."""
+    before, after = _around_token(session_row, caller.user)
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
 
 
@@ -110,7 +110,7 @@ def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]
 
 
 def session(row: SessionRow, token: str) -> shapes.Session:
-    """Return a session with the given token; two keys are omitted while they are not set."""
+    """Return a session with the given token; three keys are omitted while they are not set."""
     shape: shapes.Session = {
         "id": row.id,
         "token": token,
@@ -125,6 +125,8 @@ def session(row: SessionRow, token: str) -> shapes.Session:
         shape["impersonatedBy"] = row.impersonated_by
     if row.active_organization_id is not None:
         shape["activeOrganizationId"] = row.active_organization_id
+    if row.active_team_id is not None:
+        shape["activeTeamId"] = row.active_team_id
     return shape
 
 

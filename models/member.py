@@ -46,32 +46,28 @@ class MemberRow(NamedTuple):
     updated_at: datetime
 
 
-class MemberUserRow(NamedTuple):
-    """What the members of an organization see of each other's user."""
+class MemberWithUser(NamedTuple):
+    """A member, and what the members of an organization see of each other's user."""
 
     id: str
+    organization_id: str
+    user_id: str
+    role: str
+    is_owner: bool
+    created_at: datetime
+    updated_at: datetime
     name: str
     email: str
     image: str | None
 
-
-class MemberWithUser(NamedTuple):
-    """A member and their user."""
-
-    member: MemberRow
-    user: MemberUserRow
+    @property
+    def member(self) -> MemberRow:
+        """The member alone."""
+        return MemberRow(*self[: len(MemberRow._fields)])
 
 
 MEMBER_COLUMNS = tuple(col(getattr(Member, name)) for name in MemberRow._fields)
 """The columns of a `MemberRow`."""
-
-MEMBER_WITH_USER_COLUMNS = (*MEMBER_COLUMNS, *(col(getattr(User, name)) for name in MemberUserRow._fields))
-"""The columns of a `MemberWithUser`."""
-
-
-def _with_user(*columns: Any) -> MemberWithUser:
-    count = len(MEMBER_COLUMNS)
-    return MemberWithUser(MemberRow(*columns[:count]), MemberUserRow(*columns[count:]))
 
 
 def _with_organization(columns: Sequence[Any]) -> tuple[MemberRow, OrganizationRow]:
@@ -90,10 +86,10 @@ MEMBERSHIPS_OF_USER = ReadStatement(
 """The memberships of a user with their organizations, the oldest first."""
 
 MEMBERS_WITH_USERS = (
-    select(*MEMBER_WITH_USER_COLUMNS)
+    select(*MEMBER_COLUMNS, col(User.name), col(User.email), col(User.image))
     .select_from(User)
     .join(Member, col(Member.user_id) == col(User.id))
-    .execution_options(row=_with_user)
+    .execution_options(row=MemberWithUser)
 )
 """Members with their users, to be restricted."""
 

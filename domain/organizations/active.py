@@ -4,7 +4,9 @@ from sqlalchemy import bindparam, select, update
 from sqlmodel import col
 
 from domain.context import Context
-from models.session import Session
+from domain.organizations.policy import OrganizationPolicy, TeamPolicy
+from domain.policy import Policy
+from models.session import Session, SessionRow
 from models.statements import is_, table_of
 from models.team import Team
 
@@ -30,6 +32,15 @@ _LOSE_TEAM = (
     .where(_OF_USER, col(Session.active_team_id) == bindparam("team_id"))
     .values(active_team_id=None)
 )
+
+
+def visible(policy: Policy, session: SessionRow) -> SessionRow:
+    """Return a session as it is shown: without an active organization or team while these are switched off."""
+    if session.active_organization_id is not None and not policy[OrganizationPolicy].enabled:
+        return session._replace(active_organization_id=None, active_team_id=None)
+    if session.active_team_id is not None and not policy[TeamPolicy].enabled:
+        return session._replace(active_team_id=None)
+    return session
 
 
 async def activate(ctx: Context, organization_id: str | None, team_id: str | None = None) -> None:

@@ -6,6 +6,7 @@ from sqlmodel import col
 from domain import one_time_tokens
 from domain.audit import record
 from domain.context import Context
+from domain.organizations import departure
 from domain.passwords import passwords
 from domain.rate_limits import limits
 from domain.sessions import sessions
@@ -24,13 +25,14 @@ async def delete_user(
 ) -> bool:
     """Delete the caller, or email them a deletion link; return whether the caller was deleted.
 
-    Raises InvalidPassword, Limited, LastAdmin, InvalidDeletionToken, and SessionExpired if there is no password and the
-    session is not fresh.
+    Raises InvalidPassword, Limited, LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, InvalidDeletionToken, and
+    SessionExpired if there is no password and the session is not fresh.
     """
     checked = await passwords.check(ctx, password) if password is not None else None
     is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
     user = await passwords.lock_caller(ctx, checked)
     await admins.refuse_last(ctx, user, locked=is_admin)  # defence: ADM13 own-deletion
+    await departure.check(ctx, user.id)
     if token is not None:
         await _consume(ctx, user, token)
     elif ctx.policy[DeletionPolicy].confirm_by_mail:
@@ -46,7 +48,8 @@ async def delete_user(
 async def confirm(ctx: Context, token: str | None) -> None:
     """Delete the caller with an emailed token.
 
-    Raises LastAdmin, and InvalidDeletionToken; another user's token is not used up.
+    Raises LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, and InvalidDeletionToken; another user's token is not
+    used up.
     """
     is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
     user = await locking.lock_caller(ctx)  # defence: V85 lock-caller
@@ -75,10 +78,12 @@ async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | No
     events.user_deletion_requested(ctx)
 
 
-async def remove(ctx: Context, user: UserRow) -> None:
+async def remove(ctx: Context, user: UserRow, *, hands_over: bool = False) -> None:
     """Delete the row; the foreign keys delete accounts, sessions, tokens and queued emails.
 
-    Audit records keep the user's id; their network address and User-Agent are removed.
+    Audit records keep the user's id; their network address and User-Agent are removed. Organizations without another
+    owner refuse it, or get one if the user `hands_over`. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
+    await departure.leave_all(ctx, user.id, hands_over=hands_over)
     await record.anonymise(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

@@ -35,7 +35,8 @@ async def disown(ctx: Context, token: str) -> None:
     # defence: N2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.DISOWN, user.id, token):
         raise InvalidDisownToken
-    await deletion.remove(ctx, user)
+    # Whoever created the account must not keep the address by making it the owner of an organization.
+    await deletion.remove(ctx, user, hands_over=True)
     events.user_disowned(ctx, user.id)
 
 
