@@ -63,27 +63,48 @@ class MemberWithUser(NamedTuple):
     @property
     def member(self) -> MemberRow:
         """The member alone."""
-        return MemberRow(*self[: len(MemberRow._fields)])
+        return MemberRow(
+            self.id,
+            self.organization_id,
+            self.user_id,
+            self.role,
+            self.is_owner,
+            self.created_at,
+            self.updated_at,
+        )
 
 
 MEMBER_COLUMNS = tuple(col(getattr(Member, name)) for name in MemberRow._fields)
 """The columns of a `MemberRow`."""
 
 
-def _with_organization(columns: Sequence[Any]) -> tuple[MemberRow, OrganizationRow]:
+def with_organization(columns: Sequence[Any]) -> tuple[MemberRow, OrganizationRow]:
+    """Return a member and the organization from the columns of both."""
     count = len(MEMBER_COLUMNS)
     return MemberRow(*columns[:count]), OrganizationRow(*columns[count:])
 
 
-MEMBERSHIPS_OF_USER = ReadStatement(
+_WITH_ORGANIZATIONS = (
     select(*MEMBER_COLUMNS, *ORGANIZATION_COLUMNS)
     .select_from(Member)
     .join(Organization, col(Member.organization_id) == col(Organization.id))
-    .where(by(Member.user_id))
-    .order_by(col(Member.created_at), col(Member.id)),
-    _with_organization,
+)
+
+MEMBERSHIPS_OF_USER = ReadStatement(
+    _WITH_ORGANIZATIONS.where(by(Member.user_id)).order_by(col(Member.created_at), col(Member.id)),
+    with_organization,
 )
 """The memberships of a user with their organizations, the oldest first."""
+
+FIND_MEMBERSHIP = _WITH_ORGANIZATIONS.where(
+    is_(Member.user_id, "user_id"), is_(Member.organization_id, "organization_id")
+)
+"""The columns of the membership of `user_id` in `organization_id`, and of the organization."""
+
+FIND_MEMBERSHIP_BY_SLUG = _WITH_ORGANIZATIONS.where(
+    is_(Member.user_id, "user_id"), is_(Organization.slug, "slug")
+)
+"""The same for the organization with a `slug`."""
 
 MEMBERS_WITH_USERS = (
     select(*MEMBER_COLUMNS, col(User.name), col(User.email), col(User.image))

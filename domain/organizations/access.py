@@ -11,7 +11,16 @@ from collections.abc import Collection
 from domain.context import Context
 from domain.errors import BadRequest, Forbidden
 from domain.organizations import events, roles
-from models.member import COUNT_MEMBERS, COUNT_MEMBERSHIPS, FIND_MEMBER, FIND_MEMBER_BY_ID, MemberRow
+from models.member import (
+    COUNT_MEMBERS,
+    COUNT_MEMBERSHIPS,
+    FIND_MEMBER,
+    FIND_MEMBER_BY_ID,
+    FIND_MEMBERSHIP,
+    FIND_MEMBERSHIP_BY_SLUG,
+    MemberRow,
+    with_organization,
+)
 from models.organization import FIND_BY_SLUG, LOCK_ORGANIZATION, OrganizationRow
 
 Error = type[BadRequest] | type[Forbidden]
@@ -26,6 +35,19 @@ async def named(ctx: Context, organization_id: str | None, slug: str | None = No
         row: OrganizationRow | None = (await ctx.db.execute(FIND_BY_SLUG, slug=slug.lower())).first()
         return "" if row is None else row.id
     return organization_id or ctx.signed_in.session.active_organization_id
+
+
+async def find_membership(
+    ctx: Context, organization_id: str | None, slug: str | None
+) -> tuple[MemberRow, OrganizationRow] | None:
+    """Return the caller's membership in an organization that is named by slug or id, and the organization."""
+    user_id = ctx.signed_in.user.id
+    if slug is not None:
+        rows = await ctx.db.execute(FIND_MEMBERSHIP_BY_SLUG, user_id=user_id, slug=slug.lower())
+    else:
+        rows = await ctx.db.execute(FIND_MEMBERSHIP, user_id=user_id, organization_id=organization_id)
+    row = rows.first()
+    return None if row is None else with_organization(row)
 
 
 async def find_member(ctx: Context, organization_id: str, user_id: str) -> MemberRow | None:

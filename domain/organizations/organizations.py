@@ -129,11 +129,14 @@ async def get(
 
     Raises UserIsNotAMemberOfTheOrganizationForbidden.
     """
-    chosen = await access.named(ctx, organization_id, slug)
-    if chosen is None:
+    chosen = organization_id or ctx.signed_in.session.active_organization_id
+    if chosen is None and slug is None:
         return None
-    member = await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganizationForbidden)
-    return await _existing(ctx, chosen), member
+    found = await access.find_membership(ctx, chosen, slug)
+    if found is None:  # defence: ORG9 ORG23 reading
+        raise UserIsNotAMemberOfTheOrganizationForbidden
+    member, organization = found
+    return organization, member
 
 
 async def get_full(
@@ -168,15 +171,15 @@ async def set_active(
         await locking.lock_caller(ctx)
         await active.activate(ctx, None)
         return None
-    chosen = await access.named(ctx, organization_id, None if organization_id else slug)
-    if chosen is None:
-        return None
     # Who removes a member locks the user first, so a membership that is found here lasts until the commit.
     await locking.lock_caller(ctx)  # defence: ORG12 lock-caller
-    await access.require_member(ctx, chosen, UserIsNotAMemberOfTheOrganizationForbidden)
-    if chosen != ctx.signed_in.session.active_organization_id:
-        await active.activate(ctx, chosen)
-    return await _existing(ctx, chosen)
+    found = await get(ctx, organization_id, None if organization_id else slug)
+    if found is None:
+        return None
+    organization, _ = found
+    if organization.id != ctx.signed_in.session.active_organization_id:
+        await active.activate(ctx, organization.id)
+    return organization
 
 
 async def change(ctx: Context, organization_id: str | None, sent: Mapping[str, Any]) -> OrganizationRow:

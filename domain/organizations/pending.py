@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlmodel import col
 
 from domain.context import Context
@@ -26,7 +26,16 @@ MOST_LISTED = 500
 """How many invitations of an organization are listed."""
 
 _NEWEST = (col(Invitation.created_at).desc(), col(Invitation.id).desc())
-_OF_ORGANIZATION = INVITATIONS.where(is_(Invitation.organization_id, "organization_id")).order_by(*_NEWEST)
+_TEAM_IDS = (
+    select(func.aggregate_strings(col(InvitationTeam.team_id), ","))
+    .where(col(InvitationTeam.invitation_id) == col(Invitation.id))
+    .scalar_subquery()
+)
+_OF_ORGANIZATION = (
+    select(*INVITATION_COLUMNS, _TEAM_IDS.label("team_ids"))
+    .where(is_(Invitation.organization_id, "organization_id"))
+    .order_by(*_NEWEST)
+)
 _IS_PENDING = col(Invitation.status) == InvitationStatus.PENDING.value
 _OF_INVITER = INVITATIONS.where(
     is_(Invitation.inviter_id, "inviter_id"), is_(Invitation.organization_id, "organization_id"), _IS_PENDING
@@ -64,19 +73,22 @@ async def with_teams(ctx: Context, invitations: Sequence[InvitationRow]) -> Sequ
     return [InvitationWithTeams(each, team_ids.get(each.id, ())) for each in invitations]
 
 
+def _with_teams(columns: Sequence[Any]) -> InvitationWithTeams:
+    *invitation, team_ids = columns
+    return InvitationWithTeams(InvitationRow(*invitation), sorted(team_ids.split(",")) if team_ids else ())
+
+
 async def visible(ctx: Context, member: MemberRow, *, pending_only: bool) -> Sequence[InvitationWithTeams]:
     """Return the newest invitations of an organization that a member may see; those of owners are for owners only."""
     if not roles.permits(ctx.policy, member.role, "invitation", "create"):
         return []
-    statement = _OF_ORGANIZATION
+    statement = _OF_ORGANIZATION.limit(MOST_LISTED)
     values: dict[str, Any] = {"organization_id": member.organization_id}
     if pending_only:
         statement = statement.where(*IS_OPEN)
         values["now"] = ctx.now
-    rows: Sequence[InvitationRow] = await ctx.db.execute(statement.limit(MOST_LISTED), **values)
-    if not member.is_owner:
-        rows = [row for row in rows if not roles.is_owner(row.role)]
-    return await with_teams(ctx, rows)
+    found = [_with_teams(row) for row in await ctx.db.execute(statement, **values)]
+    return [each for each in found if member.is_owner or not roles.is_owner(each.invitation.role)]
 
 
 async def of_address(ctx: Context, organization_id: str, email: str) -> InvitationRow | None:
