@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 OPERATIONS = sorted(operation.spec["operationId"] for operation in operations(bundle(internal=True)))
 TAGS = sorted({operation_id.partition(".")[0] for operation_id in OPERATIONS})
 
-WITHOUT_RULES = {"account_pages", "mailbox", "service"}
-"""Tags without a package of rules."""
+WITHOUT_RULES = {"account_pages", "mailbox", "service", "teams"}
+"""Tags without a package of rules; teams have theirs among those of organizations."""
 
 PARTS = {
     "account_pages": {"account_security_page", "profile"},
@@ -37,11 +37,13 @@ PARTS = {
     "emails": {"change_email", "email_verification"},
     "jwt": {"signing_key"},
     "mail": {"outbox"},
+    "organizations": {"invitation", "invitation_team", "member"},
     "pages": {"passkey_page"},
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
     "statistics": {"daily_count"},
+    "teams": {"team_member"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},
     "users": {"delete_user", "deletion", "role", "user_deletion", "username"},
 }

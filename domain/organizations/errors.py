@@ -24,6 +24,7 @@ class MemberNotFound(BadRequest):
 class UserIsNotAMemberOfTheOrganization(BadRequest):
     """The user is not a member of the organization, or there is no such organization."""
 
+    code = "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION"
     message = "User is not a member of the organization"
 
 
@@ -37,6 +38,7 @@ class UserIsNotAMemberOfTheOrganizationForbidden(Forbidden):
 class YouAreNotAMemberOfThisOrganization(Forbidden):
     """The caller is not a member of the organization, or there is no such organization."""
 
+    code = "YOU_ARE_NOT_A_MEMBER_OF_THIS_ORGANIZATION"
     message = "You are not a member of this organization"
 
 
@@ -49,6 +51,7 @@ class InvitationNotFound(BadRequest):
 class YouAreNotAllowedToCreateANewOrganization(Forbidden):
     """Only administrators may create organizations."""
 
+    code = "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_ORGANIZATION"
     message = "You are not allowed to create a new organization"
 
 
@@ -127,6 +130,7 @@ class YouAreNotAllowedToInviteUsersToThisOrganization(Forbidden):
 class UserIsAlreadyAMemberOfThisOrganization(BadRequest):
     """The user is already a member."""
 
+    code = "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION"
     message = "User is already a member of this organization"
 
 
@@ -235,6 +239,7 @@ class YouAreNotAllowedToAccessThisOrganization(Forbidden):
 class UserIsNotAMemberOfTheTeam(BadRequest):
     """The user is not a member of the team."""
 
+    code = "USER_IS_NOT_A_MEMBER_OF_THE_TEAM"
     message = "User is not a member of the team"
 
 
@@ -254,10 +259,12 @@ class YouDoNotHaveAnActiveTeam(BadRequest):
 class YouAreNotAllowedToCreateANewTeamMember(Forbidden):
     """The caller is not a member, or lacks the permission `member: update`."""
 
+    code = "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_TEAM_MEMBER"
     message = "You are not allowed to create a new member"
 
 
 class YouAreNotAllowedToRemoveATeamMember(Forbidden):
     """The caller is not a member, or lacks the permission `member: delete`."""
 
+    code = "YOU_ARE_NOT_ALLOWED_TO_REMOVE_A_TEAM_MEMBER"
     message = "You are not allowed to remove a team member"

@@ -1,0 +1,3 @@
+"""Organizations with teams."""
+
+SETTINGS = {"organizations.enabled": "true", "organizations.teams.enabled": "true"}
