@@ -87,8 +87,9 @@ def _condition(condition: MemberFilter) -> ColumnElement[bool]:
 
 
 def _holds(name: str) -> ColumnElement[bool]:
-    """Return the condition that a role is one of those of the member."""
-    return (literal(",") + col(Member.role) + ",").contains(f",{name},", autoescape=True)
+    """Return the condition that a role is one of those of the member; SQLite's LIKE would ignore its case."""
+    held = literal(",") + col(Member.role) + ","
+    return func.replace(held, f",{name},", "") != held
 
 
 def _value(column: str, text: str) -> Any:

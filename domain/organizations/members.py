@@ -28,7 +28,7 @@ from models.member import (
     MemberRow,
     MemberWithUser,
 )
-from models.organization import OrganizationRow
+from models.organization import FIND_ORGANIZATION, OrganizationRow
 from models.statements import table_of
 from models.user import UserRow
 
@@ -90,7 +90,7 @@ async def add_by_administrator(
     if not user_roles.permits(ctx.policy, ctx.signed_in.user, "organization", "manage"):
         access.refuse(ctx, organization_id or "", error)
     chosen = await access.named(ctx, organization_id)
-    if chosen is None:
+    if chosen is None or not await ctx.db.execute(FIND_ORGANIZATION, organization_id=chosen):
         raise OrganizationNotFound
     names = roles.names_of(ctx.policy, role)
     return await add_directly(ctx, chosen, user_id, names, team_id=team_id)
@@ -136,8 +136,9 @@ async def change_role(
     access.require(ctx, own, "member", "update", error)
     if target is None:
         raise MemberNotFound
+    access.require_rank(ctx, own, (target.member.role,), error)
     names = roles.names_of(ctx.policy, role)
-    access.require_rank(ctx, own, (target.member.role, roles.text_of(names)), error)
+    access.require_rank(ctx, own, (roles.text_of(names),), error)
     return await set_role(ctx, target, names)
 
 
