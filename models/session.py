@@ -169,6 +169,11 @@ NEWEST_SESSIONS = (
 FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
 """The user of the session of an `id`."""
 
+ACTIVE_IN_SESSION = select(col(Session.active_organization_id), col(Session.active_team_id)).where(
+    is_(Session.id, "id")
+)
+"""The active organization and team of the session of an `id`, as the transaction sees them."""
+
 OVER_LIMIT = (
     select(literal(1))
     .where(is_(Session.user_id, "whose"))

@@ -212,10 +212,11 @@ async def change(
     events.password_changed(ctx, user.id)
     if not revoke_others:
         return None
+    active = await sessions.active_of_caller(ctx)
     # defence: V35 change-sessions
     session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
     opened = await sessions.create(
-        ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name
+        ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name, active=active
     )
     session_events.session_created(ctx, opened.session.id, events.PASSWORD.name)
     return opened

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import col
@@ -19,6 +20,7 @@ from domain.sessions.policy import SessionPolicy
 from domain.users import locking
 from models import Session
 from models.session import (
+    ACTIVE_IN_SESSION,
     END_SESSION,
     NEWEST_SESSIONS,
     OVER_LIMIT,
@@ -48,6 +50,16 @@ _MOST_EVICTED = 100
 sign-ins."""
 
 
+class Active(NamedTuple):
+    """What is active in a session."""
+
+    organization_id: str | None = None
+    team_id: str | None = None
+
+
+NOTHING_ACTIVE = Active()
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
     """A new session, its user, and its token, which is not stored in plain text."""
@@ -69,11 +81,12 @@ async def create(
     method: str,
     amr: str | None = None,
     under_session_limit: bool = False,
+    active: Active = NOTHING_ACTIVE,
 ) -> OpenedSession:
     """Create a session with a new token. Only the gate, a completed challenge and a password change call it.
 
     `amr` defaults to the values of the method. `under_session_limit` means that the user may have one more session, so
-    its insertion can be deferred to the commit.
+    its insertion can be deferred to the commit. `active` is what `active_of_caller` returned.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
@@ -87,7 +100,7 @@ async def create(
         # The operator can do without copies; then nothing in the database, even decrypted, is a session.
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
-    )
+    )._replace(active_organization_id=active.organization_id, active_team_id=active.team_id)
     added = {**session._asdict(), "token_digest": tokens.digest(token)}  # defence: V87 token-digest
     if under_session_limit:
         ctx.db.defer(_ADD, **added)
@@ -97,6 +110,18 @@ async def create(
     if over_limit.scalar() and rules.max_per_user:
         await _evict_oldest(ctx, session)
     return OpenedSession(token, session, user)
+
+
+async def active_of_caller(ctx: Context) -> Active:
+    """Return the active organization and team of the caller's session, which is locked, for the one that replaces it.
+
+    They are read again: the caller may have lost them until the lock was held.
+    """
+    session = ctx.signed_in.session
+    if session.active_organization_id is None:
+        return NOTHING_ACTIVE
+    row = (await ctx.db.execute(ACTIVE_IN_SESSION, id=session.id)).first()
+    return NOTHING_ACTIVE if row is None else Active(*row)
 
 
 async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> OpenedSession:
