@@ -22,6 +22,7 @@ class TestTheList:
             *(f"JWT{number}" for number in range(1, 19)),
             *(f"ADM{number}" for number in range(1, 27)),
             *(f"KEY{number}" for number in range(1, 26) if number != 3),
+            *(f"ORG{number}" for number in range(1, 32)),
             *(f"M{number}" for number in range(1, 23)),
             *(f"N{number}" for number in range(1, 5)),
             *(f"H{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 10, 12, 13, 14, 15)),
