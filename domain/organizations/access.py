@@ -6,9 +6,12 @@ Locks are taken in this order: users by id, organizations by id, everything else
 members, owners and invitations are counted, so limits are exact.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
-from domain.context import Context
+from sqlalchemy.exc import IntegrityError
+
+from domain.context import Context, StaleRead
 from domain.errors import BadRequest, Forbidden
 from domain.organizations import events, roles
 from models.member import (
@@ -24,6 +27,18 @@ from models.member import (
 from models.organization import FIND_BY_SLUG, LOCK_ORGANIZATION, OrganizationRow
 
 Error = type[BadRequest] | type[Forbidden]
+
+
+@contextmanager
+def retried() -> Iterator[None]:
+    """Run the request again if a statement violates a constraint. Raises StaleRead.
+
+    A concurrent request has taken the slug, or deleted the organization or team to which the row refers.
+    """
+    try:
+        yield
+    except IntegrityError as collision:
+        raise StaleRead from collision
 
 
 async def named(ctx: Context, organization_id: str | None, slug: str | None = None) -> str | None:

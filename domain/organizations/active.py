@@ -4,6 +4,7 @@ from sqlalchemy import bindparam, select, update
 from sqlmodel import col
 
 from domain.context import Context
+from domain.organizations import access
 from domain.organizations.policy import OrganizationPolicy, TeamPolicy
 from domain.policy import Policy
 from models.session import Session, SessionRow
@@ -55,7 +56,10 @@ async def activate_team(ctx: Context, team_id: str | None) -> None:
 
 async def _set(ctx: Context, **values: str | None) -> None:
     session = ctx.signed_in.session
-    await ctx.db.execute(_OWN, session_id=session.id, of_user=session.user_id, **values, updated_at=ctx.now)
+    with access.retried():  # defence: ORG29 deleted-meanwhile
+        await ctx.db.execute(
+            _OWN, session_id=session.id, of_user=session.user_id, **values, updated_at=ctx.now
+        )
 
 
 async def lose_organization(ctx: Context, organization_id: str, user_id: str) -> None:

@@ -19,6 +19,16 @@ _OWNED = (
     .order_by(col(Member.organization_id))
     .execution_options(row=MemberRow)
 )
+_LOCK_ALL = (
+    select(col(Organization.id))
+    .where(
+        col(Organization.id).in_(
+            select(col(Member.organization_id)).where(is_(Member.user_id, "user_id")).scalar_subquery()
+        )
+    )
+    .order_by(col(Organization.id))
+    .with_for_update()
+)
 _SUCCESSOR = (
     select(*MEMBER_COLUMNS)
     .where(is_(Member.organization_id, "organization_id"), col(Member.id) != bindparam("member_id"))
@@ -56,8 +66,9 @@ async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> 
     for accounts that their address's owner deletes, because somebody else created them.
     Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
+    # Also those of others: a user who is disowned at this moment may hand one over to this user.
+    await ctx.db.execute(_LOCK_ALL, user_id=user_id)  # defence: ORG10 lock-all
     for member in await _owned(ctx, user_id):
-        await access.lock(ctx, member.organization_id)
         if not await memberships.is_only_owner(ctx, member):
             continue
         successor: MemberRow | None = (

@@ -94,6 +94,12 @@ async def active(service: Service, caller: Headers) -> str | None:
     return found
 
 
+async def disown_token(service: Service, email: str) -> str:
+    """Return the token of the link with which the owner of an address deletes the user."""
+    text = (await service.inbox(email, "verify-email"))[-1]["text"]
+    return str(text.partition("/not-me?token=")[2].split()[0])
+
+
 TABLES = ("organization", "member", "invitation", "invitation_team", "team", "team_member")
 
 
