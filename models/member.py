@@ -120,7 +120,10 @@ _OF_ORGANIZATION = is_(Member.organization_id, "organization_id")
 FIND_MEMBER = _MEMBERS.where(_OF_ORGANIZATION, is_(Member.user_id, "user_id"))
 """The membership of `user_id` in `organization_id`, as the transaction sees it."""
 
-FIND_MEMBER_BY_ID = _MEMBERS.where(_OF_ORGANIZATION, is_(Member.id, "member_id"))
+FIND_MEMBER_BY_ID = _MEMBERS.where(
+    _OF_ORGANIZATION,  # defence: ORG8 member-scope
+    is_(Member.id, "member_id"),
+)
 """The member `member_id` of `organization_id`, as the transaction sees it."""
 
 COUNT_MEMBERS = select(func.count()).select_from(table_of(Member)).where(_OF_ORGANIZATION)

@@ -65,7 +65,10 @@ _TEAMS = select(*TEAM_COLUMNS).execution_options(row=TeamRow)
 _MEMBERSHIPS = select(*TEAM_MEMBER_COLUMNS).execution_options(row=TeamMemberRow)
 _OLDEST = (col(Team.created_at), col(Team.id))
 
-FIND_TEAM = _TEAMS.where(is_(Team.id, "team_id"), is_(Team.organization_id, "organization_id"))
+FIND_TEAM = _TEAMS.where(
+    is_(Team.id, "team_id"),
+    is_(Team.organization_id, "organization_id"),  # defence: ORG8 team-scope
+)
 """The team `team_id` of `organization_id`."""
 
 TEAMS_OF_ORGANIZATION = _TEAMS.where(is_(Team.organization_id, "organization_id")).order_by(*_OLDEST)

@@ -76,7 +76,6 @@ async def find_member(ctx: Context, organization_id: str, user_id: str) -> Membe
 async def find_member_by_id(ctx: Context, organization_id: str, member_id: str) -> MemberRow | None:
     """Return a member of an organization; one of another organization counts as missing."""
     row: MemberRow | None = (
-        # defence: ORG8 member-scope
         await ctx.db.execute(FIND_MEMBER_BY_ID, organization_id=organization_id, member_id=member_id)
     ).first()
     return row

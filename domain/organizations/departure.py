@@ -55,7 +55,7 @@ async def blocking(ctx: Context, user_id: str) -> Sequence[str]:
 
 async def check(ctx: Context, user_id: str) -> None:
     """Check that a user can be deleted. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner."""
-    if await blocking(ctx, user_id):
+    if await blocking(ctx, user_id):  # defence: ORG10 before-mail
         raise YouCannotLeaveTheOrganizationAsTheOnlyOwner
 
 

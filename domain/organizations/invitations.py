@@ -99,7 +99,7 @@ async def invite(ctx: Context, request: InvitationRequest) -> InvitationWithTeam
     if chosen is None:
         raise OrganizationNotFound
     email = identifiers.email(request.email)
-    organization = await access.lock(ctx, chosen)
+    organization = await access.lock(ctx, chosen)  # defence: ORG13 invite-lock
     member = await access.require_member(ctx, chosen, MemberNotFound)
     if organization is None:
         raise MemberNotFound
@@ -116,11 +116,13 @@ async def invite_as(
     """Invite a lower-case address as a member of an organization that is locked. Raises the errors of `invite`."""
     access.require(ctx, member, "invitation", "create", YouAreNotAllowedToInviteUsersToThisOrganization)
     role = roles.text_of(roles.names_of(ctx.policy, request.role))
+    # defence: ORG6 invited-role
     access.require_rank(ctx, member, (role,), YouAreNotAllowedToInviteUserWithThisRole)
     if await memberships.find_by_email(ctx, organization.id, request.email) is not None:
         raise UserIsAlreadyAMemberOfThisOrganization
     former = await pending.of_address(ctx, organization.id, request.email)
     if former is not None and former.is_open(ctx.now) and request.resend:
+        # defence: ORG6 resent-role
         access.require_rank(ctx, member, (former.role,), YouAreNotAllowedToInviteUserWithThisRole)
         return await _resend(ctx, organization, inviter, former)
     if former is not None:
@@ -183,15 +185,15 @@ async def _resend(
 
 
 def _new_secret() -> str:
-    return SECRET_PREFIX + tokens.token()
+    return SECRET_PREFIX + tokens.token()  # defence: ORG4 length
 
 
 async def _may_mail(ctx: Context, inviter: UserRow, email: str) -> bool:
     """Return whether an invitation may be mailed; the response does not depend on it."""
     if ctx.policy[MailPolicy].sender == "none":
         return False
-    # defence: ORG15 inviter-budget
     quota = ctx.policy[OrganizationPolicy].invitation_mails
+    # defence: ORG15 inviter-budget
     if not await limits.may_cause(ctx, "invitation_mails", inviter.id, quota):
         return False
     return await limits.may_mail(ctx, "invitations", email)  # defence: ORG15 recipient-budget
@@ -228,8 +230,8 @@ async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
     `memberships.check_limits`. A refusal leaves the invitation pending.
     """
     before = await _find(ctx, id_or_secret)
-    user = await locking.lock_caller(ctx)
-    await access.lock(ctx, before.organization_id)
+    user = await locking.lock_caller(ctx)  # defence: ORG13 accept-user, ORG28 lock
+    await access.lock(ctx, before.organization_id)  # defence: ORG13 accept-organization
     # Read again: the invitation or the inviter's right may have gone until the lock was held.
     row = await _find_open(ctx, id_or_secret)
     error = EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation
@@ -337,7 +339,7 @@ async def _find_open(ctx: Context, id_or_secret: str) -> InvitationRow:
     Raises InvitationNotFound.
     """
     row = await _find(ctx, id_or_secret)
-    if not row.is_open(ctx.now) or not await _inviter_allows(ctx, row):  # defence: ORG5 ORG11 open
+    if not row.is_open(ctx.now) or not await _inviter_allows(ctx, row):  # defence: ORG5 open
         raise InvitationNotFound
     return row
 
@@ -362,7 +364,7 @@ def _check_recipient(
         events.invitation_refused(ctx, row, YouAreNotTheRecipientOfTheInvitation)
         raise YouAreNotTheRecipientOfTheInvitation
     # Not by its form: ids of imported invitations have any.
-    is_proven = user.email_verified or id_or_secret != row.id
+    is_proven = user.email_verified or id_or_secret != row.id  # defence: ORG2 secret
     # defence: ORG2 ORG14 unverified
     if not is_proven and ctx.policy[OrganizationPolicy].require_verified_email:
         events.invitation_refused(ctx, row, error)

@@ -60,7 +60,7 @@ def invitation(
         organization=organization.name,
         inviter=inviter.name,
         inviter_email=inviter.email,
-        link=ctx.policy[OrganizationPolicy].invitation_url.replace(ID, secret),  # defence: ORG17 setting
+        link=ctx.policy[OrganizationPolicy].invitation_url.replace(ID, secret),
     )
 
 

@@ -136,9 +136,9 @@ async def change_role(
     access.require(ctx, own, "member", "update", error)
     if target is None:
         raise MemberNotFound
-    access.require_rank(ctx, own, (target.member.role,), error)
+    access.require_rank(ctx, own, (target.member.role,), error)  # defence: ORG7 old-rank
     names = roles.names_of(ctx.policy, role)
-    access.require_rank(ctx, own, (roles.text_of(names),), error)
+    access.require_rank(ctx, own, (roles.text_of(names),), error)  # defence: ORG7 new-rank
     return await set_role(ctx, target, names)
 
 
@@ -181,7 +181,7 @@ async def remove(ctx: Context, member_id_or_email: str, organization_id: str | N
     access.require(ctx, own, "member", "delete", error)
     if target is None:
         raise MemberNotFound
-    access.require_rank(ctx, own, (target.member.role,), error)
+    access.require_rank(ctx, own, (target.member.role,), error)  # defence: ORG7 removed-rank
     found = await memberships.with_user(ctx, target.member)
     await remove_from(ctx, target)
     return found
@@ -203,7 +203,7 @@ async def leave(ctx: Context, organization_id: str) -> MemberRow:
     Raises MemberNotFound, YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
     await locking.lock_caller(ctx)
-    await access.lock(ctx, organization_id)
+    await access.lock(ctx, organization_id)  # defence: ORG10 leave-lock
     member = await access.require_member(ctx, organization_id, MemberNotFound)
     await _end(ctx, member)
     events.member_left(ctx, member)
@@ -223,7 +223,7 @@ async def locked(ctx: Context, organization_id: str, member_id_or_email: str) ->
     """Return a member by id or email address, locked with the user and the organization; None if there is none."""
     before = await _find(ctx, organization_id, member_id_or_email)
     user = None if before is None else await locking.lock(ctx, before.user_id)
-    organization = await access.lock(ctx, organization_id)
+    organization = await access.lock(ctx, organization_id)  # defence: ORG10 member-lock
     if before is None or user is None or organization is None:
         return None
     # Read again: the roles may have changed until the lock was held.

@@ -43,7 +43,9 @@ _DELETE = (
     .where(col(Organization.id) == bindparam("organization_id"))
     .returning(col(Organization.id))
     # With a hundred thousand members this takes seconds, in which SQLite would hold up every other request.
-    .execution_options(in_thread=True)
+    .execution_options(
+        in_thread=True  # defence: ORG30 in-thread
+    )
 )
 
 
@@ -68,11 +70,11 @@ async def create(
     if not may_create(ctx):
         raise YouAreNotAllowedToCreateANewOrganization
     # Counted under the lock of the user, so that parallel requests do not exceed the limit.
-    user = await locking.lock_caller(ctx)
+    user = await locking.lock_caller(ctx)  # defence: ORG13 create-lock
     if await access.count_organizations(ctx, user.id) >= ctx.policy[OrganizationPolicy].limit_per_user:
         raise YouHaveReachedTheMaximumNumberOfOrganizations  # defence: ORG13 limit-per-user
     organization = await add(ctx, values)
-    owner = await memberships.add(ctx, organization.id, user.id, roles.OWNER)
+    owner = await memberships.add(ctx, organization.id, user.id, roles.OWNER)  # defence: ORG18 owner
     events.created(ctx, organization.id, user.id)
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
@@ -103,7 +105,7 @@ async def add(ctx: Context, values: Mapping[str, Any]) -> OrganizationRow:
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    with access.retried():  # defence: ORG20 create
+    with access.retried():  # defence: ORG29 create
         await ctx.db.execute(insert(Organization), **row._asdict())
     return row
 
@@ -209,7 +211,7 @@ async def store(ctx: Context, organization: OrganizationRow, values: Mapping[str
     slug = values.get("slug", organization.slug)
     if slug != organization.slug and not await is_free(ctx, slug):
         raise OrganizationSlugAlreadyTaken
-    with access.retried():  # defence: ORG20 rename
+    with access.retried():  # defence: ORG29 rename
         rows = await ctx.db.execute(
             CHANGE_ORGANIZATION, organization_id=organization.id, **values, updated_at=ctx.now
         )

@@ -43,7 +43,10 @@ _OF_INVITER = INVITATIONS.where(
 # The condition decides: of an acceptance, a rejection and a cancellation at the same time, one succeeds.
 ANSWER = (
     update(table_of(Invitation))
-    .where(col(Invitation.id) == bindparam("invitation_id"), _IS_PENDING)  # defence: ORG5 ORG13 pending-only
+    .where(
+        col(Invitation.id) == bindparam("invitation_id"),
+        _IS_PENDING,  # defence: ORG5 ORG13 pending-only
+    )
     .returning(*INVITATION_COLUMNS)
     .execution_options(row=InvitationRow)
 )

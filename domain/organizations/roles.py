@@ -39,9 +39,8 @@ def names_of(policy: Policy, role: str | Sequence[str]) -> list[str]:
     """Return the role names of a request. Raises RoleNotFound."""
     names = parse(role)
     known = policy[OrganizationPolicy].roles
-    if not 1 <= len(names) <= MOST_ROLES or not all(
-        name in known for name in names
-    ):  # defence: ORG6 known-roles
+    are_known = 1 <= len(names) <= MOST_ROLES and all(name in known for name in names)
+    if not are_known:  # defence: ORG6 known-roles
         raise RoleNotFound
     return names
 
@@ -65,6 +64,7 @@ def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -
         return False
     needed = permissions_of(statements)
     configured = policy[OrganizationPolicy].roles
+    # defence: ORG31 removed-role
     return any(needed <= configured.get(name, frozenset()) for name in split(role))
 
 

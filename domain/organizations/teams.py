@@ -206,8 +206,8 @@ async def add_member(ctx: Context, team_id: str, user_id: str, organization_id: 
     """
     own = await _manager(ctx, organization_id, "member", "update", YouAreNotAllowedToCreateANewTeamMember)
     team = await _find(ctx, own.organization_id, team_id)
-    member = await access.find_member(ctx, own.organization_id, user_id)
-    if member is None:  # defence: ORG8 team-member
+    member = await access.find_member(ctx, own.organization_id, user_id)  # defence: ORG8 team-member
+    if member is None:
         raise UserIsNotAMemberOfTheOrganization
     return await join(ctx, team, member)
 
@@ -269,14 +269,13 @@ async def _manager(
 ) -> MemberRow:
     """Lock an organization, and return the caller's membership with a permission there."""
     chosen = await _chosen(ctx, organization_id)
-    await access.lock(ctx, chosen)
+    await access.lock(ctx, chosen)  # defence: ORG13 team-lock
     member = await access.require_member(ctx, chosen, error)
     access.require(ctx, member, resource, action, error)
     return member
 
 
 async def _find(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
-    # defence: ORG8 team-scope
     row: TeamRow | None = (
         await ctx.db.execute(FIND_TEAM, team_id=team_id, organization_id=organization_id)
     ).first()

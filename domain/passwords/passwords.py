@@ -212,7 +212,7 @@ async def change(
     events.password_changed(ctx, user.id)
     if not revoke_others:
         return None
-    active = await sessions.active_of_caller(ctx)
+    active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
     # defence: V35 change-sessions
     session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
     opened = await sessions.create(

@@ -457,7 +457,7 @@ class TestActiveOrganizations:
 
 
 class TestLimits:
-    @pytest.mark.threat("ORG20")
+    @pytest.mark.threat("ORG20", "ORG29")
     async def test_a_slug_is_taken_once(self, instances: list[Service], service: Service) -> None:
         crowd = await people(service, 20)
 
@@ -472,7 +472,7 @@ class TestLimits:
         assert sorted(found) == ["200", *["400 ORGANIZATION_ALREADY_EXISTS"] * 19]
         assert await number_of(service, "member") == await number_of(service, "team") == 1
 
-    @pytest.mark.threat("ORG20")
+    @pytest.mark.threat("ORG20", "ORG29")
     async def test_nor_by_renaming(self, instances: list[Service], service: Service) -> None:
         crowd = await people(service, 10)
         for number, person in enumerate(crowd):

@@ -421,13 +421,13 @@ class TestScope:
         foreign = [
             await ask(service, each, eve.headers) for each in about(team.organization_id, member, team.id)
         ]
+        assert {answer.status_code for answer in foreign} == {400, 403}
+        assert await stored(service) == before
         unknown = [await ask(service, each, eve.headers) for each in about(UNKNOWN)]
 
         assert [(answer.status_code, answer.text) for answer in foreign] == [
             (answer.status_code, answer.text) for answer in unknown
         ]
-        assert {answer.status_code for answer in foreign} == {400, 403}
-        assert await stored(service) == before
         assert await active(service, eve.headers) == beta
 
     @pytest.mark.threat("ORG9")
@@ -628,6 +628,7 @@ class TestInviters:
 
         assert [await status(service, each["id"]) for each in (stays, goes)] == ["pending", "canceled"]
 
+    @pytest.mark.threat("M5")
     async def test_a_mailbox_that_is_proven_takes_the_invitations_of_a_stranger(
         self, service: Service
     ) -> None:
@@ -819,6 +820,7 @@ class TestMails:
             assert page.tags == Page(part(plain, "html")).tags, name
             assert all(link.startswith(f"{BASE_URL}/") for link in page.links), name
             assert name in page.shown.replace("\u2060", ""), name
+            assert "evil.test" not in page.shown + part(mail, "plain"), name
 
     @pytest.mark.threat("ORG16")
     @pytest.mark.parametrize(
@@ -861,6 +863,7 @@ HOSTILE = (
     '<a href="https://evil.test">Click</a>',
     "{{ 7 * 7 }} ${secret} %(link)s {link} {% raw %}",
     "<img src=//evil.test/x.png onerror=alert(1)>",
+    "https://evil.test/win www.evil.test/a",
     "&lt;b&gt;",
 )
 
