@@ -8,6 +8,7 @@ import orjson
 from domain.admin import api_keys
 from domain.admin.api_keys import KeyFilter
 from domain.api_keys import fields, keys, verification
+from domain.api_keys.owners import Owner
 from domain.context import Context, Rollback
 from domain.errors import Refusal
 from handlers import shapes, wire
@@ -29,7 +30,13 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
     """Create a key."""
     sent: dict[str, Any] = {**body}
     requested = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
-    row, text = await keys.create(ctx, requested, kind=body.get("configId"), user_id=body.get("userId"))
+    row, text = await keys.create(
+        ctx,
+        requested,
+        kind=body.get("configId"),
+        user_id=body.get("userId"),
+        organization_id=body.get("organizationId"),
+    )
     return {**api_key_shape(row), "key": text}
 
 
@@ -43,6 +50,7 @@ async def get(ctx: Context, id_: str, config_id: str | None = None) -> shapes.Ap
 async def list_own(
     ctx: Context,
     config_id: str | None = None,
+    organization_id: str | None = None,
     user_id: str | None = None,
     sort_by: str | None = None,
     sort_direction: str | None = None,
@@ -57,6 +65,7 @@ async def list_own(
         descending=(sort_direction or ("desc" if sort_by is None else "asc")) == "desc",
         limit=100 if limit is None else limit,
         offset=offset or 0,
+        organization_id=organization_id,
     )
     rows, total = await keys.list_keys(ctx, query)
     return {
@@ -77,7 +86,7 @@ async def list_all(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.OwnedApiKeyPage:
-    """Return a page of the keys of all users."""
+    """Return a page of the keys of all users and organizations."""
     wanted = KeyFilter(start, owner, config_id, state)
     before = None if cursor is None else wire.position(cursor)
     page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)
@@ -118,8 +127,9 @@ async def verify(
     return {"valid": True, "error": None, "key": api_key_shape(verified.key)}
 
 
-def _owner(row: UserRow) -> shapes.ApiKeyOwner:
-    return {"id": row.id, "name": row.name, "email": row.email}
+def _owner(owner: Owner) -> shapes.ApiKeyOwner:
+    email, slug = (owner.email, None) if isinstance(owner, UserRow) else (None, owner.slug)
+    return {"id": owner.id, "name": owner.name, "email": email, "slug": slug}
 
 
 @lru_cache(maxsize=512)
@@ -131,7 +141,7 @@ def api_key_shape(row: ApiKeyRow) -> shapes.ApiKey:
         "name": row.name,
         "start": row.start,
         "prefix": row.prefix,
-        "referenceId": row.user_id,
+        "referenceId": row.owner_id,
         "enabled": row.enabled,
         "expiresAt": wire.optional_instant(row.expires_at),
         "remaining": row.remaining,

@@ -45,11 +45,12 @@ class ApiKey(TypedDict):
 
 
 class ApiKeyOwner(TypedDict):
-    """The user whose key it is."""
+    """The user or organization whose key it is."""
 
     id: str
     name: str
-    email: str
+    email: str | None
+    slug: str | None
 
 
 class ApiKeyPage(TypedDict):
@@ -141,7 +142,7 @@ class ConfirmMagicLinkRequest(TypedDict):
 
 
 class CreateApiKeyRequest(TypedDict):
-    """A new key; every field is optional. `userId`, `remaining`, the refill and the rate limit are for callers with the permission `apiKey: manage`, and so are permissions beyond those of `api_keys.grantable`."""
+    """A new key; every field is optional, but keys of organizations need `organizationId`. `userId`, `remaining`, the refill and the rate limit are for callers with the permission `apiKey: manage`, and so are permissions beyond those of `api_keys.grantable`."""
 
     name: NotRequired[str]
     expiresIn: NotRequired[int | None]
@@ -155,6 +156,7 @@ class CreateApiKeyRequest(TypedDict):
     rateLimitMax: NotRequired[int]
     configId: NotRequired[str]
     prefix: NotRequired[str]
+    organizationId: NotRequired[str]
     userId: NotRequired[str]
 
 
@@ -336,6 +338,7 @@ ErrorCode: TypeAlias = Literal[
     "FORBIDDEN",
     "HEADERS_TOO_LARGE",
     "ID_TOKEN_NOT_SUPPORTED",
+    "INSUFFICIENT_API_KEY_PERMISSIONS",
     "INTERNAL_SERVER_ERROR",
     "INVALID_API_KEY",
     "INVALID_BACKUP_CODE",
@@ -353,6 +356,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_PASSWORD",
     "INVALID_PREFIX_LENGTH",
     "INVALID_REDIRECT_URL",
+    "INVALID_REFERENCE_ID_FROM_API_KEY",
     "INVALID_ROLE_TYPE",
     "INVALID_TOKEN",
     "INVALID_TWO_FACTOR_COOKIE",
@@ -390,6 +394,7 @@ ErrorCode: TypeAlias = Literal[
     "OAUTH_LINK_ERROR",
     "ORGANIZATION_ALREADY_EXISTS",
     "ORGANIZATION_DELETION_DISABLED",
+    "ORGANIZATION_ID_REQUIRED",
     "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED",
     "ORGANIZATION_NOT_FOUND",
     "ORGANIZATION_SLUG_ALREADY_TAKEN",
@@ -452,6 +457,7 @@ ErrorCode: TypeAlias = Literal[
     "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION",
     "USER_IS_NOT_A_MEMBER_OF_THE_TEAM",
     "USER_NOT_FOUND",
+    "USER_NOT_MEMBER_OF_ORGANIZATION",
     "VALIDATION_ERROR",
     "VERIFICATION_EMAIL_NOT_ENABLED",
     "YOU_ARE_NOT_ALLOWED_TO_ACCESS_THIS_ORGANIZATION",
@@ -885,7 +891,7 @@ class OwnedApiKey(TypedDict):
 
 
 class OwnedApiKeyPage(TypedDict):
-    """A page of the keys of all users."""
+    """A page of the keys of all users and organizations."""
 
     apiKeys: list[OwnedApiKey]
     nextCursor: str | None

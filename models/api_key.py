@@ -4,11 +4,23 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Index, and_, bindparam, case, func, or_, select, text, update
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Index,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlmodel import Field, col
 
 from models.base import Access, Instant, Record, Retention
-from models.queries import ReadStatement, by
+from models.queries import ReadStatement, by, with_user
 from models.statements import table_of
 from models.user import USER_COLUMNS, User, UserRow
 
@@ -21,9 +33,22 @@ class ApiKey(Record, table=True):
     __tablename__ = "api_key"
     __export__ = "apiKeys"
     __retention__ = (Retention("expires_at", timedelta(days=30)),)
-    __access__ = (Access("api_keys", "API keys", expiry="expires_at"),)  # defence: M5 keys
+    __access__ = (
+        Access("api_keys", "API keys", expiry="expires_at"),  # defence: M5 keys
+        # A stranger who created a key of an organization from an account with another's address keeps its text.
+        # defence: M5 organization-keys
+        Access(
+            "organization_api_keys",
+            "API keys",
+            where=lambda columns: columns.organization_id.is_not(None),
+            expiry="expires_at",
+            owner="created_by",
+        ),
+    )
     __table_args__ = (
+        CheckConstraint("(user_id IS NULL) <> (organization_id IS NULL)", name="ck_api_key_owner"),
         Index(None, "user_id", "created_at"),
+        Index(None, "organization_id", "created_at"),
         Index(None, "created_at", "id"),
         Index(None, "start", postgresql_ops={"start": "text_pattern_ops"}),
         Index(None, "expires_at", postgresql_where=_EXPIRES, sqlite_where=_EXPIRES),
@@ -32,7 +57,12 @@ class ApiKey(Record, table=True):
 
     digest: bytes = Field(unique=True, repr=False)
     kind: str = Field(max_length=32)
-    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    user_id: str | None = Field(default=None, foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    """The owner; None for a key of an organization."""
+    organization_id: str | None = Field(
+        default=None, foreign_key="organization.id", ondelete="CASCADE", max_length=32
+    )
+    """The owner; None for a key of a user."""
     created_by: str | None = Field(default=None, foreign_key="user.id", ondelete="SET NULL", max_length=32)
     name: str | None = None
     prefix: str | None = None
@@ -61,7 +91,8 @@ class ApiKeyRow(NamedTuple):
 
     id: str
     kind: str
-    user_id: str
+    user_id: str | None
+    organization_id: str | None
     created_by: str | None
     name: str | None
     prefix: str | None
@@ -82,6 +113,11 @@ class ApiKeyRow(NamedTuple):
     custom_data: str | None
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def owner_id(self) -> str:
+        """The id of the user or organization whose key it is."""
+        return self.user_id or self.organization_id or ""
 
     def has_expired(self, now: datetime) -> bool:
         """Return whether the key has expired at `now`."""
@@ -117,20 +153,20 @@ def _later(moment: datetime, milliseconds: int) -> datetime:
 KEY_COLUMNS = tuple(col(getattr(ApiKey, name)) for name in ApiKeyRow._fields)
 
 
-def _key_and_user(columns: Sequence[Any]) -> tuple[ApiKeyRow, UserRow]:
-    return ApiKeyRow(*columns[: len(KEY_COLUMNS)]), UserRow(*columns[len(KEY_COLUMNS) :])
+def _key_and_user(columns: Sequence[Any]) -> tuple[ApiKeyRow, UserRow | None]:
+    key = ApiKeyRow(*columns[: len(KEY_COLUMNS)])
+    return key, None if key.user_id is None else UserRow(*columns[len(KEY_COLUMNS) :])
 
 
 KEY_BY_DIGEST = ReadStatement(
     select(*KEY_COLUMNS, *USER_COLUMNS)
-    .select_from(User)
-    .join(ApiKey, col(ApiKey.user_id) == col(User.id))
+    .select_from(with_user(table_of(ApiKey), table_of(User), col(ApiKey.user_id) == col(User.id)))
     .where(by(ApiKey.digest)),
     _key_and_user,
     key=ApiKey.digest,
     cacheable=True,
 )
-"""The key with a SHA-256 digest, and its user."""
+"""The key with a SHA-256 digest, and its user; None for a key of an organization."""
 
 KEY_BY_ID = ReadStatement(select(*KEY_COLUMNS).where(by(ApiKey.id)), ApiKeyRow._make, key=ApiKey.id)
 """A key, by its id."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import ColumnElement, FromClause, Join, Select, Table, bindparam
+from sqlalchemy.ext.compiler import compiles
 from sqlmodel import col
 
 Result = TypeVar("Result")
@@ -35,3 +36,25 @@ class ReadStatement(Generic[Result]):
 def by(column: Any) -> ColumnElement[bool]:
     """Return the condition that a column equals the value of the query."""
     return col(column) == bindparam("value", type_=column.type)
+
+
+class _WithUser(Join):
+    """A left join with users."""
+
+    inherit_cache = True
+
+
+def with_user(table: Table, users: Table, condition: ColumnElement[bool]) -> FromClause:
+    """Return the rows of a table with their users, and those without a user."""
+    return _WithUser(table, users, condition, isouter=True)
+
+
+@compiles(_WithUser, "postgresql")
+def _users_first(join: Any, compiler: Any, **kwargs: Any) -> str:
+    # The same join with the users on the left, because PostgreSQL locks the tables in the order of the FROM. SQLite
+    # would read all users for it.
+    kwargs["asfrom"] = True
+    table, users, condition = (
+        compiler.process(part, **kwargs) for part in (join.left, join.right, join.onclause)
+    )
+    return f"{users} RIGHT OUTER JOIN {table} ON {condition}"

@@ -1,31 +1,36 @@
-"""List the API keys of all users, newest first, page by page.
+"""List the API keys of all users and organizations, newest first, page by page.
 
-An administrator of keys creates, changes and deletes the keys of other users with the operations of the users
-themselves (`domain/api_keys/keys.py`).
+An administrator of keys creates, changes and deletes the keys of others with the operations of their owners
+(`domain/api_keys/keys.py`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, literal, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, and_, false, literal, or_, select, true, tuple_
 from sqlmodel import col
 
 from domain.admin import permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListApiKeys
 from domain.admin.policy import AdminPolicy
 from domain.api_keys import keys
+from domain.api_keys.owners import Owner
 from domain.context import Context
 from domain.ports import SearchTimedOut
 from domain.users import roles
 from models import User
 from models.api_key import KEY_COLUMNS, ApiKey, ApiKeyRow
 from models.base import Instant
+from models.organization import ORGANIZATION_COLUMNS, Organization, OrganizationRow
 from models.user import USER_COLUMNS, UserRow
 
 State = Literal["active", "disabled", "expired"]
 
+_KEYS = select(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
+_USERS = select(*USER_COLUMNS).execution_options(row=UserRow)
+_ORGANIZATIONS = select(*ORGANIZATION_COLUMNS).execution_options(row=OrganizationRow)
 _LAST = "\U0010ffff"
 """The character after which no text is sorted."""
 
@@ -37,21 +42,16 @@ class KeyFilter:
     start: str | None = None
     """The beginning of what is shown of a key."""
     owner: str | None = None
-    """A user, by id, email address or username."""
+    """A user, by id, email address or username, or an organization, by id or slug."""
     kind: str | None = None
     state: State | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedKey:
+class OwnedKey(NamedTuple):
     """A key and its owner."""
 
     key: ApiKeyRow
-    owner: UserRow
-
-    @classmethod
-    def _make(cls, columns: Sequence[Any]) -> "OwnedKey":
-        return cls(ApiKeyRow(*columns[: len(KEY_COLUMNS)]), UserRow(*columns[len(KEY_COLUMNS) :]))
+    owner: Owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def list_keys(
     after: tuple[datetime, str] | None = None,
     limit: int,
 ) -> KeyPage:
-    """Return a page of the keys of all users: the newest, or those next to a position.
+    """Return a page of the keys of all owners: the newest, or those next to a position.
 
     `before` is the position of a newer key, `after` that of an older one; at most one is given.
 
@@ -87,6 +87,8 @@ async def list_keys(
         keys.kind_of(ctx, wanted.kind)
     created, id_ = col(ApiKey.created_at), col(ApiKey.id)
     conditions = [*_conditions(ctx, wanted)]
+    if wanted.owner is not None:
+        conditions.append(await _is_of(ctx, wanted.owner))
     # The first comparison is the end of the range in the index.
     if before is not None:
         moment = literal(before[0], Instant)
@@ -95,45 +97,61 @@ async def list_keys(
         moment = literal(after[0], Instant)
         conditions += [created >= moment, tuple_(created, id_) > tuple_(moment, literal(after[1]))]
     nearest_first = (created.desc(), id_.desc()) if after is None else (created.asc(), id_.asc())
-    statement = (
-        select(*KEY_COLUMNS, *USER_COLUMNS)
-        .select_from(User)
-        .join(ApiKey, col(ApiKey.user_id) == col(User.id))
-        .where(and_(true(), *conditions))
-        .order_by(*nearest_first)
-        .limit(limit + 1)
-        .execution_options(row=OwnedKey)
-    )
+    statement = _KEYS.where(and_(true(), *conditions)).order_by(*nearest_first).limit(limit + 1)
     is_scan = wanted.owner is None and (wanted.kind, wanted.state) != (None, None)
-    try:
-        [found] = await ctx.resources.database.search(
-            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
-        )
-    except SearchTimedOut:
-        raise SearchTooBroad from None
+    [found] = await _search(ctx, statement, is_scan=is_scan)
     has_more, page = len(found) > limit, list(found[:limit])
     if after is not None:
         page.reverse()
     if not page:
         return KeyPage((), None)
-    first, last = ((one.key.created_at, one.key.id) for one in (page[0], page[-1]))
-    shown = [one for one in page if _outranks(ctx, one.owner)]
+    first, last = ((row.created_at, row.id) for row in (page[0], page[-1]))
+    shown = [one for one in await _owned(ctx, page) if _outranks(ctx, one.owner)]
     if after is not None:
         return KeyPage(shown, last, first if has_more else None)
     return KeyPage(shown, last if has_more else None, first if before is not None else None)
 
 
-def _outranks(ctx: Context, owner: UserRow) -> bool:
+async def _search(ctx: Context, *statements: Select[Any], is_scan: bool = False) -> Sequence[Sequence[Any]]:
+    timeout = ctx.policy[AdminPolicy].scan_timeout
+    try:
+        return await ctx.resources.database.search(statements, timeout, is_scan=is_scan)
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+
+
+async def _is_of(ctx: Context, owner: str) -> ColumnElement[bool]:
+    """Return the condition that keys belong to the user or organization with this identifier."""
+    lowered = owner.lower()
+    of_user = or_(col(User.id) == owner, col(User.email) == lowered, col(User.username) == lowered)
+    of_organization = or_(col(Organization.id) == owner, col(Organization.slug) == lowered)
+    users, organizations = await _search(ctx, _USERS.where(of_user), _ORGANIZATIONS.where(of_organization))
+    columns = ((ApiKey.user_id, users), (ApiKey.organization_id, organizations))
+    return or_(false(), *(col(column) == found[0].id for column, found in columns if found))
+
+
+async def _owned(ctx: Context, rows: Sequence[ApiKeyRow]) -> Sequence[OwnedKey]:
+    """Return keys with their owners, without those that were deleted meanwhile."""
+    # Not joined: PostgreSQL locks tables in the order of a statement, and users have to be the first.
+    users, organizations = await _search(
+        ctx,
+        _USERS.where(col(User.id).in_(sorted({row.user_id for row in rows if row.user_id}))),
+        _ORGANIZATIONS.where(
+            col(Organization.id).in_(sorted({row.organization_id for row in rows if row.organization_id}))
+        ),
+    )
+    owners = {owner.id: owner for owner in (*users, *organizations)}
+    return [OwnedKey(row, owners[row.owner_id]) for row in rows if row.owner_id in owners]
+
+
+def _outranks(ctx: Context, owner: Owner) -> bool:
+    if not isinstance(owner, UserRow):
+        return True
     return roles.outranks(ctx.policy, ctx.signed_in.user, owner)  # defence: KEY21 listed-rank
 
 
 def _conditions(ctx: Context, wanted: KeyFilter) -> Sequence[ColumnElement[bool]]:
     conditions: list[Any] = []
-    if wanted.owner is not None:
-        lowered = wanted.owner.lower()
-        conditions.append(
-            or_(col(User.id) == wanted.owner, col(User.email) == lowered, col(User.username) == lowered)
-        )
     if wanted.start is not None:
         conditions += _begins(ctx, wanted.start)
     if wanted.kind is not None:

@@ -21,6 +21,24 @@ class UnauthorizedSession(Unauthenticated):
     message = "Unauthorized or invalid session"
 
 
+class OrganizationIdRequired(BadRequest):
+    """The kind is for keys of organizations, and none is named."""
+
+    message = "Organization ID is required for organization-owned API keys."
+
+
+class UserNotMemberOfOrganization(Forbidden):
+    """The caller is not a member of the organization, or there is no such organization."""
+
+    message = "You are not a member of the organization that owns this API key."
+
+
+class InsufficientApiKeyPermissions(Forbidden):
+    """No role of the caller in the organization grants the action on `apiKey`."""
+
+    message = "You do not have permission to perform this action on organization API keys."
+
+
 class MetadataDisabled(BadRequest):
     """`api_keys.metadata` is false."""
 
@@ -106,7 +124,7 @@ class YouAreNotAllowedToManageApiKeys(Forbidden):
 
 
 class KeyNotFound(NotFound):
-    """There is no such key, or it is another user's."""
+    """There is no such key, or it belongs to another user or organization."""
 
     message = "API Key not found"
 
@@ -121,6 +139,12 @@ class UserBanned(Unauthenticated):
     """The owner of the key is banned."""
 
     message = "User is banned"
+
+
+class InvalidReferenceIdFromApiKey(Unauthenticated):
+    """The key belongs to an organization, so it opens no session of a user."""
+
+    message = "The reference id from the API key is invalid."
 
 
 class KeyDisabled(Unauthenticated):

@@ -50,8 +50,19 @@ def refused(ctx: Context, row: ApiKeyRow, refusal: Refused, verifier: str | None
         method=API_KEY.name,
         key=row.id,
         verifier=verifier,
+        **_organization(row),
     )
 
 
+def disowned(ctx: Context, row: ApiKeyRow) -> None:
+    """A key was deleted because the owner of an address deletes the account that had created it."""
+    record(ctx, DELETED, key=row.id, kind=row.kind, start=row.start, **_organization(row))
+
+
 def _record(ctx: Context, event: Event, row: ApiKeyRow, **details: Any) -> None:
+    details |= _organization(row)
     record(ctx, event, user_id=row.user_id, by_operator=ctx.caller is None, key=row.id, **details)
+
+
+def _organization(row: ApiKeyRow) -> dict[str, Any]:
+    return {} if row.organization_id is None else {"organizationId": row.organization_id}

@@ -1,14 +1,15 @@
-"""Create, get, list, change and delete API keys: the caller's own, or any user's for callers who may manage keys."""
+"""Create, get, list, change and delete API keys: the caller's own, those of an organization for members with the
+permission, or any key for callers who may manage keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, or_, select, update
 from sqlmodel import col
 
 from domain import tokens
-from domain.api_keys import events, fields, key_text, mails
+from domain.api_keys import events, fields, key_text, mails, owners
 from domain.api_keys.errors import (
     ApiKeyConfigurationNotFound,
     ApiKeyLimitReached,
@@ -16,13 +17,13 @@ from domain.api_keys.errors import (
     KeyNotFound,
     NameRequired,
     NoValuesToUpdate,
-    UnauthorizedSession,
-    YouAreNotAllowedToManageApiKeys,
+    OrganizationIdRequired,
 )
 from domain.api_keys.fields import Fields
+from domain.api_keys.owners import Owner
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
-from domain.users import locking, lookup, roles
+from domain.users import lookup
 from domain.users.errors import UserNotFound
 from models.api_key import FIND_KEY, KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
 from models.base import to_milliseconds
@@ -50,25 +51,41 @@ class KeyQuery:
     descending: bool
     limit: int
     offset: int
+    organization_id: str | None = None
+    """The organization whose keys are listed instead of those of a user."""
 
 
 async def create(
-    ctx: Context, requested: Fields, *, kind: str | None = None, user_id: str | None = None
+    ctx: Context,
+    requested: Fields,
+    *,
+    kind: str | None = None,
+    user_id: str | None = None,
+    organization_id: str | None = None,
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of the caller or, for a manager, of another user; return the key and its text, which is not stored.
+    """Create a key; return the key and its text, which is not stored.
 
-    Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, UserNotFound,
-    YouAreNotAllowedToManageApiKeys, the errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
+    Its kind decides whether it belongs to an organization or to a user: the caller or, for a manager, another one.
+
+    Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, OrganizationIdRequired,
+    UserNotMemberOfOrganization, InsufficientApiKeyPermissions, UserNotFound, YouAreNotAllowedToManageApiKeys, the
+    errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
     """
     name = kind or DEFAULT
     key_kind, policy = kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
-    fields.check_manager_only(requested, key_kind, is_manager=_is_manager(ctx))
+    fields.check_manager_only(requested, key_kind, is_manager=owners.is_manager(ctx))
     if user_id is not None:
-        _require_manager(ctx)
+        owners.require_manager(ctx)
+    owner: Owner
+    if not key_kind.is_of_organizations:
+        owner = await owners.lock_user(ctx, user_id)
+    elif organization_id is None:
+        raise OrganizationIdRequired
+    else:
+        owner = await owners.lock_organization(ctx, organization_id, "create")
     values = fields.columns(ctx, requested, key_kind)
     if policy.require_name and "name" not in requested:
         raise NameRequired
-    owner = await _lock_owner(ctx, user_id)
     return await add(ctx, owner, name, requested.get("prefix"), values)
 
 
@@ -82,8 +99,8 @@ async def create_once(
     Raises ApiKeysChanged, and the errors of `create`.
     """
     if user_id is not None:
-        _require_manager(ctx)
-    owner = await _lock_owner(ctx, user_id)
+        owners.require_manager(ctx)
+    owner = await owners.lock_user(ctx, user_id)
     if await state_of_list(ctx, owner.id) != seen:  # defence: H7 C8 seen-keys
         raise ApiKeysChanged
     return await create(ctx, requested, kind=kind, user_id=user_id)
@@ -96,15 +113,15 @@ async def state_of_list(ctx: Context, user_id: str) -> str:
 
 
 async def add(
-    ctx: Context, owner: UserRow, kind: str, prefix: str | None, values: dict[str, Any]
+    ctx: Context, owner: Owner, kind: str, prefix: str | None, values: dict[str, Any]
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of a user whose row is locked, and notify them; return it, and its text.
+    """Create a key of an owner whose row is locked, and notify them; return it, and its text.
 
     Raises ApiKeyConfigurationNotFound, ApiKeyLimitReached.
     """
     key_kind, policy = kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
     prefix = key_kind.default_prefix if prefix is None else prefix
-    await _check_limit(ctx, owner.id)
+    await _check_limit(ctx, owner)
     text, lasts = key_text.create(prefix), fields.default_expiry(policy, key_kind)
     created: dict[str, Any] = {
         "name": None,
@@ -123,7 +140,8 @@ async def add(
     row = ApiKeyRow(
         id=tokens.token(),
         kind=kind,
-        user_id=owner.id,
+        user_id=owner.id if isinstance(owner, UserRow) else None,
+        organization_id=None if isinstance(owner, UserRow) else owner.id,
         created_by=None if ctx.caller is None else ctx.caller.user.id,
         prefix=prefix or None,
         start=key_text.start(text, prefix, policy.starting_characters),  # defence: KEY17 start
@@ -137,36 +155,36 @@ async def add(
     )
     await ctx.db.execute(insert(ApiKey), **row._asdict(), digest=tokens.digest(text))  # defence: KEY13 stored
     events.created(ctx, row)
-    # A stolen session could create a key for later; the owner learns of it.
-    await mails.key_created(ctx, owner, row)  # defence: KEY12 notice
+    organization = None if isinstance(owner, UserRow) else owner.name
+    for user in await owners.recipients(ctx, owner):
+        # A stolen session could create a key for later; the owner learns of it.
+        await mails.key_created(ctx, user, row, organization)  # defence: KEY12 notice
     return row, text
 
 
 async def get(ctx: Context, key_id: str, kind: str | None = None) -> ApiKeyRow:
-    """Return a key that the caller may see. Raises ApiKeyConfigurationNotFound, KeyNotFound,
-    YouAreNotAllowedToManageApiKeys."""
+    """Return a key that the caller may see.
+
+    Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
+    """
     row = await _find(ctx, key_id, kind)
-    if row.user_id != ctx.signed_in.user.id:
-        _check_rank(ctx, await lookup.by_id(ctx, row.user_id))
+    if row.organization_id is not None:
+        await owners.require(ctx, row.organization_id, "read", KeyNotFound)
+    elif row.user_id is not None and row.user_id != ctx.signed_in.user.id:
+        owners.check_rank(ctx, await lookup.by_id(ctx, row.user_id))
     return row
 
 
 async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow], int]:
-    """Return a page of the keys of the caller or, for a manager, of another user; and their total number.
+    """Return a page of the keys of an organization, of the caller or, for a manager, of another user; and their total
+    number.
 
-    Raises ApiKeyConfigurationNotFound, UnauthorizedSession, UserNotFound, YouAreNotAllowedToManageApiKeys.
+    Raises ApiKeyConfigurationNotFound, UnauthorizedSession, UserNotMemberOfOrganization, InsufficientApiKeyPermissions,
+    UserNotFound, YouAreNotAllowedToManageApiKeys.
     """
     if query.kind is not None:
         kind_of(ctx, query.kind)
-    owner = ctx.signed_in.user.id
-    if query.user_id is not None:
-        _require_manager(ctx)
-        user = await lookup.by_id(ctx, query.user_id)
-        if user is None:
-            raise UserNotFound
-        _check_rank(ctx, user)
-        owner = user.id
-    whose = [col(ApiKey.user_id) == owner]
+    whose = [await _listed_owner(ctx, query)]
     if query.kind is not None:
         whose.append(col(ApiKey.kind) == query.kind)
     column = col(getattr(ApiKey, query.sort_by))
@@ -176,6 +194,21 @@ async def list_keys(ctx: Context, query: KeyQuery) -> tuple[Sequence[ApiKeyRow],
     page = _KEYS.where(*whose).order_by(order[0].nulls_last(), order[1])
     rows = await ctx.db.execute(page.limit(query.limit).offset(query.offset))
     return rows, (await ctx.db.execute(select(func.count()).select_from(_TABLE).where(*whose))).scalar()
+
+
+async def _listed_owner(ctx: Context, query: KeyQuery) -> ColumnElement[bool]:
+    """Return the condition for the owner of the keys to list."""
+    if query.user_id is not None:
+        owners.require_manager(ctx)
+    if query.organization_id is not None:
+        organization = await owners.require(ctx, query.organization_id, "read")
+        return col(ApiKey.organization_id) == organization.id
+    if query.user_id is None:
+        return col(ApiKey.user_id) == ctx.signed_in.user.id
+    user = await lookup.by_id(ctx, query.user_id)
+    if user is None:
+        raise UserNotFound
+    return col(ApiKey.user_id) == owners.check_rank(ctx, user).id
 
 
 def version(row: ApiKeyRow) -> str:
@@ -188,15 +221,15 @@ async def update_key(
 ) -> ApiKeyRow:
     """Change the fields of a key that are present, all or none; `seen` is the version that a form was filled with.
 
-    Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys, ServerOnlyProperty, the errors of
-    `fields.columns`, NoValuesToUpdate, ApiKeysChanged.
+    Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys,
+    ServerOnlyProperty, the errors of `fields.columns`, NoValuesToUpdate, ApiKeysChanged.
     """
     row = await _find(ctx, key_id, kind)
+    await _lock_owner(ctx, row, "update")
     key_kind = kind_of(ctx, row.kind)
-    await _lock_owner(ctx, row.user_id)
     if seen is not None:
         row = await _unchanged(ctx, key_id, seen)
-    fields.check_manager_only(requested, key_kind, is_manager=_is_manager(ctx))
+    fields.check_manager_only(requested, key_kind, is_manager=owners.is_manager(ctx))
     values = fields.columns(ctx, requested, key_kind)
     if not values:
         raise NoValuesToUpdate
@@ -234,9 +267,12 @@ async def change(
 
 
 async def delete_key(ctx: Context, key_id: str, *, kind: str | None = None) -> None:
-    """Delete a key. Raises ApiKeyConfigurationNotFound, KeyNotFound, YouAreNotAllowedToManageApiKeys."""
+    """Delete a key.
+
+    Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
+    """
     row = await _find(ctx, key_id, kind)
-    await _lock_owner(ctx, row.user_id)
+    await _lock_owner(ctx, row, "delete")
     await remove(ctx, row)
 
 
@@ -245,6 +281,13 @@ async def remove(ctx: Context, row: ApiKeyRow) -> None:
     if not await ctx.db.execute(_DELETE, key_id=row.id):
         raise KeyNotFound
     events.deleted(ctx, row)
+
+
+async def remove_created_for_organizations(ctx: Context, user_id: str) -> None:
+    """Delete the keys that a user, who is locked, has created for organizations."""
+    created = delete(_TABLE).where(col(ApiKey.created_by) == user_id, col(ApiKey.organization_id).is_not(None))
+    for row in await ctx.db.execute(created.returning(*KEY_COLUMNS).execution_options(row=ApiKeyRow)):
+        events.disowned(ctx, row)
 
 
 async def enabled_after_reset(ctx: Context, user_id: str) -> int:
@@ -270,49 +313,36 @@ def kind_of(ctx: Context, name: str) -> KeyKind:
     return kind
 
 
-def _is_manager(ctx: Context) -> bool:
-    return roles.permits(ctx.policy, ctx.signed_in.user, "apiKey", "manage")  # defence: KEY1 manager
-
-
-def _require_manager(ctx: Context) -> None:
-    if not _is_manager(ctx):
-        raise UnauthorizedSession
-
-
 async def _find(ctx: Context, key_id: str, kind: str | None) -> ApiKeyRow:
-    """Return a key of the caller or, for a manager, of any user. A key of another kind counts as missing."""
+    """Return a key of the caller, of an organization or, for a manager, of any user.
+
+    A key of another kind counts as missing. Membership in the organization is checked by the caller of this function.
+    """
     if kind is not None:
         kind_of(ctx, kind)
     row = await ctx.reads.one(KEY_BY_ID, key_id)
     # defence: KEY2 owner
-    if row is None or not (row.user_id == ctx.signed_in.user.id or _is_manager(ctx)):
+    if row is None or not (row.user_id in (None, ctx.signed_in.user.id) or owners.is_manager(ctx)):
         raise KeyNotFound
     if kind is not None and row.kind != kind:
         raise KeyNotFound
     return row
 
 
-def _check_rank(ctx: Context, owner: UserRow | None) -> UserRow:
-    """Check that the caller has every power of the owner of a key."""
-    if owner is None:
-        raise UserNotFound
-    if not roles.outranks(ctx.policy, ctx.signed_in.user, owner):  # defence: KEY21 rank
-        raise YouAreNotAllowedToManageApiKeys
-    return owner
+async def _lock_owner(ctx: Context, row: ApiKeyRow, action: str) -> None:
+    """Lock the owner of a key that the caller may act on; a key of a foreign organization counts as missing."""
+    if row.organization_id is None:
+        await owners.lock_user(ctx, row.user_id)
+    else:
+        await owners.lock_organization(ctx, row.organization_id, action, KeyNotFound)
 
 
-async def _lock_owner(ctx: Context, user_id: str | None) -> UserRow:
-    """Lock the owner of a key: the caller with their session, or a user who has no powers that the caller lacks."""
-    if user_id is None or user_id == ctx.signed_in.user.id:
-        return await locking.lock_caller(ctx)
-    return _check_rank(ctx, await locking.lock(ctx, user_id))
-
-
-async def _check_limit(ctx: Context, user_id: str) -> None:
-    """Check that a user, whose row is locked, may have one more key; expired ones do not count."""
+async def _check_limit(ctx: Context, owner: Owner) -> None:
+    """Check that an owner, whose row is locked, may have one more key; expired ones do not count."""
     is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
-    live = select(func.count()).select_from(_TABLE).where(col(ApiKey.user_id) == user_id, is_live)
+    column = col(ApiKey.user_id if isinstance(owner, UserRow) else ApiKey.organization_id)
+    live = select(func.count()).select_from(_TABLE).where(column == owner.id, is_live)
     most = ctx.policy[ApiKeyPolicy].limit_per_owner
-    # Counted in the transaction that locks the user; otherwise parallel requests would exceed the limit.
+    # Counted in the transaction that locks the owner; otherwise parallel requests would exceed the limit.
     if (await ctx.db.execute(live)).scalar() >= most:  # defence: KEY20 limit
         raise ApiKeyLimitReached

@@ -12,14 +12,23 @@ API_KEY_CREATED = MailTemplate(
     (
         Variable("key_name", NAME, "the name of the key; may be empty", "Deployment"),
         Variable("key_start", TEXT, "the first characters of the key; may be empty", "acme_Zt3R"),
+        Variable(
+            "organization", NAME, "the name of the organization whose key it is; empty for a user's", "Acme"
+        ),
         NETWORK,
     ),
     not_me_link=True,
 )
 
 
-async def key_created(ctx: Context, user: Recipient, row: ApiKeyRow) -> None:
-    """Notify the owner of a new key."""
+async def key_created(ctx: Context, user: Recipient, row: ApiKeyRow, organization: str | None) -> None:
+    """Notify the owner of a new key, or an owner of the organization with this name."""
     await notify(
-        ctx, API_KEY_CREATED, user, key_name=row.name, key_start=row.start, network=ctx.client.network
+        ctx,
+        API_KEY_CREATED,
+        user,
+        key_name=row.name,
+        key_start=row.start,
+        organization=organization,
+        network=ctx.client.network,
     )

@@ -9,31 +9,76 @@ from sqlmodel import col
 from domain import errors
 from domain.api_keys import fields, keys, verification
 from domain.api_keys.errors import InvalidApiKey, KeyNotFound
+from domain.api_keys.owners import Owner
 from domain.api_keys.verification import VerifiedKey
 from domain.context import Context
+from domain.organizations import access
 from domain.users import locking, lookup
 from models.api_key import FIND_KEY, KEY_COLUMNS, ApiKey, ApiKeyRow
+from models.organization import FIND_BY_SLUG, FIND_ORGANIZATION, OrganizationRow
 
 
-async def create(ctx: Context, user: str, kind: str, requested: fields.Fields) -> tuple[ApiKeyRow, str]:
-    """Create a key of the user with this id, address or username; return it, and its text.
+async def create(
+    ctx: Context,
+    kind: str,
+    requested: fields.Fields,
+    *,
+    user: str | None = None,
+    organization: str | None = None,
+) -> tuple[ApiKeyRow, str]:
+    """Create a key of the user with this id, address or username, or of the organization with this id or slug; return
+    it, and its text.
 
-    Raises NotFound, and the errors of `keys.add` and `fields.columns`.
+    Raises NotFound, BadRequest for a kind of other owners, and the errors of `keys.add` and `fields.columns`.
     """
-    values = fields.columns(ctx, requested, keys.kind_of(ctx, kind))
-    owner = await locking.lock(ctx, (await lookup.find(ctx, user)).id)
-    if owner is None:
-        raise errors.NotFound("There is no such user")
+    key_kind = keys.kind_of(ctx, kind)
+    if key_kind.is_of_organizations != (organization is not None):
+        owners = "organizations" if key_kind.is_of_organizations else "users"
+        raise errors.BadRequest(f"The kind {kind} is for keys of {owners}")
+    values = fields.columns(ctx, requested, key_kind)
+    owner = await (_lock_user(ctx, user or "") if organization is None else _lock(ctx, organization))
     return await keys.add(ctx, owner, kind, requested.get("prefix"), values)
 
 
+async def _lock_user(ctx: Context, user: str) -> Owner:
+    owner = await locking.lock(ctx, (await lookup.find(ctx, user)).id)
+    if owner is None:
+        raise errors.NotFound("There is no such user")
+    return owner
+
+
+async def _lock(ctx: Context, organization: str) -> Owner:
+    owner = await access.lock(ctx, (await _find_organization(ctx, organization)).id)
+    if owner is None:
+        raise errors.NotFound("There is no such organization")
+    return owner
+
+
+async def _find_organization(ctx: Context, organization: str) -> OrganizationRow:
+    by_id = await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization)
+    found: OrganizationRow | None = (
+        by_id or await ctx.db.execute(FIND_BY_SLUG, slug=organization.lower())
+    ).first()
+    if found is None:
+        raise errors.NotFound("There is no such organization")
+    return found
+
+
 async def list_keys(
-    ctx: Context, *, user: str | None = None, created_by: str | None = None, unused: timedelta | None = None
+    ctx: Context,
+    *,
+    user: str | None = None,
+    organization: str | None = None,
+    created_by: str | None = None,
+    unused: timedelta | None = None,
 ) -> Sequence[ApiKeyRow]:
     """Return keys, newest first, filtered by owner, by creator, or by time without use. Raises NotFound."""
     statement = select(*KEY_COLUMNS).order_by(col(ApiKey.created_at).desc(), col(ApiKey.id))
     if user is not None:
         statement = statement.where(col(ApiKey.user_id) == (await lookup.find(ctx, user)).id)
+    if organization is not None:
+        owner = await _find_organization(ctx, organization)
+        statement = statement.where(col(ApiKey.organization_id) == owner.id)
     if created_by is not None:
         statement = statement.where(col(ApiKey.created_by) == (await lookup.find(ctx, created_by)).id)
     if unused is not None:

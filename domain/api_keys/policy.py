@@ -15,6 +15,8 @@ Statements = Mapping[str, Sequence[str]]
 class KeyKind(NamedTuple):
     """A kind of keys: the defaults of new keys, and the fields that owners may choose."""
 
+    is_of_organizations: bool
+    """Whether the keys belong to organizations, not to users."""
     default_prefix: str
     expires_in: timedelta
     """Zero for keys that do not expire."""
@@ -50,3 +52,7 @@ class ApiKeyPolicy:
     limit_per_owner: int
     disable_on_reset: bool
     """Whether the reset of a password disables the user's keys."""
+
+    def kinds_of_users(self) -> Sequence[str]:
+        """Return the ids of the kinds whose keys belong to users."""
+        return [name for name, kind in self.kinds.items() if not kind.is_of_organizations]

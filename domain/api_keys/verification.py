@@ -11,6 +11,7 @@ from domain.api_keys import events, key_text
 from domain.api_keys.errors import (
     ApiKeyConfigurationNotFound,
     InvalidApiKey,
+    InvalidReferenceIdFromApiKey,
     KeyDisabled,
     KeyExpired,
     KeyPermissionsInsufficient,
@@ -38,10 +39,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class VerifiedKey(NamedTuple):
-    """A valid key after its use, and its user."""
+    """A valid key after its use, and its user; None for a key of an organization."""
 
     key: ApiKeyRow
-    user: UserRow
+    user: UserRow | None
 
 
 async def verify(
@@ -50,11 +51,12 @@ async def verify(
     *,
     permissions: Mapping[str, Sequence[str]] | None = None,
     kind: str | None = None,
+    for_session: bool = False,
 ) -> VerifiedKey:
-    """Verify a key, and use it once; a refused one is not used.
+    """Verify a key, and use it once; a refused one is not used. `for_session` refuses keys of organizations.
 
     Raises ApiKeyConfigurationNotFound, and the reason why a key is refused: InvalidApiKey, UserBanned, KeyDisabled,
-    KeyExpired, KeyPermissionsInsufficient, RateLimited or UsageExceeded.
+    KeyExpired, KeyPermissionsInsufficient, RateLimited, UsageExceeded or InvalidReferenceIdFromApiKey.
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
@@ -64,6 +66,8 @@ async def verify(
     try:
         # Before the use is counted: refused verifications must not use up what the owner has paid for.
         check(seen, permissions, ctx.now)  # defence: KEY9 checked-first
+        if for_session and seen.user is None:  # defence: KEY11 organization-key
+            raise InvalidReferenceIdFromApiKey
         verified = seen._replace(key=await _use(ctx, seen, permissions))
     except REFUSALS as refusal:
         usage.verified(ctx.facts.verifier, refusal.code)
@@ -77,7 +81,9 @@ async def verify(
 
 async def authenticate(ctx: Context, text: str) -> Caller:
     """Return the caller with a key, which is used once. Raises the reason why the key is refused."""
-    key, user = await verify(ctx, text)
+    key, user = await verify(ctx, text, for_session=True)
+    if user is None:
+        raise InvalidReferenceIdFromApiKey
     return Caller(text, key, user, by_cookie=False)
 
 
@@ -94,14 +100,17 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
         return None
     # Looked up by digest: a key is not stored, and comparing texts would take time that depends on the key.
     row = await ctx.reads.one(KEY_BY_DIGEST, tokens.digest(text))  # defence: KEY13 digest
-    # Keys of a kind that is no longer configured are unknown.
-    return None if row is None or row[0].kind not in policy.kinds else VerifiedKey(*row)
+    kind = None if row is None else policy.kinds.get(row[0].kind)
+    # Keys of a kind that is no longer configured, or now belongs to other owners, are unknown.
+    if row is None or kind is None or kind.is_of_organizations == (row[1] is not None):
+        return None
+    return VerifiedKey(*row)
 
 
 def check(verified: VerifiedKey, permissions: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
     """Check the conditions stored in a row. The order of the checks is part of the contract. Raises the reason."""
     key, user = verified
-    if user.is_banned(now):  # defence: KEY6 ban
+    if user is not None and user.is_banned(now):  # defence: KEY6 ban
         raise UserBanned
     if not key.enabled:  # defence: KEY7 enabled
         raise KeyDisabled

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from domain import identifiers, one_time_tokens
+from domain.api_keys import keys
 from domain.context import Context
 from domain.mail import disown_links
 from domain.two_factor import challenges
@@ -35,6 +36,8 @@ async def disown(ctx: Context, token: str) -> None:
     # defence: N2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.DISOWN, user.id, token):
         raise InvalidDisownToken
+    # Whoever created the account must keep no way into the organizations that it belonged to.
+    await keys.remove_created_for_organizations(ctx, user.id)  # defence: N2 organization-keys
     # Whoever created the account must not keep the address by making it the owner of an organization.
     await deletion.remove(ctx, user, hands_over=True)
     events.user_disowned(ctx, user.id)

@@ -1,4 +1,4 @@
-"""The API keys of all users: the list, one key, and the forms that create, change, disable and delete them."""
+"""The API keys of all users and organizations: the list, one key, and the forms that create, change, disable and delete them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -9,8 +9,9 @@ from domain.admin import api_keys, permissions
 from domain.admin import search as user_search
 from domain.admin.api_keys import KeyFilter
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
-from domain.api_keys import keys
+from domain.api_keys import keys, owners
 from domain.api_keys.errors import KeyNotFound
+from domain.api_keys.owners import Owner
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
@@ -77,7 +78,7 @@ async def show_list(
         here,
         "api_keys/list.html",
         headers=shown_once.forget(ctx),
-        keys=[{**_line(ctx, one.key), "owner": one.owner} for one in found.keys],
+        keys=[{**_line(ctx, one.key), "owner": _owner(one.owner)} for one in found.keys],
         newer=found.first and here.url("/api-keys", **here.query, before=wire.cursor(*found.first)),
         older=found.last and here.url("/api-keys", **here.query, after=wire.cursor(*found.last)),
         filters=filters,
@@ -99,14 +100,18 @@ def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
     }
 
 
-async def _owned(ctx: Context, key_id: str) -> tuple[ApiKeyRow, UserRow]:
+def _owner(owner: Owner) -> Mapping[str, Any]:
+    """Return the owner of a key as pages show it."""
+    is_user = isinstance(owner, UserRow)
+    address = owner.email if isinstance(owner, UserRow) else owner.slug
+    return {"id": owner.id, "name": owner.name, "address": address, "is_user": is_user}
+
+
+async def _owned(ctx: Context, key_id: str) -> tuple[ApiKeyRow, Owner]:
     """Return a key and its owner. Raises YouAreNotAllowedToListApiKeys, KeyNotFound and the refusals of rank."""
     permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
     row = await keys.get(ctx, key_id)
-    owner = await lookup.by_id(ctx, row.user_id)
-    if owner is None:
-        raise KeyNotFound
-    return row, owner
+    return row, await owners.of(ctx, row)
 
 
 def _page_of(row: ApiKeyRow) -> str:
@@ -131,7 +136,7 @@ async def _show(
         here,
         f"api_keys/{template}",
         **_line(ctx, row),
-        owner=owner,
+        owner=_owner(owner),
         creator=creator.get(row.created_by or ""),
         page=_page_of(row),
         key_name=row.name or row.start or here.localization.gettext("Without a name"),
@@ -157,7 +162,7 @@ async def show_creation(ctx: Context, owner: str | None = None, ui_locales: str 
         is_outranked=not roles.outranks(ctx.policy, ctx.signed_in.user, user),
         seen=await keys.state_of_list(ctx, user.id),
         values={},
-        kinds=[(name, name) for name in policy.kinds],
+        kinds=[(name, name) for name in policy.kinds_of_users()],
         lifetimes=lifetimes(here.localization, policy),
         **_bounds(policy),
     )
@@ -270,7 +275,7 @@ async def delete(ctx: Context, id_: str, body: shapes.ConsoleKeyButtonForm) -> R
 async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
     found = await api_keys.list_keys(ctx, KeyFilter(start=text), limit=_HITS)
     return [
-        Hit(f"{one.key.start}…", one.key.name or one.owner.email, here.url(_page_of(one.key)))
+        Hit(f"{one.key.start}…", one.key.name or _owner(one.owner)["address"], here.url(_page_of(one.key)))
         for one in found.keys
     ]
 

@@ -15,6 +15,10 @@ from server.config import durations
 
 app = typer.Typer(help="Administer API keys.", no_args_is_help=True)
 
+Organization = Annotated[
+    str | None,
+    typer.Option("--org", "--organization", metavar="ORG", help="Organization as owner: id or slug."),
+]
 KeyId = Annotated[str, typer.Argument(metavar="KEY_ID", help="Identifier of the key, as listed.")]
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the key.")]
 Lasts = Annotated[
@@ -36,8 +40,9 @@ Rate = Annotated[
 @app.command()
 def create(  # noqa: PLR0913 - one parameter per option
     user: Annotated[
-        str, typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False)
-    ],
+        str | None, typer.Option(metavar="USER", help="Owner: email address, username or id.")
+    ] = None,
+    organization: Organization = None,
     kind: Annotated[str, typer.Option(metavar="KIND", help="Kind of the key.")] = "default",
     name: Name = None,
     prefix: Annotated[str | None, typer.Option(metavar="PREFIX", help="Beginning of the key.")] = None,
@@ -47,7 +52,7 @@ def create(  # noqa: PLR0913 - one parameter per option
     refill: Refill = None,
     rate: Rate = None,
 ) -> None:
-    """Create a key of a user and print it, alone, on standard output.
+    """Create a key of a user or an organization and print it, alone, on standard output.
 
     It is shown only once.
 
@@ -56,15 +61,25 @@ def create(  # noqa: PLR0913 - one parameter per option
     requested = _fields(name, lasts, permissions, remaining, refill, rate)
     if prefix is not None:
         requested["prefix"] = prefix
-    row, text = run(lambda ctx: operator.create(ctx, user, kind, requested))
+    if (user is None) == (organization is None):
+        raise typer.BadParameter("name the owner, either with --user or with --org")
+    row, text = run(
+        lambda ctx: operator.create(ctx, kind, requested, user=user, organization=organization)
+    )
     # On standard error, so that standard output is only the key and can be piped.
-    typer.echo(f"Created the key {row.id} of {user}; it is shown only here:", err=True)
+    typer.echo(f"Created the key {row.id} of {user or organization}; it is shown only here:", err=True)
     typer.echo(text)
 
 
 @app.command("list")
 def list_keys(
     user: Annotated[str | None, typer.Option(metavar="USER", help="Only keys of this user.")] = None,
+    organization: Annotated[
+        str | None,
+        typer.Option(
+            "--org", "--organization", metavar="ORG", help="Only keys of this organization: id or slug."
+        ),
+    ] = None,
     created_by: Annotated[
         str | None, typer.Option(metavar="USER", help="Only keys that this user has created.")
     ] = None,
@@ -78,7 +93,11 @@ def list_keys(
     Example: gatewright api-keys list --unused 90d
     """
     period = None if unused is None else _duration(unused)
-    keys = run(lambda ctx: operator.list_keys(ctx, user=user, created_by=created_by, unused=period))
+    keys = run(
+        lambda ctx: operator.list_keys(
+            ctx, user=user, organization=organization, created_by=created_by, unused=period
+        )
+    )
     if as_json:
         print_json([api_key_shape(row) for row in keys])
         return
@@ -194,12 +213,15 @@ def _enable(key: str, *, enabled: bool) -> None:
 
 
 def _print_verified(verified: VerifiedKey) -> None:
-    row = verified.key
+    row, user = verified
     print_table(
         ("", ""),
         [
             ("Key", row.id),
-            ("Owner", f"{verified.user.email} ({verified.user.id})"),
+            (
+                "Owner",
+                f"organization {row.owner_id}" if user is None else f"{user.email} ({user.id})",
+            ),
             ("Name", row.name or ""),
             ("Kind", row.kind),
             ("State", "enabled" if row.enabled else "disabled"),
@@ -212,7 +234,7 @@ def _print_verified(verified: VerifiedKey) -> None:
 def _row(row: ApiKeyRow) -> tuple[str, ...]:
     moments = map(cell, (row.created_at, row.last_request, row.expires_at))
     state = "" if row.enabled else "disabled"
-    return row.id, row.user_id, row.kind, row.name or "", row.start or "", *moments, state
+    return row.id, row.owner_id, row.kind, row.name or "", row.start or "", *moments, state
 
 
 def _read_key() -> str:

@@ -54,14 +54,14 @@ def _refusing_missing_tables() -> Iterator[None]:
 
 
 class PendingIndexes(NamedTuple):
-    """Indexes, or rows, of a migration that is not applied yet, for tables that exist."""
+    """Indexes, rows, or checks of rows, of a migration that is not applied yet, for tables that exist."""
 
     needs: str
     """The revision that adds their columns."""
     indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
     """Table, columns and condition, by name."""
     backfill: str | None = None
-    """A statement that adds the rows, unless they were added before. It may read a large table for long."""
+    """A statement that adds or checks rows, unless that was done before. It may read a large table for long."""
 
     def upgrade(self, connection: Connection) -> None:
         """Apply the migrations up to that revision, in the transaction of the connection."""

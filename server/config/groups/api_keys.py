@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr
 
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from server.config.base import Group, Settings, fill
+from server.config.groups.organizations import OrganizationSettings
 from server.config.value_types import Duration, Items, duration_between
 
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
@@ -31,7 +32,7 @@ class KeyRateLimit(Group):
 class Kind(Group):
     """`api_keys.kinds.<id>.*`: a further kind of keys; other settings are those of `api_keys`."""
 
-    references: Literal["user", "organization"] = Field(description="Owner of the keys: `user`.")
+    references: Literal["user", "organization"] = Field(description="Owner of the keys: `user` or `organization`.")
     default_prefix: str | None = Field(default=None, description="Prefix of keys without their own.")
     expires_in: Duration | None = Field(default=None, description="Lifetime of keys without their own.")
     minimum_expires_in: Duration | None = Field(default=None, description="Shortest lifetime.")
@@ -87,7 +88,7 @@ class ApiKeySettings(Group):
         default=False, description="Whether keys are accepted that another service has created."
     )
     limit_per_owner: int = Field(
-        default=100, ge=1, le=10_000, description="Keys of one user; expired ones do not count."
+        default=100, ge=1, le=10_000, description="Keys of one user or organization; expired ones do not count."
     )
     rate_limit: KeyRateLimit = KeyRateLimit()
     default_permissions: Statements = Field(
@@ -105,8 +106,8 @@ class ApiKeySettings(Group):
     )
     kinds: dict[str, Kind] = Field(
         default={},
-        description="Further kinds of keys (`configId`), by id: each with `references` = user and its own "
-        "default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
+        description="Further kinds of keys (`configId`), by id: each with `references` (user or "
+        "organization) and its own default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
         "default_permissions or grantable.",
     )
 
@@ -133,6 +134,7 @@ class ApiKeySettings(Group):
         chosen = {**dict(self), **{name: value for name, value in written.items() if value is not None}}
         limit: KeyRateLimit = chosen["rate_limit"]
         return KeyKind(
+            is_of_organizations=written.get("references") == "organization",
             default_prefix=chosen["default_prefix"],
             expires_in=chosen["expires_in"],
             minimum_expires_in=chosen["minimum_expires_in"],
@@ -162,8 +164,8 @@ class ApiKeySettings(Group):
         for name, kind in self.kinds.items():
             if not _KIND.fullmatch(name):
                 yield f"api_keys.kinds.{name}: an id has 1 to 32 characters of a-z, 0-9, _ and -"
-            if kind.references == "organization":
-                yield f"api_keys.kinds.{name}.references: organizations do not exist yet"
+            if kind.references == "organization" and not settings[OrganizationSettings].enabled:
+                yield f"api_keys.kinds.{name}.references: organization needs organizations.enabled"
         for name, chosen in self._kinds().items():
             yield from _kind_problems("api_keys" if name == DEFAULT else f"api_keys.kinds.{name}", chosen)
 
