@@ -33,10 +33,9 @@ class ApiKey(Record, table=True):
     __tablename__ = "api_key"
     __export__ = "apiKeys"
     __retention__ = (Retention("expires_at", timedelta(days=30)),)
-    __access__ = (
-        Access("api_keys", "API keys", expiry="expires_at"),  # defence: M5 keys
+    __access__ = (  # defence: M5 keys
+        Access("api_keys", "API keys", expiry="expires_at"),
         # A stranger who created a key of an organization from an account with another's address keeps its text.
-        # defence: M5 organization-keys
         Access(
             "organization_api_keys",
             "API keys",

@@ -7,6 +7,13 @@ MUTANTS = (
     Mutant("KEY1", "users who manage keys have the permission", "manager", Replace("True", "value")),
     Mutant("KEY2", "keys have owners", "owner", Replace("row is None", "test")),
     Mutant("KEY2", "a key of another kind is unknown", "kind", Replace("seen is None", "test")),
+    Mutant(
+        "KEY3",
+        "members alone act on keys of their organization",
+        "member",
+        Replace("if member is None:\n    return"),
+    ),
+    Mutant("KEY3", "a role in the organization permits it", "permission", Remove()),
     Mutant("KEY4", "fields of administrators are theirs", "manager-only", Always(False)),
     Mutant("KEY5", "a key permits what was asked", "permissions", Always(False)),
     Mutant("KEY6", "the ban of the owner counts", "ban", Always(False)),
@@ -38,6 +45,7 @@ MUTANTS = (
         "sessions-setting",
         Replace("header is None", "test"),
     ),
+    Mutant("KEY11", "keys of organizations are no sessions", "organization-key", Always(False)),
     Mutant("KEY12", "the owner is told", "notice", Remove()),
     Mutant(
         "KEY13", "the digest decides", "digest", Replace("tokens.digest(text[:8])", "value.value.args[1]")

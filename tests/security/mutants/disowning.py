@@ -17,6 +17,7 @@ MUTANTS = (
         "N1", "a sign-in of a verified user leads nowhere", "unproven-challenge", Remove("test.values[1]")
     ),
     Mutant("N2", "a link works once", "used-once", Always(False)).also("lock", Replace("user = owner")),
+    Mutant("N2", "keys of organizations go too", "organization-keys", Remove()),
     Mutant(
         "N3",
         "a deletion opens no session",
