@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Index, UniqueConstraint, bindparam, func, select, text
+from sqlalchemy import Index, UniqueConstraint, and_, bindparam, func, select, text
 from sqlmodel import Field, col
 
 from models.base import Record
 from models.organization import ORGANIZATION_COLUMNS, Organization, OrganizationRow
 from models.queries import ReadStatement, by
+from models.session import Session
 from models.statements import is_, table_of
 from models.user import User
 
@@ -44,6 +45,14 @@ class MemberRow(NamedTuple):
     is_owner: bool
     created_at: datetime
     updated_at: datetime
+
+
+class ActiveMembership(NamedTuple):
+    """The active organization of a session, the roles of its user there, and the active team."""
+
+    organization_id: str
+    role: str
+    team_id: str | None
 
 
 class MemberWithUser(NamedTuple):
@@ -105,6 +114,22 @@ FIND_MEMBERSHIP_BY_SLUG = _WITH_ORGANIZATIONS.where(
     is_(Member.user_id, "user_id"), is_(Organization.slug, "slug")
 )
 """The same for the organization with a `slug`."""
+
+ACTIVE_MEMBERSHIP = ReadStatement(
+    select(col(Member.organization_id), col(Member.role), col(Session.active_team_id))
+    .select_from(Session)
+    .join(
+        Member,
+        and_(
+            col(Member.organization_id) == col(Session.active_organization_id),
+            col(Member.user_id) == col(Session.user_id),
+        ),
+    )
+    .where(by(Session.id)),
+    ActiveMembership._make,
+    key=Session.id,
+)
+"""The active organization of a session of one of its members."""
 
 MEMBERS_WITH_USERS = (
     select(*MEMBER_COLUMNS, col(User.name), col(User.email), col(User.image))

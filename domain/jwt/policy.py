@@ -16,7 +16,7 @@ class JwtPolicy:
     """One signing key of each is kept; the first signs session tokens."""
     expires_in: timedelta
     claims: Sequence[str]
-    """Fields of the user in a session token, by their names on the wire."""
+    """Fields of the user and of the active organization in a session token, by their names in it."""
     header: bool
     """Whether /get-session also returns a token."""
     rotation_interval: timedelta

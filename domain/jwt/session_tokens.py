@@ -7,8 +7,11 @@ from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.jwt.errors import AudienceNotAllowed
 from domain.jwt.policy import JwtPolicy
+from domain.organizations.policy import OrganizationPolicy, TeamPolicy
 from domain.ports import SigningKeys
 from models.base import to_milliseconds
+from models.member import ACTIVE_MEMBERSHIP
+from models.session import SessionRow
 from models.user import UserRow
 
 CLAIMS = {
@@ -22,6 +25,12 @@ CLAIMS = {
 }
 """The fields of a user that tokens may have, and their columns."""
 
+ORGANIZATION_CLAIMS = {"activeOrganizationId": "organization_id", "organizationRole": "role"}
+"""The claims about the active organization, and their fields in an `ActiveMembership`."""
+
+TEAM_CLAIMS = {"activeTeamId": "team_id"}
+"""The claims about the active team, and their fields in an `ActiveMembership`."""
+
 
 async def issue(ctx: Context, audience: str | None = None) -> str:
     """Return a signed token about the caller. Raises AudienceNotAllowed and Unavailable."""
@@ -29,6 +38,7 @@ async def issue(ctx: Context, audience: str | None = None) -> str:
     if audience is not None and audience not in policy.audiences:  # defence: JWT5 audience
         raise AudienceNotAllowed
     claims = claims_of(ctx, ctx.signed_in, policy.audiences[0] if audience is None else audience)
+    claims |= await _organization(ctx, ctx.signed_in.session)
     return await ctx.port[SigningKeys].sign(claims, ctx.now)
 
 
@@ -58,5 +68,19 @@ def claims_of(ctx: Context, caller: Caller, audience: str) -> dict[str, Any]:
 
 def _fields(user: UserRow, policy: JwtPolicy) -> dict[str, Any]:
     """Return the configured fields of the user that are set."""
-    values = {name: getattr(user, CLAIMS[name]) for name in policy.claims}
+    values = {name: getattr(user, CLAIMS[name]) for name in policy.claims if name in CLAIMS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+async def _organization(ctx: Context, session: SessionRow) -> dict[str, Any]:
+    """Return the configured claims about the active organization and team, none without an active organization."""
+    known = ORGANIZATION_CLAIMS if ctx.policy[OrganizationPolicy].enabled else {}
+    if ctx.policy[TeamPolicy].enabled:
+        known = known | TEAM_CLAIMS
+    fields = {name: known[name] for name in ctx.policy[JwtPolicy].claims if name in known}
+    if not fields or session.active_organization_id is None:
+        return {}
+    # All of them from one read: with the organization of an earlier one, a role of another could be signed.
+    found = await ctx.reads.one(ACTIVE_MEMBERSHIP, session.id)
+    values = {name: getattr(found, field, None) for name, field in fields.items()}
     return {name: value for name, value in values.items() if value is not None}

@@ -137,6 +137,68 @@ class TestIssue:
         assert [answer.status_code for answer in answers] == [404, 404, 404]
 
 
+ORGANIZATIONS = {
+    "organizations.enabled": "true",
+    "organizations.teams.enabled": "true",
+    "jwt.claims": "activeOrganizationId,organizationRole,activeTeamId",
+}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("service", [ORGANIZATIONS], indirect=True)
+class TestOrganizations:
+    async def claims(self, service: Service, headers: Headers) -> dict[str, Any]:
+        _, claims = await opened(service, await token(service, headers))
+        return {name: claims[name] for name in ORGANIZATIONS["jwt.claims"].split(",") if name in claims}
+
+    async def post(self, service: Service, headers: Headers, name: str, /, **body: Any) -> Any:
+        answer = await service.post(f"/organization/{name}", body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    @pytest.mark.threat("JWT6")
+    async def test_says_the_roles_in_the_active_organization(self, service: Service, sign_up: SignIn) -> None:
+        ada, keeper = await sign_up(), await add_person(service, "admin")
+        assert await self.claims(service, ada) == {}
+
+        made = await self.post(service, ada, "create", name="Acme", slug="acme")
+        team = (await service.get("/organization/list-teams", headers=ada)).json()[0]["id"]
+        about = {"activeOrganizationId": made["id"], "activeTeamId": team}
+        assert await self.claims(service, ada) == {**about, "organizationRole": "owner"}
+
+        await self.post(
+            service, keeper.headers, "add-member", userId=keeper.id, role="owner", organizationId=made["id"]
+        )
+        member = made["members"][0]["id"]
+        await self.post(service, ada, "update-member-role", memberId=member, role=["admin", "member"])
+        assert await self.claims(service, ada) == {**about, "organizationRole": "admin,member"}
+
+        other = await self.post(service, ada, "create", name="Other", slug="other")
+        await self.post(service, ada, "set-active", organizationId=other["id"])
+        active = {"activeOrganizationId": other["id"], "organizationRole": "owner"}
+        assert (await self.claims(service, ada)).items() >= active.items()
+        await self.post(service, ada, "set-active", organizationId=made["id"])
+        assert await self.claims(service, ada) == {
+            "activeOrganizationId": made["id"],
+            "organizationRole": "admin,member",
+        }
+
+        await self.post(service, keeper.headers, "remove-member", memberIdOrEmail=member,
+                        organizationId=made["id"])  # fmt: skip
+        assert await self.claims(service, ada) == {}
+
+    async def test_says_nothing_without_an_active_organization(
+        self, service: Service, sign_up: SignIn
+    ) -> None:
+        ada = await sign_up()
+        made = await self.post(service, ada, "create", name="Acme", slug="acme")
+        await self.post(service, ada, "set-active", organizationId=None)
+
+        assert await self.claims(service, ada) == {}
+        await self.post(service, ada, "set-active", organizationSlug="acme")
+        assert (await self.claims(service, ada))["activeOrganizationId"] == made["id"]
+
+
 @pytest.mark.operation("jwt.keys", "jwt.well_known_keys")
 class TestKeys:
     @settings(algorithms="ES256,RS256,EdDSA")

@@ -7,14 +7,27 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from domain.jwt.policy import JwtPolicy
+from domain.jwt.session_tokens import ORGANIZATION_CLAIMS, TEAM_CLAIMS
 from server.config.base import Group, Settings, fill
+from server.config.groups.organizations import OrganizationSettings
 from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http
 
 _CLIENT_ID = "app_"
 """The prefix of client ids, which are the audiences of other tokens."""
 
 Algorithm = Literal["ES256", "RS256", "EdDSA"]
-Claim = Literal["email", "emailVerified", "name", "image", "username", "role", "id"]
+Claim = Literal[
+    "email",
+    "emailVerified",
+    "name",
+    "image",
+    "username",
+    "role",
+    "id",
+    "activeOrganizationId",
+    "organizationRole",
+    "activeTeamId",
+]
 
 
 class JwtSettings(Group):
@@ -43,7 +56,9 @@ class JwtSettings(Group):
         "5m", "Lifetime of a token, which never outlives its session.", at_least="1m", at_most="1h"
     )
     claims: Annotated[tuple[Claim, ...], Items] = Field(
-        default=("email", "emailVerified", "name"), description="Fields of the user in each token."
+        default=("email", "emailVerified", "name"),
+        description="Fields of the user in each token; `activeOrganizationId`, the roles there as `organizationRole`, "
+        "and `activeTeamId` are absent while there are none.",
     )
     header: bool = Field(
         default=False, description="Whether /get-session also returns a token, in the header set-auth-jwt."
@@ -76,6 +91,10 @@ class JwtSettings(Group):
             yield "jwt.audiences: each has 1 to 255 characters"
         if any(audience.startswith(_CLIENT_ID) for audience in self.audiences):
             yield f"jwt.audiences: none may begin with {_CLIENT_ID}"
+        if set(self.claims) & ORGANIZATION_CLAIMS.keys() and not settings[OrganizationSettings].enabled:
+            yield "jwt.claims: claims of the active organization need organizations.enabled"
+        if set(self.claims) & TEAM_CLAIMS.keys() and not settings[OrganizationSettings].teams.enabled:
+            yield "jwt.claims: activeTeamId needs organizations.teams.enabled"
         if not self.algorithms:
             yield "jwt.algorithms: must name one"
         if len(set(self.algorithms)) < len(self.algorithms):
