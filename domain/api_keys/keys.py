@@ -285,7 +285,9 @@ async def remove(ctx: Context, row: ApiKeyRow) -> None:
 
 async def remove_created_for_organizations(ctx: Context, user_id: str) -> None:
     """Delete the keys that a user, who is locked, has created for organizations."""
-    created = delete(_TABLE).where(col(ApiKey.created_by) == user_id, col(ApiKey.organization_id).is_not(None))
+    created = delete(_TABLE).where(
+        col(ApiKey.created_by) == user_id, col(ApiKey.organization_id).is_not(None)
+    )
     for row in await ctx.db.execute(created.returning(*KEY_COLUMNS).execution_options(row=ApiKeyRow)):
         events.disowned(ctx, row)
 

@@ -53,6 +53,6 @@ class ApiKeyPolicy:
     disable_on_reset: bool
     """Whether the reset of a password disables the user's keys."""
 
-    def kinds_of_users(self) -> Sequence[str]:
-        """Return the ids of the kinds whose keys belong to users."""
-        return [name for name, kind in self.kinds.items() if not kind.is_of_organizations]
+    def kinds_of(self, *, organizations: bool) -> Sequence[str]:
+        """Return the ids of the kinds whose keys belong to organizations, or to users."""
+        return [name for name, kind in self.kinds.items() if kind.is_of_organizations == organizations]

@@ -11,7 +11,7 @@ user's id)."""
 
 
 class Field(StrEnum):
-    """The parts that may be left out of an imported user; the names are those of the option `--without`."""
+    """The parts that may be left out of an imported user or organization, by their names in the option `--without`."""
 
     IMAGE = "image"
     USERNAME = "username"
@@ -20,6 +20,10 @@ class Field(StrEnum):
     ACCOUNTS = "accounts"
     API_KEYS = "api-keys"
     PASSKEYS = "passkeys"
+    MEMBERS = "members"
+    TEAMS = "teams"
+    INVITATIONS = "invitations"
+    METADATA = "metadata"
 
 
 class Problem(Exception):

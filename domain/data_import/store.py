@@ -6,7 +6,7 @@ No password is hashed and no email is queued: an imported user keeps the hash, a
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col
 
@@ -58,14 +58,14 @@ async def add(
     checked = check(batch, without, await _known(ctx, batch))
     accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
     # Users first, because the rows of the other tables refer to them.
-    await _insert(ctx, [_user(ctx, user) for user in accepted])
-    await _insert(ctx, [row for user in accepted for row in _belongings(ctx, user)])
+    await insert_all(ctx, [_user(ctx, user) for user in accepted])
+    await insert_all(ctx, [row for user in accepted for row in _belongings(ctx, user)])
     for user in accepted:
         user_events.user_created(ctx, user.id, "import", by_operator=True)
     return [verdict for _, verdict in checked]
 
 
-async def _insert(ctx: Context, rows: Sequence[SQLModel]) -> None:
+async def insert_all(ctx: Context, rows: Sequence[SQLModel]) -> None:
     """Store rows. If another transaction stored the same unique value first, the job is run again."""
     for model in {type(row) for row in rows}:
         values = [values_of(row) for row in rows if type(row) is model]
@@ -101,19 +101,19 @@ async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
             known |= {id_key(user_id): email, email_key(email): user_id}
             if username is not None:
                 known[username_key(username)] = user_id
-    known |= await _known_keys(ctx, [key.digest for user in batch for key in user.api_keys])
+    known |= await known_keys(ctx, [key.digest for user in batch for key in user.api_keys])
     known |= await _known_credentials(ctx, [each.credential_id for user in batch for each in user.passkeys])
     return known | await _known_identities(ctx, [account for user in batch for account in user.accounts])
 
 
-async def _known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
+async def known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
+    """Return which API keys with these digests exist, with the ids of their owners."""
     known: dict[str, str] = {}
     for start in range(0, len(digests), LOOKED_UP_AT_ONCE):
         matches = col(ApiKey.digest).in_(digests[start : start + LOOKED_UP_AT_ONCE])
-        for digest, user_id in await ctx.db.execute(
-            select(col(ApiKey.digest), col(ApiKey.user_id)).where(matches)
-        ):
-            known[digest_key(ImportedKey(digest, ""))] = user_id
+        owner = func.coalesce(col(ApiKey.user_id), col(ApiKey.organization_id))
+        for digest, owner_id in await ctx.db.execute(select(col(ApiKey.digest), owner).where(matches)):
+            known[digest_key(ImportedKey(digest, ""))] = owner_id
     return known
 
 

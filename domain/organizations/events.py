@@ -37,8 +37,8 @@ TEAM_MEMBER_ADDED = Event("team_member.added", N_("The account was added to a te
 TEAM_MEMBER_REMOVED = Event("team_member.removed", N_("The account was removed from a team"))
 
 
-def created(ctx: Context, organization_id: str, owner_id: str) -> None:
-    """An organization was created with this owner."""
+def created(ctx: Context, organization_id: str, owner_id: str | None) -> None:
+    """An organization was created with this owner; None for an imported one without owners."""
     _record(ctx, CREATED, organization_id, user_id=owner_id)
 
 

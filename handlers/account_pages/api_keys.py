@@ -43,7 +43,7 @@ async def show_api_keys(
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
         seen=await keys.state_of_list(ctx, ctx.signed_in.user.id),
-        kinds=[(name, name) for name in policy.kinds_of_users()],
+        kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
         lifetimes=lifetimes(view.localization, policy),
         grantable=_grantable(policy),
         require_name=policy.require_name,

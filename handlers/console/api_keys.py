@@ -1,4 +1,5 @@
-"""The API keys of all users and organizations: the list, one key, and the forms that create, change, disable and delete them."""
+"""The API keys of all users and organizations: the list, one key, and the forms that create, change, disable and delete
+them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -162,7 +163,7 @@ async def show_creation(ctx: Context, owner: str | None = None, ui_locales: str 
         is_outranked=not roles.outranks(ctx.policy, ctx.signed_in.user, user),
         seen=await keys.state_of_list(ctx, user.id),
         values={},
-        kinds=[(name, name) for name in policy.kinds_of_users()],
+        kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
         lifetimes=lifetimes(here.localization, policy),
         **_bounds(policy),
     )

@@ -63,9 +63,7 @@ def create(  # noqa: PLR0913 - one parameter per option
         requested["prefix"] = prefix
     if (user is None) == (organization is None):
         raise typer.BadParameter("name the owner, either with --user or with --org")
-    row, text = run(
-        lambda ctx: operator.create(ctx, kind, requested, user=user, organization=organization)
-    )
+    row, text = run(lambda ctx: operator.create(ctx, kind, requested, user=user, organization=organization))
     # On standard error, so that standard output is only the key and can be piped.
     typer.echo(f"Created the key {row.id} of {user or organization}; it is shown only here:", err=True)
     typer.echo(text)

@@ -22,6 +22,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.data_import.eligibility import Field, Outcome
+from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.cli import check_config
@@ -32,7 +33,7 @@ from server.config.sources import ConfigurationError, reason
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import run, tables
-from server.importers.better_auth import better_auth
+from server.importers.better_auth import BetterAuth, better_auth
 from server.importers.fastapi_users import fastapi_users
 from server.importers.json_lines import JsonLines
 from server.importers.parse import Rules
@@ -75,7 +76,7 @@ Without = Annotated[
     list[Field] | None,
     typer.Option(
         metavar="PART",
-        help=f"Import users without a part that is invalid ({', '.join(Field)}), instead of refusing them.",
+        help=f"Import rows without a part that is invalid ({', '.join(Field)}), instead of refusing them.",
     ),
 ]
 WithoutProvider = Annotated[
@@ -112,7 +113,7 @@ def _better_auth(
     without: Without = None,
     without_provider: WithoutProvider = None,
 ) -> None:
-    """Import the users of a Better Auth database.
+    """Import the users and organizations of a Better Auth database.
 
     Example: gatewright import better-auth --from sqlite:///old.db --secret-file secret.txt --dry-run
     """
@@ -196,33 +197,57 @@ def _run(open_source: Open, options: Options) -> None:
     if log.level in ("debug", "info"):
         logs.configure("warning", log.format)  # A line for every user would hide the report.
     with created("--report", options.report) as file, created("--ids", options.ids) as ids:
-        report = Report(file, ids)
-        asyncio.run(_import(settings, open_source, options, report))
-    for line in _summary(report, options):
+        users, organizations = Report(file, ids), Report(file, ids)
+        left_out = asyncio.run(_import(settings, open_source, options, users, organizations))
+    for line in _summary(users, options):
         typer.echo(line)
-    if report.outcomes[Outcome.REFUSED]:
+    if organizations.rows:
+        for line in _summary(organizations, options, "organization"):
+            typer.echo(line)
+    if left_out:
+        typer.echo(f"{count(left_out, 'organization')} left out: organizations.enabled is false.")
+    if users.outcomes[Outcome.REFUSED] or organizations.outcomes[Outcome.REFUSED]:
         raise typer.Exit(SOME_REFUSED)
 
 
-async def _import(settings: Settings, open_source: Open, options: Options, report: Report) -> None:
+async def _import(
+    settings: Settings, open_source: Open, options: Options, report: Report, organizations: Report
+) -> int:
+    """Import users, and then organizations; return how many organizations are left out."""
     async with open_source(settings) as source, opened(settings) as services:
+        policy = services.policy[OrganizationPolicy]
         rules = Rules(
             now=services.clock(),
             issuers=stored_issuers(settings),
             mails_codes=services.policy[TwoFactorPolicy].otp_available,
             origin=source.origin,
-            kinds=frozenset(services.policy[ApiKeyPolicy].kinds),
+            kinds=frozenset(services.policy[ApiKeyPolicy].kinds_of(organizations=False)),
+            organization_kinds=frozenset(services.policy[ApiKeyPolicy].kinds_of(organizations=True)),
+            organization_roles=frozenset(policy.roles),
             rp_id=services.policy[PasskeyPolicy].rp_id,
             without=frozenset(options.without or ()),
             without_providers=frozenset(options.without_provider or ()),
         )
-        with (
-            _progress(source.total) as progress,
-            temporary_map() if options.dry_run else nullcontext() as claimed_keys,
-        ):
-            await run.run(
-                services.unit_of_work, source, rules, report, claimed_keys=claimed_keys, progress=progress
-            )
+        tables = source.organizations if isinstance(source, BetterAuth) else None
+        with temporary_map() if options.dry_run else nullcontext() as claimed_keys:
+            with _progress(source.total) as progress:
+                await run.run(
+                    services.unit_of_work, source, rules, report, claimed_keys=claimed_keys, progress=progress
+                )
+            if not isinstance(source, BetterAuth) or tables is None:
+                return 0
+            if not policy.enabled:
+                return tables.total
+            with _progress(tables.total) as progress:
+                await run.run_organizations(
+                    services.unit_of_work,
+                    source.organization_rows(rules.now),
+                    rules,
+                    organizations,
+                    claimed_keys=claimed_keys,
+                    progress=progress,
+                )
+    return 0
 
 
 @contextmanager
@@ -235,12 +260,12 @@ def _progress(total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda position: bar.update(task, completed=position)
 
 
-def _summary(report: Report, options: Options) -> Iterator[str]:
-    """Yield the lines that summarize a run."""
+def _summary(report: Report, options: Options, noun: str = "row") -> Iterator[str]:
+    """Yield the lines that summarize a run over users, or over what `noun` says."""
     done = "would be imported" if options.dry_run else "imported"
     counts = report.outcomes
     yield (
-        f"{count(report.rows, 'row')}: {counts[Outcome.IMPORTED]} {done}, {counts[Outcome.PRESENT]} already present,"
+        f"{count(report.rows, noun)}: {counts[Outcome.IMPORTED]} {done}, {counts[Outcome.PRESENT]} already present,"
         f" {counts[Outcome.REFUSED]} refused."
     )
     yield from _reasons("Refused:", report.refused)

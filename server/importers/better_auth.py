@@ -1,18 +1,22 @@
-"""Users from a Better Auth database, with its plugins username, admin, twoFactor, API key and passkey if in use."""
+"""Users and organizations from a Better Auth database, with its plugins username, admin, twoFactor, API key, passkey
+and organization if in use."""
 
 import base64
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import orjson
 
 from domain.data_import.eligibility import Field, Problem
 from models import CREDENTIAL
 from server.crypto import imported_secrets
+from server.importers import values
 from server.importers.rows import flag, instant
 from server.importers.source import Row
 from server.importers.tables import Record, SourceDatabase, SourceTable
+from server.importers.values import Fields
 
 ORIGIN = "better-auth"
 
@@ -21,7 +25,24 @@ _ACCOUNT = ("id", "userId", "providerId", "accountId", "password")
 _TWO_FACTOR = ("id", "userId", "secret")
 _API_KEY = ("id", "key", "referenceId")
 _PASSKEY = ("id", "userId", "credentialID", "publicKey", "counter")
+_ORGANIZATION = ("id", "name", "slug")
+_MEMBER = ("id", "organizationId", "userId", "role")
+_INVITATION = ("id", "organizationId", "email", "status", "inviterId", "expiresAt")
+_TEAM = ("id", "organizationId", "name")
+_TEAM_MEMBER = ("id", "teamId", "userId")
 _SCOPES = re.compile(r"[ ,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationTables:
+    """The tables of the plugin organization, those of teams only if they are in use."""
+
+    organizations: SourceTable
+    members: SourceTable
+    invitations: SourceTable | None
+    teams: SourceTable | None
+    team_members: SourceTable | None
+    total: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,7 @@ class BetterAuth:
     total: int | None
     secrets: Sequence[str] = field(repr=False)
     """The secrets of Better Auth, to decrypt authenticator secrets; may be empty."""
+    organizations: OrganizationTables | None = None
 
     async def rows(self) -> AsyncIterator[Row]:
         """Yield every user. Raises SourceRefused if the database fails."""
@@ -54,6 +76,46 @@ class BetterAuth:
                 fields["apiKeys"] = [_api_key(each) for each in keys.get(id_, [])]
                 fields["passkeys"] = [_passkey(each) for each in passkeys.get(id_, [])]
                 yield Row(f"id {id_}", fields, str(id_), position)
+
+    async def organization_rows(self, now: datetime) -> AsyncIterator[Row]:
+        """Yield every organization with its members, teams, API keys, and the invitations that are pending at `now`.
+
+        Raises SourceRefused if the database fails.
+        """
+        tables, position = self.organizations, 0
+        if tables is None:
+            return
+        async for page in self.source.pages(tables.organizations):
+            for record in page:
+                position += 1
+                yield Row(
+                    f"organization {record['id']}",
+                    await self._organization(tables, record, now),
+                    str(record["id"]),
+                    position,
+                )
+
+    async def _organization(self, tables: OrganizationTables, record: Record, now: datetime) -> Fields:
+        ids, of = [record["id"]], "organizationid"
+        members = await self.source.rows_of(tables.members, ids, of)
+        invitations = await self.source.rows_of(tables.invitations, ids, of)
+        teams = await self.source.rows_of(tables.teams, ids, of)
+        places = await self.source.rows_of_users(
+            tables.team_members, [team["id"] for team in teams], by="teamid"
+        )
+        keys = await self.source.rows_of(self.api_keys, ids, "referenceid")
+        return {
+            "id": record["id"],
+            "name": record["name"],
+            "slug": record["slug"],
+            "logo": record.get("logo"),
+            "metadata": _json(record.get("metadata")),
+            "createdAt": instant(record.get("createdat")),
+            "members": [_member(each) for each in members],
+            "teams": [_team(each, places.get(each["id"], [])) for each in teams],
+            "invitations": [_invitation(each) for each in invitations if _is_pending(each, now)],
+            "apiKeys": [_api_key(each) for each in keys],
+        }
 
     def _fields(self, record: Record, accounts: list[Record], factors: list[Record]) -> dict[str, object]:
         passwords = [account["password"] for account in accounts if account["providerid"] == CREDENTIAL]
@@ -102,7 +164,22 @@ async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterA
     keys = source.optional_table("apikey", _API_KEY)
     passkeys = source.optional_table("passkey", _PASSKEY)
     number = await source.count(users)
-    return BetterAuth(source, users, accounts, factors, keys, passkeys, number, secrets)
+    organizations = await _organization_tables(source)
+    return BetterAuth(source, users, accounts, factors, keys, passkeys, number, secrets, organizations)
+
+
+async def _organization_tables(source: SourceDatabase) -> OrganizationTables | None:
+    organizations = source.optional_table("organization", _ORGANIZATION)
+    if organizations is None:
+        return None
+    return OrganizationTables(
+        organizations,
+        source.table("member", _MEMBER),
+        source.optional_table("invitation", _INVITATION),
+        source.optional_table("team", _TEAM),
+        source.optional_table("teamMember", _TEAM_MEMBER),
+        await source.count(organizations),
+    )
 
 
 def _account(record: Record) -> dict[str, object]:
@@ -150,6 +227,50 @@ def _passkey(record: Record) -> dict[str, object]:
         "backedUp": flag(record.get("backedup")),
         "transports": record.get("transports"),
         "aaguid": record.get("aaguid"),
+        "createdAt": instant(record.get("createdat")),
+    }
+
+
+def _member(record: Record) -> dict[str, object]:
+    return {
+        "id": record["id"],
+        "userId": record["userid"],
+        "role": record["role"],
+        "createdAt": instant(record.get("createdat")),
+    }
+
+
+def _team(record: Record, places: list[Record]) -> dict[str, object]:
+    return {
+        "id": record["id"],
+        "name": record["name"],
+        "userIds": [place["userid"] for place in places],
+        "createdAt": instant(record.get("createdat")),
+        "updatedAt": instant(record.get("updatedat")),
+    }
+
+
+def _is_pending(record: Record, now: datetime) -> bool:
+    """Return whether an invitation can still be accepted; one with an unreadable expiry is refused later."""
+    if record["status"] != "pending":
+        return False
+    try:
+        expires_at = values.instant({"expiresAt": instant(record["expiresat"])}, "expiresAt")
+    except Problem:
+        return True
+    return expires_at is None or expires_at > now
+
+
+def _invitation(record: Record) -> dict[str, object]:
+    """Return an invitation; Better Auth stores its teams with commas."""
+    teams = record.get("teamid")
+    return {
+        "id": record["id"],
+        "email": record["email"],
+        "role": record.get("role"),
+        "inviterId": record["inviterid"],
+        "teamIds": [each for each in teams.split(",") if each] if isinstance(teams, str) else None,
+        "expiresAt": instant(record["expiresat"]),
         "createdAt": instant(record.get("createdat")),
     }
 

@@ -55,7 +55,11 @@ class Rules:
     origin: str
     """The source program; ids that cannot be kept are derived from it and the id."""
     kinds: frozenset[str] = frozenset({DEFAULT})
-    """The configured kinds of API keys."""
+    """The configured kinds of API keys of users."""
+    organization_kinds: frozenset[str] = frozenset()
+    """The configured kinds of API keys of organizations."""
+    organization_roles: frozenset[str] = frozenset()
+    """The configured roles of members of organizations."""
     rp_id: str = ""
     """The relying party id of passkeys that have none of their own."""
     without: frozenset[Field] = frozenset()
@@ -82,7 +86,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
     email = _email(fields)
     username, display_username = optional(lambda: _usernames(fields), NAMELESS)
     user = ImportedUser(
-        id=_id(fields.get("id"), rules.origin, fallback_id),
+        id=id_of(fields.get("id"), rules.origin, fallback_id),
         email=email,
         email_verified=values.flag(fields, "emailVerified"),
         name=_name(fields, email),
@@ -105,7 +109,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
     return user, tuple(left)
 
 
-def _id(value: object, origin: str, fallback: str) -> str:
+def id_of(value: object, origin: str, fallback: str) -> str:
     """Return an id of 32 letters and digits: the given one if it is one or a UUID, otherwise one derived from it.
 
     Usernames are shorter, so a command never finds two users by one identifier.

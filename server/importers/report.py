@@ -8,6 +8,7 @@ from typing import BinaryIO
 import orjson
 
 from domain.data_import.eligibility import Eligibility, ImportedUser, Outcome, Problem
+from domain.data_import.organizations import ImportedOrganization
 from server.importers.source import Row
 
 REASONS_KEPT = 200
@@ -22,12 +23,12 @@ class Report:
 
     file: BinaryIO | None = None
     ids: BinaryIO | None = None
-    """The file for the ids of each imported or present user: the id in the source and the id here."""
+    """The file for the ids of each imported or present user and organization: the id in the source and the id here."""
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     """Number of refused rows by reason."""
     left: Counter[str] = field(default_factory=Counter)
-    """Number of users imported in part, by reason."""
+    """Number of rows imported in part, by reason."""
 
     @property
     def rows(self) -> int:
@@ -35,7 +36,11 @@ class Report:
         return self.outcomes.total()
 
     def add(
-        self, row: Row, user: ImportedUser | None, verdict: Eligibility, left: Sequence[Problem] = ()
+        self,
+        row: Row,
+        imported: ImportedUser | ImportedOrganization | None,
+        verdict: Eligibility,
+        left: Sequence[Problem] = (),
     ) -> None:
         """Count a row; `left` are the problems of parts that the parser left out."""
         self.outcomes[verdict.outcome] += 1
@@ -47,8 +52,8 @@ class Report:
             for problem in (*left, *verdict.problems):
                 _count(self.left, problem)
                 self._write(row, verdict.outcome, problem)
-        if user is not None and verdict.outcome is not Outcome.REFUSED and self.ids is not None:
-            _put(self.ids, {"row": _shown(row.name), "sourceId": _source_id(row), "id": user.id})
+        if imported is not None and verdict.outcome is not Outcome.REFUSED and self.ids is not None:
+            _put(self.ids, {"row": _shown(row.name), "sourceId": _source_id(row), "id": imported.id})
 
     def _write(self, row: Row, outcome: Outcome, problem: Problem) -> None:
         if self.file is not None:

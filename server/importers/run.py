@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from domain.data_import import store
+from domain.data_import import organizations, store
 from domain.data_import.eligibility import Eligibility, ImportedUser, Outcome, Problem
+from domain.data_import.organizations import ImportedOrganization
 from server.database.sqlite.temporary_map import TemporaryMap
+from server.importers import organizations as organizations_parse
 from server.importers import parse
 from server.importers.parse import Rules
 from server.importers.report import Report
@@ -54,6 +56,49 @@ async def run(
             else:
                 report.add(read.row, read.user, next(results), read.problems)
         progress(batch[-1].row.position)
+
+
+async def run_organizations(
+    unit_of_work: UnitOfWork,
+    rows: AsyncIterator[Row],
+    rules: Rules,
+    report: Report,
+    *,
+    claimed_keys: TemporaryMap | None = None,
+    progress: Callable[[int], None],
+) -> None:
+    """Import organizations, each in its own transaction, as `run` does users; their users are imported already.
+
+    Raises SourceRefused, and Unavailable.
+    """
+    async for row in rows:
+        try:
+            if isinstance(row.fields, Problem):
+                raise row.fields
+            organization, left = organizations_parse.read(row.fields, rules)
+        except Problem as problem:
+            report.add(row, None, Eligibility(Outcome.REFUSED, (problem,)))
+        else:
+            verdict = await _check_organization(unit_of_work, organization, rules, claimed_keys)
+            report.add(row, organization, verdict, left)
+        progress(row.position)
+
+
+async def _check_organization(
+    unit_of_work: UnitOfWork,
+    organization: ImportedOrganization,
+    rules: Rules,
+    claimed_keys: TemporaryMap | None,
+) -> Eligibility:
+    if claimed_keys is None:
+        job = partial(organizations.add, organization=organization, without=rules.without)
+        return await unit_of_work.run(job)
+    rehearsal = partial(
+        organizations.dry_run, organization=organization, without=rules.without, earlier=claimed_keys.find
+    )
+    verdict, claimed = await unit_of_work.run(rehearsal)
+    claimed_keys.update(claimed)
+    return verdict
 
 
 async def _check(

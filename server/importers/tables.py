@@ -106,10 +106,15 @@ class SourceDatabase:
     ) -> dict[Any, list[Record]]:
         """Return the rows of a table that belong to these users, by user; none if the table is absent."""
         by_user: dict[Any, list[Record]] = {}
-        if source is not None:
-            for record in await self._read(source.selected().where(source.columns[by].in_(user_ids))):
-                by_user.setdefault(record[by], []).append(record)
+        for record in await self.rows_of(source, user_ids, by):
+            by_user.setdefault(record[by], []).append(record)
         return by_user
+
+    async def rows_of(self, source: SourceTable | None, ids: Sequence[Any], by: str) -> list[Record]:
+        """Return the rows of a table whose column has one of these values; none if the table is absent."""
+        if source is None:
+            return []
+        return await self._read(source.selected().where(source.columns[by].in_(ids)))
 
     async def _read(self, statement: Select[Any]) -> list[Record]:
         try:
@@ -205,4 +210,4 @@ def _plain(name: str) -> str:
 
 
 def _is_key(name: str) -> bool:
-    return _plain(name) in ("id", "userid", "referenceid")
+    return _plain(name) in ("id", "userid", "referenceid", "organizationid", "teamid")

@@ -54,9 +54,7 @@ class Company:
 
     async def do(self, who: str, name: str, /, **body: Any) -> Any:
         """Post to an operation of keys; return its body, or status and code of the refusal."""
-        return outcome(
-            await self.service.post(f"/api-key/{name}", body, headers=self.people[who].headers)
-        )
+        return outcome(await self.service.post(f"/api-key/{name}", body, headers=self.people[who].headers))
 
     async def read(self, who: str, name: str, **query: Any) -> Any:
         return outcome(
@@ -277,7 +275,10 @@ class TestLists:
             return [(key["referenceId"], *key["owner"].values()) for key in answer.json()["apiKeys"]]
 
         owner = company.people["owner"]
-        both = [(owner.id, owner.id, "Ada", owner.email, None), (company.id, company.id, "Acme", None, "acme")]
+        both = [
+            (owner.id, owner.id, "Ada", owner.email, None),
+            (company.id, company.id, "Acme", None, "acme"),
+        ]
         assert sorted(await found()) == sorted(both)
         for name in (company.id, "acme", "ACME"):
             assert await found(owner=name) == both[1:]
@@ -302,9 +303,7 @@ class TestVerify:
         made = await company.create("keys")
         await set_user(company.service, company.people["keys"].email, banned=True)
         assert isinstance(await company.verify(made["key"]), dict)
-        await execute(
-            company.service, 'DELETE FROM "user" WHERE id = :id', id=company.people["keys"].id
-        )
+        await execute(company.service, 'DELETE FROM "user" WHERE id = :id', id=company.people["keys"].id)
 
         key = await company.verify(made["key"])
 
@@ -381,9 +380,7 @@ class TestStrangers:
         return {who: await company.create(who) for who in ("stranger", "keys")}
 
     @pytest.mark.threat("M5")
-    async def test_they_go_when_the_mailbox_is_proven(
-        self, company: Company, keys: dict[str, Any]
-    ) -> None:
+    async def test_they_go_when_the_mailbox_is_proven(self, company: Company, keys: dict[str, Any]) -> None:
         own = await company.do("stranger", "create")
 
         assert (await open_link(company.service, await link_to(company.service))).status_code == 200

@@ -32,7 +32,9 @@ class KeyRateLimit(Group):
 class Kind(Group):
     """`api_keys.kinds.<id>.*`: a further kind of keys; other settings are those of `api_keys`."""
 
-    references: Literal["user", "organization"] = Field(description="Owner of the keys: `user` or `organization`.")
+    references: Literal["user", "organization"] = Field(
+        description="Owner of the keys: `user` or `organization`."
+    )
     default_prefix: str | None = Field(default=None, description="Prefix of keys without their own.")
     expires_in: Duration | None = Field(default=None, description="Lifetime of keys without their own.")
     minimum_expires_in: Duration | None = Field(default=None, description="Shortest lifetime.")
@@ -88,7 +90,10 @@ class ApiKeySettings(Group):
         default=False, description="Whether keys are accepted that another service has created."
     )
     limit_per_owner: int = Field(
-        default=100, ge=1, le=10_000, description="Keys of one user or organization; expired ones do not count."
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Keys of one user or organization; expired ones do not count.",
     )
     rate_limit: KeyRateLimit = KeyRateLimit()
     default_permissions: Statements = Field(
@@ -106,8 +111,8 @@ class ApiKeySettings(Group):
     )
     kinds: dict[str, Kind] = Field(
         default={},
-        description="Further kinds of keys (`configId`), by id: each with `references` (user or "
-        "organization) and its own default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
+        description="Further kinds of keys (`configId`), by id: each with `references` (user or organization) and its "
+        "own default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
         "default_permissions or grantable.",
     )
 

@@ -6,16 +6,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from domain.api_keys.policy import ApiKeyPolicy
 from domain.data_import.eligibility import Field, Outcome, Problem
+from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import parse, run
+from server.importers.better_auth import better_auth
 from server.importers.json_lines import JsonLines
 from server.importers.parse import Rules
 from server.importers.report import Report
 from server.importers.source import Source
+from server.importers.tables import opened
 from tests.service import Service
 
 HASH = "$2b$04$VTjpQSN.bvNPsx2qGVTcreOQQeXWGLHxx7xZeIU11H9SwBHaphsfK"
@@ -30,6 +34,9 @@ def rules(service: Service, origin: str, *without: Field, providers: Iterable[st
         issuers=stored_issuers(service.services.settings),
         mails_codes=service.services.policy[TwoFactorPolicy].otp_available,
         origin=origin,
+        kinds=frozenset(service.services.policy[ApiKeyPolicy].kinds_of(organizations=False)),
+        organization_kinds=frozenset(service.services.policy[ApiKeyPolicy].kinds_of(organizations=True)),
+        organization_roles=frozenset(service.services.policy[OrganizationPolicy].roles),
         rp_id=service.services.policy[PasskeyPolicy].rp_id,
         without=frozenset(without),
         without_providers=frozenset(providers),
@@ -52,6 +59,32 @@ async def take(
             progress=lambda position: None,
         )
     return report
+
+
+async def take_organizations(
+    service: Service, url: str, *without: Field, secret: str = "", dry_run: bool = False
+) -> tuple[Report, Report]:
+    """Import users and organizations of a Better Auth database; return the report of each."""
+    own = service.services.settings.database_url.get_secret_value()
+    users, organizations = Report(), Report()
+    async with opened(url, own) as database:
+        source = await better_auth(database, [secret] if secret else [])
+        chosen = rules(service, source.origin, *without, providers=["test"])
+        with temporary_map() as store:
+            claimed_keys = store if dry_run else None
+            unit_of_work = service.services.unit_of_work
+            await run.run(
+                unit_of_work, source, chosen, users, claimed_keys=claimed_keys, progress=lambda position: None
+            )
+            await run.run_organizations(
+                unit_of_work,
+                source.organization_rows(chosen.now),
+                chosen,
+                organizations,
+                claimed_keys=claimed_keys,
+                progress=lambda position: None,
+            )
+    return users, organizations
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> Path:

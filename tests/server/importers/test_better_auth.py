@@ -15,14 +15,14 @@ from server.importers.report import Report
 from server.importers.tables import opened
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
-from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.handlers.steps import bearer, join, refusal, set_user, sign_in, user_of
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow
-from tests.server.importers.moving import counts, take
+from tests.server.importers.moving import counts, take, take_organizations
 from tests.server.terminal import Run
 from tests.service import Service
 from tests.settings.api_keys import VERIFIER
@@ -192,6 +192,78 @@ class TestPasskeys:
             "multiDevice",
             "example.com",
         )
+
+
+class TestOrganizations:
+    @pytest.fixture
+    async def target(self, make_service: MakeService) -> Service:
+        """A service with organizations, and a kind for their keys."""
+        kinds = {"team": {"references": "organization"}}
+        return await make_service(
+            {
+                "organizations.enabled": "true",
+                "organizations.teams.enabled": "true",
+                "api_keys.kinds": json.dumps(kinds),
+                "api_keys.accept_imported": "true",
+            }
+        )
+
+    async def test_members_teams_invitations_and_keys_come_along(
+        self, target: Service, url: str, there: dict[str, str]
+    ) -> None:
+        _, report = await take_organizations(target, url, secret=real.SECRET)
+
+        assert counts(report) == (1, 0, 0)
+        bob = bearer((await sign_in(target, BOB, real.PASSWORD)).json()["token"])
+        full = (
+            await target.get(
+                "/organization/get-full-organization", params={"organizationSlug": "acme"}, headers=bob
+            )
+        ).json()
+        assert (full["id"], full["name"], full["metadata"]) == (there["acme"], "Acme", {"plan": "free"})
+        roles = {member["userId"]: member["role"] for member in full["members"]}
+        assert roles == {there["bob"]: "owner", there["carol"]: "admin,member"}
+        [invitation] = full["invitations"]
+        assert (invitation["id"], invitation["email"], invitation["teamId"]) == (
+            there["invitation"],
+            "dora@example.com",
+            there["team"],
+        )
+        assert sorted(team["name"] for team in full["teams"]) == ["Acme", "Sales"]
+        await target.post("/organization/set-active", {"organizationSlug": "acme"}, headers=bob)
+        places = await target.get(
+            "/organization/list-user-teams", params={"userId": there["carol"]}, headers=bob
+        )
+        assert [team["id"] for team in places.json()] == [there["team"]]
+        verdict = await target.post(
+            "/api-key/verify", {"key": there["organizationKey"]}, headers=bearer(VERIFIER)
+        )
+        assert verdict.json()["key"]["referenceId"] == there["acme"]
+
+    async def test_an_invitation_is_accepted_by_its_id(
+        self, target: Service, url: str, there: dict[str, str]
+    ) -> None:
+        await take_organizations(target, url, secret=real.SECRET)
+        dora = await join(target, "dora@example.com")
+        await set_user(target, "dora@example.com", email_verified=True)
+
+        answer = await target.post(
+            "/organization/accept-invitation", {"invitationId": there["invitation"]}, headers=dora
+        )
+
+        assert answer.json()["member"]["organizationId"] == there["acme"], answer.text
+
+    async def test_none_comes_twice(self, target: Service, url: str) -> None:
+        await take_organizations(target, url, secret=real.SECRET)
+        tables = ("organization", "member", "team", "team_member", "invitation", "api_key")
+
+        async def rows() -> list[Any]:
+            return [await target.rows(f"SELECT * FROM {table} ORDER BY id") for table in tables]
+
+        before = await rows()
+        _, again = await take_organizations(target, url, secret=real.SECRET)
+
+        assert (counts(again), await rows()) == ((0, 1, 0), before)
 
 
 class TestAccounts:

@@ -4,7 +4,7 @@ import { apiKey } from "@better-auth/api-key";
 import { passkey } from "@better-auth/passkey";
 import { betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
-import { admin, twoFactor, username } from "better-auth/plugins";
+import { admin, organization, twoFactor, username } from "better-auth/plugins";
 import { SqliteDialect } from "kysely";
 import Database from "libsql";
 import pg from "pg";
@@ -23,7 +23,11 @@ async function fill(address) {
     secret: process.env.BETTER_AUTH_SECRET,
     database: openDatabase(address),
     emailAndPassword: { enabled: true },
-    plugins: [username(), admin(), twoFactor({ issuer: "Example" }), apiKey(), passkey()],
+    plugins: [
+      username(), admin(), twoFactor({ issuer: "Example" }), passkey(),
+      apiKey([{ configId: "default" }, { configId: "team", references: "organization" }]),
+      organization({ teams: { enabled: true } }),
+    ],
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -70,7 +74,25 @@ async function fill(address) {
     model: "passkey",
     data: { ...device, userId: bob.id, name: "Phone", counter: 5, deviceType: "multiDevice", backedUp: true, createdAt: new Date() },
   });
-  return { key, ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI };
+  const acme = await auth.api.createOrganization({
+    body: { name: "Acme", slug: "Acme", metadata: { plan: "free" } }, headers: bob.headers,
+  });
+  await auth.api.addMember({ body: { userId: carol.id, role: ["admin", "member"], organizationId: acme.id } });
+  const team = await auth.api.createTeam({ body: { name: "Sales", organizationId: acme.id }, headers: bob.headers });
+  await auth.api.addTeamMember({ body: { teamId: team.id, userId: carol.id }, headers: bob.headers });
+  const invite = (email, more) => auth.api.createInvitation({
+    body: { email, role: "member", organizationId: acme.id, ...more }, headers: bob.headers,
+  });
+  const pending = await invite("dora@example.com", { teamId: team.id });
+  const canceled = await invite("erik@example.com", {});
+  await auth.api.cancelInvitation({ body: { invitationId: canceled.id }, headers: bob.headers });
+  const deploy = await auth.api.createApiKey({
+    body: { configId: "team", organizationId: acme.id, name: "deploy", prefix: "org_" }, headers: bob.headers,
+  });
+  return {
+    acme: acme.id, team: team.id, invitation: pending.id, organizationKey: deploy.key,
+    key, ada: ada.id, bob: bob.id, eve: eve.id, carol: carol.id, totpURI: enrolled.totpURI,
+  };
 }
 
 const known = [];
