@@ -26,6 +26,7 @@ class TeamMember(SQLModel, table=True):
     """One member of a team, who is a member of its organization."""
 
     __tablename__ = "team_member"
+    __export__ = "teamMemberships"
     __table_args__ = (UniqueConstraint("team_id", "user_id"),)
 
     id: str = Field(primary_key=True, max_length=32)

@@ -8,19 +8,23 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, Select, func, or_, select
+from sqlalchemy import ColumnElement, LargeBinary, Select, and_, func, or_, select
 from sqlmodel import SQLModel, col
 
 from domain.audit.record import hints as audit_hints
 from domain.context import Context
+from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys import client_data
 from domain.two_factor import enrolment
 from domain.two_factor.errors import UndecipherableSecret
 from domain.users import lookup
 from models import CREDENTIAL, Account, Audit, TwoFactor, User
 from models.base import tables
+from models.invitation import Invitation, InvitationStatus
+from models.organization import Organization
 from models.passkey import Passkey
 from models.statements import table_of
+from models.team import Team
 from models.user import UserRow
 
 PAGE = 200
@@ -34,6 +38,7 @@ SECTIONS: Mapping[str, type[Any]] = {
 SECRET = frozenset({"password"})
 """Text columns that hold credentials or parts of them."""
 
+_IS_PENDING = col(Invitation.status) == InvitationStatus.PENDING.value
 _OF_ACTOR = ("actorId", "sessionId", "address", "userAgent", "requestId")
 """The JSON names of the members of an audit record that describe the actor."""
 
@@ -47,9 +52,45 @@ async def export_user(ctx: Context, identifier: str) -> Held:
     for name, table in SECTIONS.items():
         rows = await ctx.db.execute(_all_of(table).where(table.user_id == user.id))
         held[name] = [_shown(table, row) for row in _sorted(rows)]
+    held |= await _organizations(ctx, user, held)
     records = _all_of(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
     held["audit"] = [_shown(Audit, record) for record in await ctx.db.execute(records)]
     return held
+
+
+async def _organizations(ctx: Context, user: UserRow, held: Held) -> Held:
+    """Return the memberships and invitations of a user, with the names of organizations and teams."""
+    # Whoever has not proven the address must not read what was sent to it.
+    is_proven = (
+        user.email_verified or not ctx.policy[OrganizationPolicy].verifies_email
+    )  # defence: ORG2 export
+    received = and_(col(Invitation.email) == user.email, _IS_PENDING, col(Invitation.expires_at) > ctx.now)
+    sections = {
+        "organizationMemberships": held["organizationMemberships"],
+        "teamMemberships": held["teamMemberships"],
+        "invitationsSent": await _invitations(ctx, col(Invitation.inviter_id) == user.id),
+        "invitationsReceived": await _invitations(ctx, received) if is_proven else [],
+    }
+    rows = [row for section in sections.values() for row in section]
+    teams = await _by_id(ctx, Team, {row.get("teamId") for row in rows})
+    for row in rows:
+        if (team := teams.get(row.get("teamId"))) is not None:
+            row.update(teamName=team.name, organizationId=team.organization_id)
+    organizations = await _by_id(ctx, Organization, {row.get("organizationId") for row in rows})
+    for row in rows:
+        organization = organizations.get(row.get("organizationId"))
+        row["organizationName"] = None if organization is None else organization.name
+    return sections
+
+
+async def _invitations(ctx: Context, condition: ColumnElement[bool]) -> list[Held]:
+    rows = await ctx.db.execute(_all_of(Invitation).where(condition))
+    return [_shown(Invitation, row) for row in _sorted(rows)]
+
+
+async def _by_id(ctx: Context, table: type[Any], ids: set[Any]) -> Mapping[Any, Any]:
+    wanted = sorted(ids - {None})
+    return {row.id: row for row in await ctx.db.execute(_all_of(table).where(table.id.in_(wanted)))}
 
 
 async def export_own(ctx: Context) -> Held:

@@ -59,7 +59,8 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     remaining = dict(counts)
     accounts, sessions, keys = count("accounts"), count("sessions"), count("apiKeys")
     factors, codes, devices = count("twoFactor"), count("backupCodes"), count("trustedDevices")
-    passkeys = count("passkeys")
+    passkeys, memberships = count("passkeys"), count("organizationMemberships")
+    count("teamMemberships")  # They end with the memberships.
     networks, mails, links = count("knownNetworks"), count("mails"), count("grants")
     words = [
         (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
@@ -71,6 +72,8 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
         (passkeys, ngettext("%(number)s passkey", "%(number)s passkeys", passkeys)),
         (keys, ngettext("%(number)s API key; programs that use it stop working",
                         "%(number)s API keys; programs that use them stop working", keys)),
+        (memberships, ngettext("%(number)s membership in an organization",
+                               "%(number)s memberships in organizations", memberships)),
         (networks, ngettext("%(number)s network that you have signed in from",
                             "%(number)s networks that you have signed in from", networks)),
         (mails, ngettext("%(number)s email that was sent to you",

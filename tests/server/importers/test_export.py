@@ -24,7 +24,7 @@ from server.importers.json_lines import JsonLines
 from tests.authenticator import EDDSA, Authenticator
 from tests.conftest import MakeService
 from tests.handlers import passkey_steps
-from tests.handlers.steps import bearer, execute, join, sign_in
+from tests.handlers.steps import bearer, execute, join, set_user, sign_in
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user, enter
@@ -52,8 +52,12 @@ class TestEverything:
         assert {table.name for table in metadata.sorted_tables} - names == {
             "counter",
             "daily_count",
+            "invitation",
+            "invitation_team",
             "lease",
+            "organization",
             "signing_key",
+            "team",
         }
 
     async def test_every_kind_of_row(self, social: Service, provider: ProviderProcess) -> None:
@@ -74,6 +78,43 @@ class TestEverything:
         text = json.dumps(held, default=str)
         assert BOB not in text
         assert ADA not in text
+
+    @pytest.mark.threat("ORG2")
+    async def test_organizations_and_invitations(self, make_service: MakeService) -> None:
+        service = await make_service(
+            {
+                "organizations.enabled": "true",
+                "organizations.teams.enabled": "true",
+                "email_verification.enabled": "true",
+                "mail.sender": "file",
+            }
+        )
+        owner = await join(service, ADA)
+        await join(service, BOB)
+
+        async def post(name: str, /, **body: Any) -> Any:
+            answer = await service.post(f"/organization/{name}", body, headers=owner)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        acme = await post("create", name="Acme", slug="acme")
+        await post("invite-member", email=BOB, role="admin")
+        await post("invite-member", email="eve@example.com", role="member")
+
+        held, unproven = await held_about(service, ADA), await held_about(service, BOB)
+        await set_user(service, BOB, email_verified=True)
+        proven = await held_about(service, BOB)
+
+        [membership] = held["organizationMemberships"]
+        assert (membership["organizationName"], membership["role"]) == ("Acme", "owner")
+        [place] = held["teamMemberships"]
+        assert (place["teamName"], place["organizationName"]) == ("Acme", "Acme")
+        sent = [(one["email"], one["organizationName"]) for one in held["invitationsSent"]]
+        assert sorted(sent) == [(BOB, "Acme"), ("eve@example.com", "Acme")]
+        assert (held["invitationsReceived"], unproven["invitationsReceived"]) == ([], [])
+        [received] = proven["invitationsReceived"]
+        assert (received["role"], received["organizationId"]) == ("admin", acme["id"])
+        assert received["secretDigest"] is True
 
     async def test_nothing_that_opens_anything(self, service: Service) -> None:
         owner = await second_factor.enrol(service)
