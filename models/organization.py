@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import select, update
+from sqlalchemy import Index, select, update
 from sqlmodel import Field, col
 
 from models.base import Record
@@ -13,6 +13,8 @@ from models.statements import is_, table_of
 
 class Organization(Record, table=True):
     """One organization; its members, invitations, teams and API keys go when it goes."""
+
+    __table_args__ = (Index(None, "created_at", "id"),)
 
     name: str
     slug: str = Field(unique=True, max_length=64)

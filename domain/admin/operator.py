@@ -11,6 +11,7 @@ from sqlmodel import col
 from domain import errors, identifiers, one_time_tokens
 from domain.admin import changes, permissions
 from domain.context import Context
+from domain.organizations import departure
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
@@ -219,8 +220,16 @@ async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int 
 
 
 async def delete(ctx: Context, identifier: str) -> UserRow:
-    """Delete a user and all their data; return the user as it was. Raises NotFound."""
+    """Delete a user and all their data; return the user as it was.
+
+    Raises NotFound, and BadRequest that names the organizations with other members whose only owner is the user.
+    """
     user = await _locked(ctx, identifier)
+    if slugs := await departure.blocking(ctx, user.id):
+        raise errors.BadRequest(
+            f"{user.email} is the only owner of {', '.join(slugs)}. Make another member an owner, or delete the "
+            "organization, first"
+        )
     await changes.delete(ctx, user)
     return user
 

@@ -21,9 +21,8 @@ from models.user import User
 _WITH_USER = MEMBERS_WITH_USERS.where(is_(Member.organization_id, "organization_id"))
 _ONE_WITH_USER = _WITH_USER.where(is_(Member.user_id, "member_user"))
 _BY_EMAIL = _WITH_USER.where(is_(User.email, "email"))
-_DIRECTORY = _WITH_USER.order_by(col(Member.is_owner).desc(), col(Member.created_at), col(Member.id)).limit(
-    bindparam("number")
-)
+_OWNERS_FIRST = _WITH_USER.order_by(col(Member.is_owner).desc(), col(Member.created_at), col(Member.id))
+_DIRECTORY = _OWNERS_FIRST.limit(bindparam("number"))
 _MANAGING = ("create", "update", "delete")
 
 
@@ -42,6 +41,12 @@ async def directory(ctx: Context, member: MemberRow, limit: int) -> Sequence[Mem
     found: Sequence[MemberWithUser] = await ctx.db.execute(
         _DIRECTORY, organization_id=member.organization_id, number=limit
     )
+    return found
+
+
+async def all_of(ctx: Context, organization_id: str) -> Sequence[MemberWithUser]:
+    """Return all members of an organization, owners first."""
+    found: Sequence[MemberWithUser] = await ctx.db.execute(_OWNERS_FIRST, organization_id=organization_id)
     return found
 
 

@@ -73,16 +73,27 @@ async def create(
     user = await locking.lock_caller(ctx)  # defence: ORG13 create-lock
     if await access.count_organizations(ctx, user.id) >= ctx.policy[OrganizationPolicy].limit_per_user:
         raise YouHaveReachedTheMaximumNumberOfOrganizations  # defence: ORG13 limit-per-user
+    organization, owner, team = await add_with_owner(ctx, values, user.id)
+    if not keep_active:
+        await active.activate(ctx, organization.id, None if team is None else team.id)
+    return organization, owner
+
+
+async def add_with_owner(
+    ctx: Context, values: Mapping[str, Any], user_id: str
+) -> tuple[OrganizationRow, MemberRow, TeamRow | None]:
+    """Store an organization with a user, who is locked, as its owner; return both, and its first team.
+
+    Raises OrganizationAlreadyExists if the slug is taken.
+    """
     organization = await add(ctx, values)
-    owner = await memberships.add(ctx, organization.id, user.id, roles.OWNER)  # defence: ORG18 owner
-    events.created(ctx, organization.id, user.id)
+    owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)  # defence: ORG18 owner
+    events.created(ctx, organization.id, user_id)
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
         team = await teams.add(ctx, organization.id, organization.name)
         await teams.join(ctx, team, owner)
-    if not keep_active:
-        await active.activate(ctx, organization.id, None if team is None else team.id)
-    return organization, owner
+    return organization, owner, team
 
 
 def may_create(ctx: Context) -> bool:

@@ -85,13 +85,20 @@ async def visible(ctx: Context, member: MemberRow, *, pending_only: bool) -> Seq
     """Return the newest invitations of an organization that a member may see; those of owners are for owners only."""
     if not roles.permits(ctx.policy, member.role, "invitation", "create"):
         return []
+    found = await of_organization(ctx, member.organization_id, pending_only=pending_only)
+    return [each for each in found if member.is_owner or not roles.is_owner(each.invitation.role)]
+
+
+async def of_organization(
+    ctx: Context, organization_id: str, *, pending_only: bool
+) -> Sequence[InvitationWithTeams]:
+    """Return the newest invitations of an organization: all, or those that can be answered."""
     statement = _OF_ORGANIZATION.limit(MOST_LISTED)
-    values: dict[str, Any] = {"organization_id": member.organization_id}
+    values: dict[str, Any] = {"organization_id": organization_id}
     if pending_only:
         statement = statement.where(*IS_OPEN)
         values["now"] = ctx.now
-    found = [_with_teams(row) for row in await ctx.db.execute(statement, **values)]
-    return [each for each in found if member.is_owner or not roles.is_owner(each.invitation.role)]
+    return [_with_teams(row) for row in await ctx.db.execute(statement, **values)]
 
 
 async def of_address(ctx: Context, organization_id: str, email: str) -> InvitationRow | None:

@@ -39,6 +39,7 @@ COMMANDS = {
     "export": Location("export", "app", "Export one user or all users as JSON."),
     "import": Location("import_users", "app", "Import users of another program, with their passwords."),
     "mail": Location("mail", "app", "Send a test email; preview all."),
+    "orgs": Location("organizations", "app", "Administer organizations and their members."),
     "pages": Location("pages", "app", "Export the templates of the pages."),
     "passkeys": Location("passkeys", "app", "List and remove the passkeys of users."),
     "providers": Location("providers", "app", "List and check identity providers."),

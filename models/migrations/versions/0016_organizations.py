@@ -85,6 +85,7 @@ def _create_tables() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_organization"),
         sa.UniqueConstraint("slug", name="uq_organization_slug"),
     )
+    op.create_index("ix_organization_created_at_id", "organization", ["created_at", "id"])
     op.create_table(
         "member",
         sa.Column("id", _ID, nullable=False),

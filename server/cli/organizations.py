@@ -1,0 +1,245 @@
+"""`gatewright orgs`: organizations, their members and invitations."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from domain.context import Context
+from domain.organizations import operator
+from handlers.organizations import invitation_shape, organization_shape, with_user_shape
+from models.invitation import InvitationRow, InvitationStatus
+from models.member import MemberWithUser
+from models.organization import OrganizationRow
+from server.cli import check_config
+from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.config.groups.organizations import OrganizationSettings
+
+app = typer.Typer(help="Administer organizations and their members.", no_args_is_help=True)
+
+Org = Annotated[str, typer.Argument(metavar="ORG", help="Identifier or slug of the organization.")]
+User = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
+Logo = Annotated[str | None, typer.Option(metavar="URL", help="URL of a picture.")]
+
+
+@app.command("list")
+def list_organizations(
+    search: Annotated[str, typer.Argument(metavar="SEARCH", help="Part of a name or slug, or an id.")] = "",
+    user: Annotated[
+        str | None, typer.Option(metavar="USER", help="Only organizations of which this user is a member.")
+    ] = None,
+    without_owner: Annotated[
+        bool, typer.Option("--without-owner", help="Only organizations that have no owner.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List organizations, newest first.
+
+    Example: gatewright orgs list --user ada@example.com
+    """
+    found = run(lambda ctx: operator.list_organizations(ctx, search, user=user, without_owner=without_owner))
+    if as_json:
+        print_json([{**organization_shape(one.organization), "memberCount": one.members} for one in found])
+        return
+    if found:
+        rows = [
+            (row.id, row.slug, row.name, str(one.members), cell(row.created_at))
+            for one in found
+            for row in (one.organization,)
+        ]
+        print_table(("ID", "Slug", "Name", "Members", "Created"), rows)
+    typer.echo(count(len(found), "organization"))
+
+
+@app.command()
+def show(org: Org, as_json: AsJson = False) -> None:
+    """Show one organization with its owners.
+
+    Example: gatewright orgs show acme
+    """
+
+    async def job(ctx: Context) -> tuple[OrganizationRow, Sequence[MemberWithUser]]:
+        row = await operator.find(ctx, org)
+        return row, await operator.list_members(ctx, row.id)
+
+    row, members = run(job)
+    shape: dict[str, Any] = {**organization_shape(row), "memberCount": len(members)}
+    owners = [member for member in members if member.is_owner]
+    if as_json:
+        print_json({**shape, "owners": [with_user_shape(owner) for owner in owners]})
+        return
+    print_table(("", ""), [(name, cell(value)) for name, value in shape.items()])
+    typer.echo(f"Owners: {', '.join(owner.email for owner in owners) or 'none'}")
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the organization.")],
+    slug: Annotated[str, typer.Option(metavar="SLUG", help="Name in URLs, unique.", show_default=False)],
+    owner: Annotated[
+        str,
+        typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False),
+    ],
+    logo: Logo = None,
+) -> None:
+    """Create an organization with an owner.
+
+    Example: gatewright orgs create Acme --slug acme --owner ada@example.com
+    """
+    requested = {"name": name, "slug": slug, "logo": logo}
+    row = run(lambda ctx: operator.create(ctx, owner, requested))
+    typer.echo(f"Created {row.slug} with the id {row.id}.")
+    if not check_config.read()[OrganizationSettings].enabled:
+        typer.echo("Organizations are off; set organizations.enabled to use them.")
+
+
+@app.command()
+def update(
+    org: Org,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.")] = None,
+    slug: Annotated[str | None, typer.Option(metavar="SLUG", help="New name in URLs.")] = None,
+    logo: Annotated[str | None, typer.Option(metavar="URL", help="URL of a picture, or none.")] = None,
+) -> None:
+    """Change an organization.
+
+    Example: gatewright orgs update acme --name "Acme Inc."
+    """
+    given = {"name": name, "slug": slug, "logo": logo}
+    requested: dict[str, str | None] = {key: value for key, value in given.items() if value is not None}
+    if not requested:
+        raise typer.BadParameter("name what to change; gatewright orgs update --help lists the options")
+    if logo == "none":
+        requested["logo"] = None
+    row = run(lambda ctx: operator.update(ctx, org, requested))
+    typer.echo(f"Changed {row.slug}.")
+
+
+@app.command()
+def delete(org: Org, yes: Yes = False) -> None:
+    """Delete an organization with its members, invitations, teams and API keys. Users are kept.
+
+    Example: gatewright orgs delete acme
+    """
+    confirm(f"Delete the organization {org} for good?", yes)
+    row = run(lambda ctx: operator.delete(ctx, org))
+    typer.echo(f"Deleted {row.slug}.")
+
+
+@app.command()
+def members(org: Org, as_json: AsJson = False) -> None:
+    """List the members of an organization, owners first.
+
+    Example: gatewright orgs members acme
+    """
+    found = run(lambda ctx: operator.list_members(ctx, org))
+    if as_json:
+        print_json([with_user_shape(member) for member in found])
+        return
+    if found:
+        rows = [(one.user_id, one.email, one.name, one.role, cell(one.created_at)) for one in found]
+        print_table(("User ID", "Email", "Name", "Roles", "Member since"), rows)
+    typer.echo(count(len(found), "member"))
+
+
+@app.command()
+def add_member(
+    org: Org,
+    user: User,
+    role: Annotated[
+        str, typer.Option(metavar="ROLES", help="Role names, separated by commas.", show_default=False)
+    ],
+) -> None:
+    """Make a user a member, without an invitation.
+
+    Example: gatewright orgs add-member acme bob@example.com --role member
+    """
+    member = run(lambda ctx: operator.add_member(ctx, org, user, role))
+    typer.echo(f"{user} is a member of {org} now; roles: {member.role}.")
+
+
+@app.command()
+def set_role(
+    org: Org,
+    user: User,
+    roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
+) -> None:
+    """Replace the roles of a member. An organization keeps at least one owner.
+
+    Example: gatewright orgs set-role acme bob@example.com owner
+    """
+    member = run(lambda ctx: operator.set_role(ctx, org, user, roles))
+    typer.echo(f"Roles of {user} in {org}: {member.role}.")
+
+
+@app.command()
+def remove_member(org: Org, user: User) -> None:
+    """Remove a member. An organization keeps at least one owner.
+
+    Example: gatewright orgs remove-member acme bob@example.com
+    """
+    run(lambda ctx: operator.remove_member(ctx, org, user))
+    typer.echo(f"{user} is no longer a member of {org}.")
+
+
+@app.command()
+def invite(
+    org: Org,
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address to invite.")],
+    role: Annotated[
+        str, typer.Option(metavar="ROLES", help="Role names, separated by commas.", show_default=False)
+    ],
+    inviter: Annotated[
+        str,
+        typer.Option("--as", metavar="USER", help="Inviter: a member who may invite.", show_default=False),
+    ],
+) -> None:
+    """Invite an email address in the name of a member.
+
+    Example: gatewright orgs invite acme carol@example.com --role member --as ada@example.com
+    """
+    sent = run(lambda ctx: operator.invite(ctx, org, email, role, inviter))
+    typer.echo(f"Invited {sent.invitation.email} to {org} with the invitation {sent.invitation.id}.")
+
+
+@app.command()
+def invitations(org: Org, as_json: AsJson = False) -> None:
+    """List the invitations of an organization, newest first.
+
+    Example: gatewright orgs invitations acme
+    """
+
+    async def job(ctx: Context) -> tuple[Sequence[Any], Sequence[tuple[str, ...]]]:
+        found = await operator.list_invitations(ctx, org)
+        shapes = [invitation_shape(ctx, one) for one in found]
+        rows = [
+            (row.id, row.email, row.role, _state(ctx, row), cell(row.created_at), cell(row.expires_at))
+            for one in found
+            for row in (one.invitation,)
+        ]
+        return shapes, rows
+
+    shapes, rows = run(job)
+    if as_json:
+        print_json(shapes)
+        return
+    if rows:
+        print_table(("ID", "Email", "Roles", "State", "Created", "Expires"), rows)
+    typer.echo(count(len(rows), "invitation"))
+
+
+def _state(ctx: Context, invitation: InvitationRow) -> str:
+    """Return what became of an invitation; a pending one may have expired."""
+    is_over = invitation.status == InvitationStatus.PENDING and not invitation.is_open(ctx.now)
+    return "expired" if is_over else invitation.status
+
+
+@app.command()
+def cancel_invitation(
+    invitation: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the invitation, as listed.")],
+) -> None:
+    """Cancel a pending invitation.
+
+    Example: gatewright orgs cancel-invitation Tg6Yh9Uj2Ik5Ol8Pa1Sd4Fg7Hj0Kl3Zx
+    """
+    run(lambda ctx: operator.cancel_invitation(ctx, invitation))
+    typer.echo(f"Canceled {invitation}.")
