@@ -236,10 +236,15 @@ async def list_invitations(ctx: Context, organization: str) -> Sequence[Invitati
     return await pending.of_organization(ctx, (await find(ctx, organization)).id, pending_only=False)
 
 
-async def cancel_invitation(ctx: Context, invitation_id: str) -> InvitationWithTeams:
-    """Cancel a pending invitation. Raises InvitationNotFound."""
+async def cancel_invitation(
+    ctx: Context, invitation_id: str, organization_id: str | None = None
+) -> InvitationWithTeams:
+    """Cancel a pending invitation; one of another organization counts as missing. Raises InvitationNotFound."""
     row: InvitationRow | None = (await ctx.db.execute(_INVITATION, invitation_id=invitation_id)).first()
-    if row is None or not row.is_open(ctx.now):
+    # defence: ORG8 invitation-scope
+    if row is None or organization_id not in (None, row.organization_id):
+        raise InvitationNotFound
+    if not row.is_open(ctx.now):
         raise InvitationNotFound
     return await invitations.cancel_row(ctx, row)
 

@@ -1,0 +1,1 @@
+"""Administration of all organizations, for callers with the permission `organization: manage`."""

@@ -1,0 +1,322 @@
+"""List and read all organizations, their members and their audit events, page by page."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy import Select, func, literal, or_, select, tuple_
+from sqlmodel import col
+
+from domain.admin import exports, permissions
+from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToManageService
+from domain.admin.exports import Export
+from domain.admin.policy import AdminPolicy
+from domain.admin_organizations.errors import NoSuchOrganization, YouAreNotAllowedToManageOrganizations
+from domain.audit.record import EVENTS
+from domain.audit.search import AuditEvent
+from domain.context import Context
+from domain.organizations import operator, pending, teams
+from domain.organizations.operator import ListedOrganization, OrganizationFilter
+from domain.organizations.pending import InvitationWithTeams
+from domain.organizations.policy import TeamPolicy
+from domain.ports import SearchTimedOut
+from models import Audit, User
+from models.base import Instant
+from models.member import MEMBERS_WITH_USERS, Member, MemberWithUser
+from models.organization import Organization
+from models.statements import table_of
+from models.team import TeamRow
+from models.user import FIND_USER
+
+Row = TypeVar("Row")
+Position = tuple[datetime, str]
+"""The time and the id of a row of a list that is sorted by time."""
+
+_GROUPS = ("organization", "member", "invitation", "team", "team_member")
+"""The first parts of the names of events about organizations."""
+_COUNTED_WITHIN = timedelta(milliseconds=150)
+_EVENT_COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Row]):
+    """Rows, and the positions next to them; None where the list ends."""
+
+    rows: Sequence[Row]
+    previous: Position | None = None
+    next: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationSearch:
+    """The organizations to find; every condition has to match."""
+
+    text: str = ""
+    """A part of the name or slug, or an id."""
+    member: str | None = None
+    """A member, by id, email address or username."""
+    without_owner: bool = False
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The conditions, for the audit record of an export."""
+        given = {"search": self.text, "member": self.member, "withoutOwner": "true" * self.without_owner}
+        return {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOrganizations:
+    """A page of organizations, and how many match; the number is capped if there are more."""
+
+    page: Page[ListedOrganization]
+    total: int
+    is_capped: bool
+
+
+class WholeOrganization(NamedTuple):
+    """An organization with its pending invitations and its teams."""
+
+    listed: ListedOrganization
+    invitations: Sequence[InvitationWithTeams]
+    teams: Sequence[TeamRow]
+
+
+def require(ctx: Context, *, fresh: bool = False) -> None:
+    """Check that the caller may manage organizations.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, SessionNotFresh.
+    """
+    # defence: ADM24 organizations
+    permissions.require(ctx, "organization", "manage", YouAreNotAllowedToManageOrganizations, fresh=fresh)
+
+
+async def list_organizations(
+    ctx: Context,
+    wanted: OrganizationSearch,
+    *,
+    after: Position | None = None,
+    before: Position | None = None,
+    limit: int,
+) -> FoundOrganizations:
+    """Return a page of organizations, newest first.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, SearchTooBroad.
+    """
+    require(ctx)
+    conditions = operator.conditions(await _filter(ctx, wanted))
+    page = await _page(
+        ctx,
+        _Listing(operator.LISTED.where(*conditions), Organization, _position, descending=True),
+        after=after,
+        before=before,
+        limit=limit,
+        is_scan=_is_scan(wanted),
+    )
+    most = ctx.policy[AdminPolicy].count_limit
+    some = select(literal(1).label("one")).select_from(Organization).where(*conditions).limit(most + 1)
+    [counted] = await _search(
+        ctx, select(func.count()).select_from(some.subquery()), is_scan=_is_scan(wanted)
+    )
+    total = int(counted.scalar())
+    return FoundOrganizations(page, min(total, most), is_capped=total > most)
+
+
+async def export_organizations(
+    ctx: Context, wanted: OrganizationSearch
+) -> AsyncGenerator[Sequence[ListedOrganization], None]:
+    """Return the pages of all organizations that match, newest first.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, SearchTooBroad, ExportInProgress.
+    """
+    require(ctx)
+    statement = operator.LISTED.where(*operator.conditions(await _filter(ctx, wanted)))
+    listing = _Listing(statement, Organization, _position, descending=True)
+
+    async def read(after: Position | None) -> exports.Page[ListedOrganization]:
+        page = await _page(
+            ctx, listing, after=after, before=None, limit=exports.PAGE, is_scan=_is_scan(wanted)
+        )
+        return page.rows, page.next
+
+    permission = ("organization", "manage")
+    return await Export(ctx, "organizations", wanted.filters, permission, read).begin()
+
+
+async def count_organizations(ctx: Context) -> int | None:
+    """Return the number of organizations, or None if counting takes too long.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired.
+    """
+    require(ctx)
+    number = select(func.count()).select_from(table_of(Organization))
+    try:
+        [counted] = await ctx.resources.database.search([number], _COUNTED_WITHIN, is_scan=False)
+    except SearchTimedOut:
+        return None
+    return int(counted.scalar())
+
+
+async def get_organization(ctx: Context, organization_id: str) -> WholeOrganization:
+    """Return an organization.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization.
+    """
+    listed = await get_listed(ctx, organization_id)
+    with_teams = ctx.policy[TeamPolicy].enabled
+    return WholeOrganization(
+        listed,
+        await pending.of_organization(ctx, organization_id, pending_only=True),
+        await teams.of_organization(ctx, organization_id) if with_teams else (),
+    )
+
+
+async def get_listed(ctx: Context, organization_id: str) -> ListedOrganization:
+    """Return an organization and the number of its members.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization.
+    """
+    require(ctx)
+    found: ListedOrganization | None = (
+        await ctx.db.execute(operator.LISTED.where(col(Organization.id) == organization_id))
+    ).first()
+    if found is None:
+        raise NoSuchOrganization
+    return found
+
+
+async def list_members(
+    ctx: Context,
+    organization_id: str,
+    text: str = "",
+    *,
+    after: Position | None = None,
+    before: Position | None = None,
+    limit: int,
+) -> Page[MemberWithUser]:
+    """Return a page of the members of an organization, the oldest first; `text` is a part of a name or address, or a
+    user id.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, SearchTooBroad.
+    """
+    await get_listed(ctx, organization_id)
+    statement = MEMBERS_WITH_USERS.where(col(Member.organization_id) == organization_id)
+    if text:
+        parts = (
+            func.lower(column).contains(text.lower(), autoescape=True) for column in (User.name, User.email)
+        )
+        statement = statement.where(or_(*parts, col(Member.user_id) == text))
+    listing: _Listing[MemberWithUser] = _Listing(
+        statement, Member, lambda row: (row.created_at, row.id), descending=False
+    )
+    return await _page(ctx, listing, after=after, before=before, limit=limit, is_scan=False)
+
+
+async def get_member(ctx: Context, organization_id: str, member_id: str) -> MemberWithUser | None:
+    """Return a member of an organization.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization.
+    """
+    await get_listed(ctx, organization_id)
+    statement = MEMBERS_WITH_USERS.where(
+        col(Member.organization_id) == organization_id, col(Member.id) == member_id
+    )
+    row: MemberWithUser | None = (await ctx.db.execute(statement)).first()
+    return row
+
+
+async def list_events(
+    ctx: Context, organization_id: str, *, after: Position | None = None, limit: int
+) -> Page[AuditEvent]:
+    """Return audit events about an organization, which may be deleted, newest first.
+
+    Raises YouAreNotAllowedToManageOrganizations, YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
+    """
+    require(ctx)
+    permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
+    names = [name for name in EVENTS if name.partition(".")[0] in _GROUPS]
+    details: Any = col(Audit.details)
+    statement = (
+        select(*_EVENT_COLUMNS)
+        .where(col(Audit.event).in_(names), details["organizationId"].as_string() == organization_id)
+        .execution_options(row=AuditEvent)
+    )
+    listing: _Listing[AuditEvent] = _Listing(
+        statement, Audit, lambda row: (row.time, row.id), descending=True, time="time"
+    )
+    return await _page(ctx, listing, after=after, before=None, limit=limit, is_scan=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing(Generic[Row]):
+    """A list that is sorted by a time and an id."""
+
+    statement: Select[Any]
+    model: Any
+    position: Callable[[Row], Position]
+    descending: bool
+    time: str = "created_at"
+
+
+async def _page(
+    ctx: Context,
+    listing: _Listing[Row],
+    *,
+    after: Position | None,
+    before: Position | None,
+    limit: int,
+    is_scan: bool,
+) -> Page[Row]:
+    """Return the first rows of a list, or those next to a position."""
+    time, id_ = col(getattr(listing.model, listing.time)), col(listing.model.id)
+    statement, position = listing.statement, after or before
+    # A page before a position is read backwards, beginning with the nearest row.
+    goes_down = listing.descending != (before is not None)
+    if position is not None:
+        moment = literal(position[0], Instant)
+        here, there = tuple_(time, id_), tuple_(moment, literal(position[1]))
+        # The first comparison is the end of the range in the index.
+        statement = (
+            statement.where(time <= moment, here < there)
+            if goes_down
+            else statement.where(time >= moment, here > there)
+        )
+    order = (time.desc(), id_.desc()) if goes_down else (time.asc(), id_.asc())
+    [found] = await _search(ctx, statement.order_by(*order).limit(limit + 1), is_scan=is_scan)
+    has_more, rows = len(found) > limit, list(found[:limit])
+    if before is not None:
+        rows.reverse()
+    if not rows:
+        return Page(())
+    first, last = listing.position(rows[0]), listing.position(rows[-1])
+    if before is not None:
+        return Page(rows, first if has_more else None, last)
+    return Page(rows, first if after is not None else None, last if has_more else None)
+
+
+async def _search(ctx: Context, statement: Select[Any], *, is_scan: bool) -> Sequence[Any]:
+    """Return the rows of a statement that takes at most `admin.scan_timeout`. Raises SearchTooBroad."""
+    try:
+        return await ctx.resources.database.search(
+            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
+        )
+    except SearchTimedOut:
+        raise SearchTooBroad from None
+
+
+async def _filter(ctx: Context, wanted: OrganizationSearch) -> OrganizationFilter:
+    user_id = wanted.member
+    if user_id is not None:
+        named = FIND_USER.params(id=user_id, lowered=user_id.lower())
+        [found] = await _search(ctx, named, is_scan=False)
+        user = found.first()
+        user_id = user_id if user is None else user.id
+    return OrganizationFilter(wanted.text, user_id, wanted.without_owner)
+
+
+def _is_scan(wanted: OrganizationSearch) -> bool:
+    return wanted.member is None and bool(wanted.text or wanted.without_owner)
+
+
+def _position(row: ListedOrganization) -> Position:
+    return row.organization.created_at, row.organization.id
