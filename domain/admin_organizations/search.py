@@ -23,8 +23,8 @@ from domain.organizations.policy import TeamPolicy
 from domain.ports import SearchTimedOut
 from models import Audit, User
 from models.base import Instant
-from models.member import MEMBERS_WITH_USERS, Member, MemberWithUser
-from models.organization import Organization
+from models.member import MEMBERS_WITH_USERS, MEMBERSHIPS_OF_USER, Member, MemberRow, MemberWithUser
+from models.organization import Organization, OrganizationRow
 from models.statements import table_of
 from models.team import TeamRow
 from models.user import FIND_USER
@@ -210,6 +210,15 @@ async def list_members(
         statement, Member, lambda row: (row.created_at, row.id), descending=False
     )
     return await _page(ctx, listing, after=after, before=before, limit=limit, is_scan=False)
+
+
+async def list_memberships(ctx: Context, user_id: str) -> Sequence[tuple[MemberRow, OrganizationRow]]:
+    """Return the memberships of a user with their organizations, the oldest first.
+
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired.
+    """
+    require(ctx)
+    return await ctx.reads.all(MEMBERSHIPS_OF_USER, user_id)
 
 
 async def get_member(ctx: Context, organization_id: str, member_id: str) -> MemberWithUser | None:

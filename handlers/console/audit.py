@@ -59,7 +59,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         ctx,
         here,
         "audit/list.html",
-        events=await _lines(ctx, here, found.events),
+        events=await lines(ctx, here, found.events),
         newer=found.first and here.url("/audit", **here.query, before=_cursor(found.first)),
         older=found.last and here.url("/audit", **here.query, after=_cursor(found.last)),
         export=here.url("/audit/export", **filters),
@@ -95,7 +95,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
     """Show one event with all its details."""
     event = await audit.get_event(ctx, id_)
     here = view(ctx, f"/audit/{event.id}", ui_locales)
-    [line] = await _lines(ctx, here, [event])
+    [line] = await lines(ctx, here, [event])
     return layout.render(
         ctx,
         here,
@@ -117,9 +117,7 @@ async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> s
     return owner and here.url(f"{user_acts.page_of(owner)}/sessions")
 
 
-async def _lines(
-    ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]
-) -> Sequence[Mapping[str, Any]]:
+async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -> Sequence[Mapping[str, Any]]:
     """Return events as the pages show them, with the users that they name."""
     names = await user_search.names_of(
         ctx, {user_id for event in events for user_id in (event.user_id, event.actor_id)}
@@ -218,7 +216,7 @@ async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, 
         events = await audit.latest_of(ctx, user, limit=_OF_USER)
     except SearchTooBroad:
         return {"events": None, "all_url": about, "by_url": by}
-    return {"events": await _lines(ctx, here, events), "all_url": about, "by_url": by}
+    return {"events": await lines(ctx, here, events), "all_url": about, "by_url": by}
 
 
 NAVIGATION = (
