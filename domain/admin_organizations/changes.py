@@ -6,10 +6,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.admin_organizations.errors import NoSuchOrganization, OrganizationChanged
+from domain.admin_organizations.errors import NoSuchOrganization
 from domain.admin_organizations.search import get_listed, require
 from domain.context import Context
 from domain.organizations import access, fields, members, memberships, operator, organizations, roles
+from domain.organizations.errors import StaleOrganization
 from domain.organizations.pending import InvitationWithTeams
 from models.base import to_milliseconds
 from models.member import MemberRow, MemberWithUser
@@ -26,7 +27,7 @@ async def update(
 ) -> OrganizationRow:
     """Change the fields of an organization that are present in `sent`; return it.
 
-    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, OrganizationChanged,
+    Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, StaleOrganization,
     ValidationError, OrganizationSlugAlreadyTaken.
     """
     require(ctx)
@@ -57,7 +58,7 @@ async def set_role(
     """Replace the roles of a member; return the member.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, RoleNotFound, NoSuchOrganization, MemberNotFound,
-    OrganizationChanged, YouCannotLeaveTheOrganizationWithoutAnOwner.
+    StaleOrganization, YouCannotLeaveTheOrganizationWithoutAnOwner.
     """
     require(ctx)
     names = roles.names_of(ctx.policy, role)
@@ -100,6 +101,6 @@ async def _locked(ctx: Context, organization_id: str) -> OrganizationRow:
 
 
 def _check(row: OrganizationRow | MemberRow, seen: str) -> None:
-    """Check that a locked row was not changed after a form was shown. Raises OrganizationChanged."""
+    """Check that a locked row was not changed after a form was shown. Raises StaleOrganization."""
     if version(row) != seen:  # defence: C8 seen-organization
-        raise OrganizationChanged
+        raise StaleOrganization

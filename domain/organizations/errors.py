@@ -1,6 +1,6 @@
 """Errors of organizations, members, invitations and teams."""
 
-from domain.errors import BadRequest, Forbidden, NotFound
+from domain.errors import BadRequest, Conflict, Forbidden, NotFound
 
 
 class NoActiveOrganization(BadRequest):
@@ -268,3 +268,9 @@ class YouAreNotAllowedToRemoveATeamMember(Forbidden):
 
     code = "YOU_ARE_NOT_ALLOWED_TO_REMOVE_A_TEAM_MEMBER"
     message = "You are not allowed to remove a team member"
+
+
+class StaleOrganization(Conflict):
+    """An organization, member or team was changed after a form was filled with it."""
+
+    message = "The organization was changed meanwhile"

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from domain.admin.errors import SearchTooBroad
 from domain.admin_organizations import changes
 from domain.admin_organizations import search as organization_search
-from domain.admin_organizations.errors import NoSuchOrganization, SlugNotConfirmed
+from domain.admin_organizations.errors import NoSuchOrganization
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
@@ -278,8 +278,9 @@ async def delete(ctx: Context, id_: str, body: shapes.ConsoleOrganizationDeletio
     here = view(ctx)
     try:
         listed = await organization_search.get_listed(ctx, id_)
-        if body["slug"].strip().lower() != listed.organization.slug:
-            raise SlugNotConfirmed
+        if body["typedSlug"].strip().lower() != listed.organization.slug:
+            problem = "must be the slug of the organization"
+            raise ValidationError(f"[body.typedSlug] {problem}", Field("body", "typedSlug", problem))
         await changes.delete(ctx, id_)
     except NoSuchOrganization:  # A form that is sent twice.
         return layout.done(ctx, here, "/organizations", "organization-gone")

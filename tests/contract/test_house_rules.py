@@ -16,6 +16,7 @@ from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
+from domain.organizations.errors import StaleOrganization
 from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
@@ -79,6 +80,7 @@ NEVER_ANSWERED = {
     ApiKeysChanged,
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
+    StaleOrganization,
     StaleProfile,
     CookiesBlocked,
     InvalidTarget,
