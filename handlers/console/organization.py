@@ -32,7 +32,7 @@ NOTICES = {
     "member-removed": N_("The member is removed. An email tells them."),
     "member-gone": N_("This user is no longer a member."),
     "invitation-canceled": N_("The invitation is canceled. Its link no longer works."),
-    "invitation-gone": N_("That invitation was answered or canceled already, or it has expired."),
+    "invitation-gone": N_("That invitation has been answered or canceled, or it has expired."),
 }
 _ROLE = "role-"
 _FIRST = 50

@@ -441,7 +441,7 @@ class TestMembers:
         root.page = seen
         page = await root.submit(f"{acme}/cancel-invitation")
 
-        assert "That invitation was answered or canceled already" in page.text
+        assert "That invitation has been answered or canceled" in page.text
         assert (await the_invitation(service)).status == "canceled"
         assert await recorded(service, "invitation.canceled") == 1
 
