@@ -25,9 +25,7 @@ TEMPLATES = (("handlers/pages", "**/*.html"), ("server/templates/email", "**/*.*
 MODULES = (
     ("domain", "**/*.py"),
     ("models", "*.py"),
-    ("handlers/pages", "**/*.py"),
-    ("handlers/account_pages", "**/*.py"),
-    ("handlers/console", "**/*.py"),
+    ("handlers", "*/**/*.py"),
     ("server/audit", "*.py"),
 )
 """Python modules, with `gettext("...")`, `ngettext`, `N_`, and the label of an `Access`; in domain, also the messages

@@ -4,6 +4,7 @@ An invitation is named by the secret of its emailed link, which proves the mailb
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -79,6 +80,23 @@ class InvitationDetails(NamedTuple):
     invitation: InvitationWithTeams
     organization: OrganizationRow
     inviter: UserRow
+
+
+class InvitationView(StrEnum):
+    """What a browser sees of an invitation."""
+
+    HIDDEN = "hidden"
+    """Nothing: no user is signed in, and an identifier alone proves nothing."""
+    OPEN = "open"
+    """It can be answered, by a browser that is not signed in after signing in."""
+    OTHER_ADDRESS = "other_address"
+    """It is for another address than that of the signed-in user."""
+    UNVERIFIED = "unverified"
+    """The address of the signed-in user must be verified first."""
+    MEMBER = "member"
+    """The signed-in user is a member of the organization."""
+    GONE = "gone"
+    """It was answered or canceled, has expired or never existed."""
 
 
 class AcceptedInvitation(NamedTuple):
@@ -208,6 +226,36 @@ async def get(ctx: Context, id_or_secret: str) -> InvitationDetails:
     user = ctx.signed_in.user
     _check_recipient(ctx, row, user, id_or_secret, EmailVerificationRequiredForInvitation)
     return await details(ctx, row)
+
+
+async def peek(ctx: Context, id_or_secret: str) -> tuple[InvitationView, InvitationDetails | None]:
+    """Return what a browser, signed in or not, sees of an invitation, and its details if it may see them."""
+    if ctx.caller is None and not id_or_secret.startswith(SECRET_PREFIX):  # defence: ORG3 signed-out
+        return InvitationView.HIDDEN, None
+    try:
+        row = await _find(ctx, id_or_secret)
+        found = await details(ctx, row)
+    except InvitationNotFound:
+        return InvitationView.GONE, None
+    view = await _view(ctx, row, id_or_secret)
+    # The organization and the address are shown to the address's user, and to everybody who has the secret.
+    is_shown = view in {InvitationView.OPEN, InvitationView.MEMBER}
+    is_shown |= view == InvitationView.OTHER_ADDRESS and id_or_secret != row.id  # defence: ORG1 other-address
+    return view, found if is_shown else None
+
+
+async def _view(ctx: Context, row: InvitationRow, id_or_secret: str) -> InvitationView:
+    user = None if ctx.caller is None else ctx.caller.user
+    recipient = user if user is not None and user.email == row.email else None
+    if recipient is not None and await access.find_member(ctx, row.organization_id, recipient.id):
+        return InvitationView.MEMBER
+    if not row.is_open(ctx.now) or not await _inviter_allows(ctx, row):
+        return InvitationView.GONE
+    if user is None:
+        return InvitationView.HIDDEN if id_or_secret == row.id else InvitationView.OPEN
+    if recipient is None:
+        return InvitationView.OTHER_ADDRESS
+    return InvitationView.OPEN if _is_proven(ctx, row, recipient, id_or_secret) else InvitationView.UNVERIFIED
 
 
 async def details(ctx: Context, row: InvitationRow) -> InvitationDetails:
@@ -363,9 +411,14 @@ def _check_recipient(
     if row.email != user.email:  # defence: ORG1 recipient
         events.invitation_refused(ctx, row, YouAreNotTheRecipientOfTheInvitation)
         raise YouAreNotTheRecipientOfTheInvitation
+    if not _is_proven(ctx, row, user, id_or_secret):
+        events.invitation_refused(ctx, row, error)
+        raise error
+
+
+def _is_proven(ctx: Context, row: InvitationRow, user: UserRow, id_or_secret: str) -> bool:
+    """Return whether the secret or a verification proves that the mailbox is the user's."""
     # Not by its form: ids of imported invitations have any.
     is_proven = user.email_verified or id_or_secret != row.id  # defence: ORG2 secret
     # defence: ORG2 ORG14 unverified
-    if not is_proven and ctx.policy[OrganizationPolicy].require_verified_email:
-        events.invitation_refused(ctx, row, error)
-        raise error
+    return is_proven or not ctx.policy[OrganizationPolicy].require_verified_email

@@ -7,6 +7,7 @@ from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
+from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
 from handlers.pages.view import View
@@ -22,6 +23,7 @@ SECTIONS = (
     ("/sessions", N_("Devices and sessions")),
     ("/connections", N_("Connected accounts")),
     ("/api-keys", N_("API keys")),
+    ("/organizations", N_("Organizations")),
     ("/history", N_("Sign-in history")),
     ("/data", N_("Your data")),
 )
@@ -68,6 +70,8 @@ def _exists(ctx: Context, path: str) -> bool:
     match path:
         case "/api-keys":
             return ctx.policy[ApiKeyPolicy].enabled
+        case "/organizations":
+            return ctx.policy[OrganizationPolicy].enabled
         case "/passkeys":
             return ctx.policy[PasskeyPolicy].enabled
         case "/sessions":

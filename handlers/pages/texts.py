@@ -117,6 +117,39 @@ SENTENCES: Mapping[str, str] = {
     "PROVIDER_UNAVAILABLE": N_(
         "The provider cannot be reached at the moment. Try again, or sign in another way."
     ),
+    "INVITATION_LIMIT_REACHED": N_("There are as many open invitations as are allowed. Cancel one first."),
+    "INVITATION_NOT_FOUND": N_("That invitation has been answered or canceled, or it has expired."),
+    "ORGANIZATION_ALREADY_EXISTS": N_("Another organization has this short name. Choose another one."),
+    "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED": N_(
+        "The organization has as many members as are allowed. Ask one of its administrators to make room."
+    ),
+    "ORGANIZATION_SLUG_ALREADY_TAKEN": N_("Another organization has this short name. Choose another one."),
+    "STALE_ORGANIZATION": N_(
+        "This was changed after you opened the form, so nothing was saved. Check the fields and save again."
+    ),
+    "TEAM_MEMBER_LIMIT_REACHED": N_("The team has as many members as are allowed."),
+    "UNABLE_TO_REMOVE_LAST_TEAM": N_("This is the last team, so it cannot be removed."),
+    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": N_("The user with this address is a member already."),
+    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": N_(
+        "There is an open invitation for this address. Send that one again, or cancel it first."
+    ),
+    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": N_(
+        "No member of the organization has this address. Invite the person first."
+    ),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER": N_(
+        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
+        "organization."
+    ),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": N_(
+        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
+        "organization."
+    ),
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_ORGANIZATIONS": N_(
+        "You are in as many organizations as are allowed. Leave one first."
+    ),
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS": N_(
+        "The organization has as many teams as are allowed. Remove one first."
+    ),
 }
 
 _PROVIDER_ERRORS: Mapping[str, str] = {
@@ -161,6 +194,13 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
     "KEY_DISABLED_EXPIRATION": ("expiresIn",),
     "SERVER_ONLY_PROPERTY": ("permissions",),
+    "ORGANIZATION_ALREADY_EXISTS": ("slug",),
+    "ORGANIZATION_SLUG_ALREADY_TAKEN": ("slug",),
+    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": ("email",),
+    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": ("email",),
+    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": ("email",),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": ("role",),
+    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USER_WITH_THIS_ROLE": ("role",),
 }
 """The form fields of an error, by its code; it is shown next to the first field that the form has."""
 
@@ -173,7 +213,18 @@ _EMPTY: Mapping[str, str] = {
     "newPassword": N_("Enter a new password."),
     "name": N_("Enter a name."),
     "newName": N_("Enter a name."),
+    "teamName": N_("Enter a name."),
     "code": N_("Enter the code."),
+}
+
+_TYPED: Mapping[str, str] = {
+    "typedEmail": N_("This is not the email address of your account."),
+    "typedSlug": N_("This is not the short name of the organization."),
+}
+"""About fields that confirm a deletion."""
+
+_MALFORMED: Mapping[str, str] = {
+    "slug": N_("Use letters, digits, hyphens and underscores; begin and end with a letter or digit."),
 }
 
 
@@ -252,8 +303,8 @@ def field_errors(
 
 
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
-    if name == "typedEmail":
-        return localization.gettext(N_("This is not the email address of your account."))
+    if name in _TYPED:
+        return localization.gettext(_TYPED[name])
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
     if message == SAME_EMAIL:
@@ -262,7 +313,7 @@ def _wrong_field(localization: Localization, name: str, value: str, message: str
         return _said(localization, "INVALID_EMAIL")
     if message.startswith("must be at most"):
         return localization.gettext(N_("This is too long."))
-    return localization.gettext(N_("This is not valid here."))
+    return localization.gettext(_MALFORMED.get(name, N_("This is not valid here.")))
 
 
 def _said(localization: Localization, code: str) -> str:

@@ -1,0 +1,198 @@
+"""Rules of the hosted pages: changes by forms that may be sent twice, or from a page that is out of date."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import col
+
+from domain import identifiers
+from domain.context import Context
+from domain.errors import Field, ValidationError
+from domain.organizations import (
+    access,
+    fields,
+    invitations,
+    members,
+    memberships,
+    organizations,
+    pending,
+    teams,
+)
+from domain.organizations.errors import (
+    InvitationNotFound,
+    MemberNotFound,
+    OrganizationAlreadyExists,
+    StaleOrganization,
+    TeamNotFound,
+    UserIsNotAMemberOfTheOrganization,
+    YouAreNotAllowedToCreateANewTeamMember,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
+from domain.organizations.invitations import InvitationRequest
+from models.member import MEMBERS_WITH_USERS, Member, MemberWithUser
+from models.organization import OrganizationRow
+from models.statements import is_
+from models.team import TeamMember
+
+_DOUBLE_CLICK = timedelta(seconds=10)
+"""How long an invitation counts as the result of the same form."""
+
+_OF_TEAM = (
+    MEMBERS_WITH_USERS.join(TeamMember, col(TeamMember.member_id) == col(Member.id))
+    .where(is_(TeamMember.team_id, "team_id"))
+    .order_by(col(TeamMember.created_at), col(TeamMember.id))
+    .limit(teams.MOST_LISTED)
+)
+
+
+async def create(ctx: Context, sent: Mapping[str, Any]) -> OrganizationRow:
+    """Create an organization as `organizations.create` does; a form that is sent twice returns the one it created.
+
+    Raises the errors of `organizations.create`.
+    """
+    try:
+        organization, _ = await organizations.create(ctx, sent, keep_active=False)
+    except (OrganizationAlreadyExists, YouHaveReachedTheMaximumNumberOfOrganizations):
+        wanted = fields.columns(sent)
+        for member, row in await organizations.list_own(ctx):  # defence: H7 created-organization
+            if member.is_owner and (row.name, row.slug) == (wanted["name"], wanted["slug"]):
+                return row
+        raise
+    return organization
+
+
+async def change(
+    ctx: Context, organization_id: str, sent: Mapping[str, Any], *, seen: datetime | None
+) -> None:
+    """Change an organization as `organizations.change` does, unless it was changed after `seen`, its `updated_at`.
+
+    Values that are already stored are not a change, so a form that is sent twice succeeds. Raises StaleOrganization,
+    UserIsNotAMemberOfTheOrganizationForbidden, and the errors of `organizations.change`.
+    """
+    await access.lock(ctx, organization_id)
+    found = await organizations.get(ctx, organization_id)
+    if found is None:
+        return
+    wanted = fields.columns(sent)
+    if all(getattr(found[0], name) == value for name, value in wanted.items()):
+        return
+    if found[0].updated_at != seen:  # defence: H6 seen-organization
+        raise StaleOrganization
+    await organizations.change(ctx, organization_id, sent)
+
+
+async def delete(ctx: Context, organization_id: str, typed_slug: str) -> None:
+    """Delete an organization whose slug was typed. Raises ValidationError, and the errors of `organizations.remove`."""
+    found = await organizations.get(ctx, organization_id)
+    if found is not None and typed_slug.strip().lower() != found[0].slug:
+        problem = "must be the slug of the organization"
+        raise ValidationError(f"[body.typedSlug] {problem}", Field("body", "typedSlug", problem))
+    await organizations.remove(ctx, organization_id)
+
+
+async def change_role(ctx: Context, organization_id: str, member_id: str, role: str, *, former: str) -> None:
+    """Change the roles of a member as `members.change_role` does, unless they are no longer `former`.
+
+    Raises StaleOrganization, and the errors of `members.change_role`.
+    """
+    await access.require_member(ctx, organization_id, MemberNotFound)
+    member = await access.find_member_by_id(ctx, organization_id, member_id)
+    if member is None:
+        raise MemberNotFound
+    if member.role == role:
+        return
+    if member.role != former:  # defence: H6 seen-role
+        raise StaleOrganization
+    await members.change_role(ctx, member_id, role, organization_id)
+
+
+async def invite(ctx: Context, organization_id: str, email: str, role: str, team_id: str) -> None:
+    """Invite an address as `invitations.invite` does; a form that is sent twice invites once.
+
+    Raises the errors of `invitations.invite`.
+    """
+    email = identifiers.email(email)
+    await access.lock(ctx, organization_id)
+    former = await pending.of_address(ctx, organization_id, email)
+    if former is not None and former.is_open(ctx.now):
+        is_same = (former.inviter_id, former.role) == (ctx.signed_in.user.id, role)
+        if is_same and ctx.now - former.created_at < _DOUBLE_CLICK:  # defence: H7 invited
+            return
+    teams_joined = [team_id] if team_id else []
+    request = InvitationRequest(email, role, organization_id, resend=False, team_ids=teams_joined)
+    await invitations.invite(ctx, request)
+
+
+async def resend(ctx: Context, organization_id: str, invitation_id: str, *, seen: datetime | None) -> None:
+    """Send a pending invitation again, unless that was done after `seen`, when it expired.
+
+    Raises InvitationNotFound, the errors of `invitations.list_of_organization` and of `invitations.invite`.
+    """
+    await access.lock(ctx, organization_id)
+    for row, _ in await invitations.list_of_organization(ctx, organization_id):
+        if row.id == invitation_id and row.is_open(ctx.now):
+            if row.expires_at == seen:  # defence: H7 resent
+                again = InvitationRequest(row.email, row.role, organization_id, resend=True, team_ids=())
+                await invitations.invite(ctx, again)
+            return
+    raise InvitationNotFound
+
+
+async def create_team(ctx: Context, organization_id: str, name: str, *, newest: str) -> None:
+    """Create a team as `teams.create` does; a form that is sent twice creates one. `newest` is the team it knew last.
+
+    Raises the errors of `teams.create`.
+    """
+    await access.lock(ctx, organization_id)
+    existing = await teams.of_organization(ctx, organization_id)
+    if existing and existing[-1].id != newest and existing[-1].name == name:  # defence: H7 created-team
+        return
+    await teams.create(ctx, name, organization_id)
+
+
+async def rename_team(ctx: Context, organization_id: str, team_id: str, name: str, *, former: str) -> None:
+    """Rename a team as `teams.rename` does, unless its name is no longer `former`.
+
+    Raises StaleOrganization, and the errors of `teams.list_teams` and `teams.rename`.
+    """
+    await access.lock(ctx, organization_id)
+    team = next((one for one in await teams.list_teams(ctx, organization_id) if one.id == team_id), None)
+    if team is None:
+        raise TeamNotFound
+    if team.name == name:
+        return
+    if team.name != former:  # defence: H6 seen-team
+        raise StaleOrganization
+    await teams.rename(ctx, team_id, name, organization_id)
+
+
+async def add_team_member(ctx: Context, organization_id: str, team_id: str, email: str) -> None:
+    """Add the member with an email address to a team as `teams.add_member` does.
+
+    Raises InvalidEmail, UserIsNotAMemberOfTheOrganization, and the errors of `teams.add_member`.
+    """
+    email = identifiers.email(email)
+    error = YouAreNotAllowedToCreateANewTeamMember
+    own = await access.require_member(ctx, organization_id, error)
+    # Before the address is looked for: others may not learn who is a member.
+    access.require(ctx, own, "member", "update", error)  # defence: ORG19 team-member-address
+    found = await memberships.find_by_email(ctx, organization_id, email)
+    if found is None:
+        raise UserIsNotAMemberOfTheOrganization
+    await teams.add_member(ctx, team_id, found.user_id, organization_id)
+
+
+async def list_team_members(ctx: Context, organization_id: str, team_id: str) -> Sequence[MemberWithUser]:
+    """Return the members of a team with their users, as far as the caller may see them.
+
+    Raises the errors of `teams.list_members`.
+    """
+    inside = await teams.list_members(ctx, team_id, organization_id)
+    own = await access.require_member(ctx, organization_id, MemberNotFound)
+    if not memberships.sees_directory(ctx, own):  # defence: ORG19 team-directory
+        return (
+            [await memberships.with_user(ctx, own)] if own.user_id in {one.user_id for one in inside} else []
+        )
+    found: Sequence[MemberWithUser] = await ctx.db.execute(_OF_TEAM, team_id=team_id)
+    return found

@@ -1,0 +1,159 @@
+"""The pages of a team of an organization."""
+
+from collections.abc import Sequence
+
+from domain.context import Context
+from domain.organizations import forms, teams
+from domain.organizations.errors import (
+    TeamNotFound,
+    UserIsNotAMemberOfTheTeam,
+    UserIsNotAMemberOfTheTeamForbidden,
+    YouAreNotAllowedToAccessThisOrganization,
+)
+from handlers import shapes
+from handlers.account_pages import layout as account
+from handlers.organization_pages import layout
+from handlers.pages import view as views
+from handlers.responses.reply import Page, Redirect
+from models.member import MemberWithUser
+from models.team import TeamRow
+
+
+# organization_pages.create_team
+async def create_team(ctx: Context, id_: str, body: shapes.OrganizationTeamForm) -> Redirect:
+    """Create a team."""
+    view = views.view(ctx)
+    await forms.create_team(ctx, id_, body["teamName"].strip() or " ", newest=body.get("newest", ""))
+    return view.redirect(layout.path_of(id_), reason="team-created")
+
+
+# organization_pages.show_team
+async def show_team(
+    ctx: Context,
+    id_: str,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    team: str | None = None,
+    reason: str | None = None,
+) -> Page | Redirect:
+    """Show a team with its members, as far as the caller may see them, and forms for what the caller may change."""
+    view = views.view(ctx, layout.path_of(id_, "/team"), callback_url, ui_locales, team=team)
+    found = await layout.find(ctx, id_)
+    if found is None:
+        return layout.gone(view)
+    row = await _find(ctx, id_, team)
+    if row is None:
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    return account.render(
+        ctx,
+        view,
+        "organization_team.html",
+        notices=layout.NOTICES,
+        reason=reason,
+        organization=found.organization,
+        path_of=layout.path_of,
+        team=row,
+        members=await _members(ctx, found, row),
+        may_rename=found.may(ctx, "team", "update"),
+        may_remove=found.may(ctx, "team", "delete"),
+        may_add=found.may(ctx, "member", "update"),
+        may_take_out=found.may(ctx, "member", "delete"),
+        is_stale=view.form.code == "STALE_ORGANIZATION",
+    )
+
+
+async def _find(ctx: Context, organization_id: str, team_id: str | None) -> TeamRow | None:
+    rows = await teams.of_organization(ctx, organization_id)
+    return next((row for row in rows if row.id == team_id), None)
+
+
+async def _members(ctx: Context, found: layout.Found, team: TeamRow) -> Sequence[MemberWithUser] | None:
+    """Return the members of a team with their users; None if the caller may not see them."""
+    try:
+        return await forms.list_team_members(ctx, found.organization.id, team.id)
+    except UserIsNotAMemberOfTheTeamForbidden:
+        return None
+
+
+# organization_pages.rename_team
+async def rename_team(ctx: Context, id_: str, body: shapes.TeamNameForm) -> Redirect:
+    """Rename a team, unless it was renamed after the form was shown."""
+    view = views.view(ctx)
+    try:
+        await forms.rename_team(
+            ctx, id_, body["team"], body["teamName"].strip() or " ", former=body.get("former", "")
+        )
+    except YouAreNotAllowedToAccessThisOrganization:
+        return layout.gone(view)
+    except TeamNotFound:
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-renamed")
+
+
+# organization_pages.show_team_removal
+async def show_team_removal(
+    ctx: Context,
+    id_: str,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    team: str | None = None,
+) -> Page | Redirect:
+    """Ask before a team is removed."""
+    view = views.view(ctx, layout.path_of(id_, "/team/remove"), callback_url, ui_locales, team=team)
+    gettext = view.localization.gettext
+    found = await layout.find(ctx, id_)
+    if found is None:
+        return layout.gone(view)
+    row = await _find(ctx, id_, team)
+    if row is None or not found.may(ctx, "team", "delete"):
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    return account.render(
+        ctx,
+        view,
+        "removal.html",
+        heading=gettext("Remove this team?"),
+        name=row.name,
+        effect=gettext("Its members stay members of the organization."),
+        is_last=False,
+        obstacle=None,
+        field="team",
+        id=row.id,
+        button=gettext("Remove"),
+        back=layout.path_of(id_),
+    )
+
+
+# organization_pages.remove_team
+async def remove_team(ctx: Context, id_: str, body: shapes.TeamForm) -> Redirect:
+    """Remove a team."""
+    view = views.view(ctx)
+    try:
+        await teams.remove(ctx, body["team"], id_)
+    except TeamNotFound:
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    return view.redirect(layout.path_of(id_), reason="team-removed")
+
+
+# organization_pages.add_team_member
+async def add_team_member(ctx: Context, id_: str, body: shapes.TeamMemberForm) -> Redirect:
+    """Add the member with an email address to a team."""
+    view = views.view(ctx)
+    try:
+        await forms.add_team_member(ctx, id_, body["team"], body["email"].strip())
+    except TeamNotFound:
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-member-added")
+
+
+# organization_pages.remove_team_member
+async def remove_team_member(ctx: Context, id_: str, body: shapes.TeamMemberRemovalForm) -> Redirect:
+    """Remove a member from a team."""
+    view = views.view(ctx)
+    try:
+        await teams.remove_member(ctx, body["team"], body["member"], id_)
+    except TeamNotFound:
+        return view.redirect(layout.path_of(id_), reason="team-gone")
+    # A form that is sent twice, or from a stale page, has reached its goal already.
+    except UserIsNotAMemberOfTheTeam:
+        pass
+    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-member-removed")
