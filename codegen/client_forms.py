@@ -23,7 +23,7 @@ _OF_TEXTS = ("pattern", "maxLength")
 """The constraints on the text of a date-time; in a client it is a date, which some languages print at another
 length."""
 
-FOR_PEOPLE = frozenset({"pages", "account_pages", "console", "mailbox"})
+FOR_PEOPLE = frozenset({"pages", "account_pages", "organization_pages", "console", "mailbox"})
 """The tags of operations that respond with pages, which no client uses."""
 
 _SECTIONS = ("schemas", "parameters", "headers", "responses")

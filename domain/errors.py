@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import domain
 from models.discovery import import_modules
 
-_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DECLARED: "list[type[Refusal]]" = []
 
 

@@ -411,7 +411,7 @@ def _check_recipient(
     if row.email != user.email:  # defence: ORG1 recipient
         events.invitation_refused(ctx, row, YouAreNotTheRecipientOfTheInvitation)
         raise YouAreNotTheRecipientOfTheInvitation
-    if not _is_proven(ctx, row, user, id_or_secret):
+    if not _is_proven(ctx, row, user, id_or_secret):  # defence: ORG2 ORG14 unverified
         events.invitation_refused(ctx, row, error)
         raise error
 
@@ -420,5 +420,4 @@ def _is_proven(ctx: Context, row: InvitationRow, user: UserRow, id_or_secret: st
     """Return whether the secret or a verification proves that the mailbox is the user's."""
     # Not by its form: ids of imported invitations have any.
     is_proven = user.email_verified or id_or_secret != row.id  # defence: ORG2 secret
-    # defence: ORG2 ORG14 unverified
     return is_proven or not ctx.policy[OrganizationPolicy].require_verified_email

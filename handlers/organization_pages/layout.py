@@ -25,6 +25,7 @@ NOTICES = {
     "created": N_("The organization has been created."),
     "saved": N_("Your changes are saved."),
     "active": N_("This is your active organization now."),
+    "not-allowed": N_("Your role does not allow this."),
     "role-changed": N_("The role has been changed."),
     "member-removed": N_("That person is no longer a member."),
     "invited": N_(
@@ -75,6 +76,11 @@ async def find(ctx: Context, organization_id: str) -> Found | None:
 def gone(view: View) -> Redirect:
     """Return the redirect to the list, which says that the caller is not a member."""
     return view.redirect(LIST, reason="gone")
+
+
+def not_allowed(view: View, organization_id: str) -> Redirect:
+    """Return the redirect to the organization, which says that the caller may not do what a page is for."""
+    return view.redirect(path_of(organization_id), reason="not-allowed")
 
 
 def role_name(localization: Localization, role: str) -> str:

@@ -8,7 +8,6 @@ from handlers.account_pages import layout as account
 from handlers.organization_pages import layout
 from handlers.pages import texts
 from handlers.pages import view as views
-from handlers.pages.view import View
 from handlers.responses.reply import Page, Redirect
 from models.member import MemberWithUser
 
@@ -26,7 +25,7 @@ async def show_member(
     found = await layout.find(ctx, id_)
     row = None if found is None else await _managed(ctx, found, member)
     if found is None or row is None:
-        return _gone(view, id_)
+        return layout.not_allowed(view, id_)
     may_update = found.may(ctx, "member", "update")
     return account.render(
         ctx,
@@ -48,8 +47,9 @@ async def change_member_role(ctx: Context, id_: str, body: shapes.MemberRoleForm
     view = views.view(ctx)
     try:
         await forms.change_role(ctx, id_, body["member"], body["role"], former=body.get("former", ""))
+    # A form that is sent twice, or from a stale page, has reached its goal already.
     except MemberNotFound:
-        return _gone(view, id_)
+        return view.redirect(layout.path_of(id_), reason="member-removed")
     return view.redirect(layout.path_of(id_), reason="role-changed")
 
 
@@ -67,7 +67,7 @@ async def show_member_removal(
     found = await layout.find(ctx, id_)
     row = None if found is None else await _managed(ctx, found, member)
     if found is None or row is None or not found.may(ctx, "member", "delete"):
-        return _gone(view, id_)
+        return layout.not_allowed(view, id_)
     needed = texts.SENTENCES["YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"]
     is_only_owner = await memberships.is_only_owner(ctx, row.member)
     return account.render(
@@ -95,8 +95,9 @@ async def remove_member(ctx: Context, id_: str, body: shapes.OrganizationMemberF
     view = views.view(ctx)
     try:
         await members.remove(ctx, body["member"], id_)
+    # A form that is sent twice, or from a stale page, has reached its goal already.
     except MemberNotFound:
-        return _gone(view, id_)
+        return view.redirect(layout.path_of(id_), reason="member-removed")
     return view.redirect(layout.path_of(id_), reason="member-removed")
 
 
@@ -109,8 +110,3 @@ async def _managed(ctx: Context, found: layout.Found, member_id: str | None) -> 
     if member is None or not found.outranks(ctx, member.role):
         return None
     return await memberships.with_user(ctx, member)
-
-
-def _gone(view: View, organization_id: str) -> Redirect:
-    """Return the redirect to the organization; a caller who is not a member is led on to the list."""
-    return view.redirect(layout.path_of(organization_id))

@@ -58,7 +58,7 @@ async def show_organization(
         ],
         total=total,
         number=number,
-        pages=-(-total // _MEMBERS_SHOWN),
+        page_count=-(-total // _MEMBERS_SHOWN),
         invitations=[
             (
                 each.invitation,
@@ -102,7 +102,7 @@ async def show_organization_form(
     if found is None:
         return layout.gone(view)
     if not found.may(ctx, "organization", "update"):
-        return view.redirect(layout.path_of(id_))
+        return layout.not_allowed(view, id_)
     row = found.organization
     return account.render(
         ctx,
@@ -178,7 +178,7 @@ async def show_organization_deletion(
     if found is None:
         return layout.gone(view)
     if not (found.may(ctx, "organization", "delete") and ctx.policy[OrganizationPolicy].deletion):
-        return view.redirect(layout.path_of(id_))
+        return layout.not_allowed(view, id_)
     return account.render(
         ctx, view, "organization_deletion.html", organization=found.organization, path_of=layout.path_of
     )

@@ -26,7 +26,7 @@ DOCUMENT_PATHS = frozenset({"/jwks", "/.well-known/jwks.json"})
 
 _EXTENSIONS = [(one.path, one.spec.get(EXTENSION, {})) for one in operations(bundle(internal=True))]
 
-PAGE_TAGS = frozenset({"pages", "account_pages", "console"})
+PAGE_TAGS = frozenset({"pages", "account_pages", "organization_pages", "console"})
 """Hosted pages, whose forms must say to the service where they come from."""
 
 HEAD_PATHS = frozenset(path for path, said in _EXTENSIONS if said.get("answersHead"))

@@ -11,7 +11,7 @@ from codegen.walk import Operation, inside, operations, resolve
 DOCUMENT = bundle()
 DOCUMENT_3_1 = to_3_1(DOCUMENT)
 OPERATIONS = {operation.spec["operationId"]: operation for operation in operations(DOCUMENT_3_1)}
-PAGE_TAGS = frozenset({"pages", "account_pages", "console"})
+PAGE_TAGS = frozenset({"pages", "account_pages", "organization_pages", "console"})
 """The tags of hosted pages."""
 
 JSON_OPERATIONS = {
