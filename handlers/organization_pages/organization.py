@@ -27,12 +27,17 @@ async def show_organization(
     reason: str | None = None,
 ) -> Page | Redirect:
     """Show an organization, its members, pending invitations and teams, with what the caller may do."""
-    number = number or 1
-    view = views.view(ctx, layout.path_of(id_), callback_url, ui_locales, number=str(number))
+    view = views.view(
+        ctx,
+        layout.path_of(id_),
+        callback_url,
+        ui_locales,
+        number=None if number is None else str(number),
+    )
     found = await layout.find(ctx, id_)
     if found is None:
         return layout.gone(view)
-    rows, total = await member_lists.list_members(ctx, _page_of_members(id_, number))
+    rows, total = await member_lists.list_members(ctx, _page_of_members(id_, number or 1))
     may_manage = found.may(ctx, "member", "update") or found.may(ctx, "member", "delete")
     with_teams = ctx.policy[TeamPolicy].enabled
     existing = await teams.of_organization(ctx, id_) if with_teams else ()
@@ -57,7 +62,7 @@ async def show_organization(
             for row in rows
         ],
         total=total,
-        number=number,
+        number=number or 1,
         page_count=-(-total // _MEMBERS_SHOWN),
         invitations=[
             (

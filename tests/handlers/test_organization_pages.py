@@ -86,12 +86,13 @@ async def manage(browser: Browser, email: str) -> None:
 
 async def copy_member(service: Service, name: str) -> None:
     """Make a user like Ada a plain member of her organization, without the many steps of an invitation."""
-    values = {"new": name, "email": f"{name}@example.com", "ada": ADA}
+    same = "name, email_verified, two_factor_enabled, banned, role, created_at, updated_at"
     await execute(
         service,
-        'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, banned, role, created_at, updated_at)'
-        ' SELECT :new, name, :email, email_verified, two_factor_enabled, banned, role, created_at, updated_at FROM "user" WHERE email = :ada',
-        **values,
+        f'INSERT INTO "user" (id, email, {same}) SELECT :new, :email, {same} FROM "user" WHERE email = :ada',
+        new=name,
+        email=f"{name}@example.com",
+        ada=ADA,
     )
     await execute(
         service,
@@ -109,7 +110,7 @@ async def roles(service: Service) -> dict[str, str]:
 
 async def id_of(service: Service, table: str) -> str:
     """Return the id of the newest row of a table."""
-    rows = await service.rows(f"SELECT id FROM {table} ORDER BY created_at DESC, id")  # noqa: S608 - a fixed name
+    rows = await service.rows(f"SELECT id FROM {table} ORDER BY created_at DESC, id")
     return str(rows[0].id)
 
 

@@ -25,6 +25,8 @@ from tests.service import PASSWORD
 ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
 MALLORY, OSCAR = "mallory@example.com", "oscar@example.com"
 """Users whose address, and whose browser, is somebody else's."""
+INVITED = "paula@example.com"
+"""Somebody who is invited to an organization before having an account."""
 FAILURES = 10
 """Wrong passwords after which everything has to wait, as `limits.failures` has it."""
 NEW, NEW_ADDRESS = "nine green boats", "ada.king@example.com"
@@ -48,6 +50,8 @@ SETTINGS = {
     "api_keys.grantable": '{"files": ["read"]}',
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
+    "organizations.enabled": "true",
+    "organizations.teams.enabled": "true",
     "delete_user.enabled": "true",
     "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),
@@ -68,6 +72,10 @@ _SHOWN: dict[str, Operation] = {
 }
 """The operations that show a page, by operationId; the walk through the mailbox names its pages by their ids."""
 PAGES = {name: operation for name, operation in _SHOWN.items() if not name.startswith("console.")}
+PATTERNS = {
+    name: re.compile(re.sub(r"\\{[^}]*\\}", "[^/]+", re.escape(operation.path)))
+    for name, operation in PAGES.items()
+}
 CONSOLE_PAGES = {name: operation for name, operation in _SHOWN.items() if name.startswith("console.")}
 
 
@@ -97,6 +105,10 @@ class Site:
 
     async def token(self, template: str, to: str = ADA) -> str:
         """Return the token of the link in the last email of this template."""
+        return parse_qs(urlsplit(await self.link(template, to)).query)["token"][0]
+
+    async def link(self, template: str, to: str) -> str:
+        """Return the link in the last email of this template."""
         found: list[str] = []
 
         async def has_come() -> bool:
@@ -106,7 +118,7 @@ class Site:
             return bool(found)
 
         await until(has_come)
-        return parse_qs(urlsplit(found[-1]).query)["token"][0]
+        return found[-1]
 
     async def not_me_token(self, to: str) -> str:
         """Return the token of the link "This was not me" in the last verification email to an address."""
@@ -177,7 +189,8 @@ class Visitor:
 async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
-    parts = (_way_in, _links, _account, _passkeys, _second_factor, _waiting, _api_keys, _connections, _last)
+    parts = (_way_in, _links, _account, _passkeys, _second_factor, _waiting, _api_keys, _connections)
+    parts = (*parts, _organizations, _invitations, _last)
     for part in parts:
         async for name in part(visitor):
             yield name
@@ -186,7 +199,11 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
 async def others(page: Page, site: Site, seen: Container[str]) -> AsyncIterator[str]:
     """Yield the pages whose paths were not `seen`, for somebody who is signed in, then for somebody who is not."""
     visitor = Visitor(page, site)
-    left = {name: operation.path for name, operation in PAGES.items() if operation.path not in seen}
+    left = {
+        name: operation.path
+        for name, operation in PAGES.items()
+        if operation.path not in seen and "{" not in operation.path
+    }
     if left:
         await visitor.sign_in(email=EVE)
     for _ in ("signed in", "signed out"):
@@ -423,6 +440,90 @@ async def _connections(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.page.locator("main a[href*='/connections/disconnect']").first.click()
     await visitor.page.wait_for_load_state()
     yield "connections-disconnect"
+
+
+async def _organizations(visitor: Visitor) -> AsyncIterator[str]:
+    page, path = visitor.page, "/account/organizations"
+    await visitor.open(path)
+    yield "organizations-empty"
+    await visitor.send(path, name=" ", slug="-")
+    yield "organizations-refused"
+    await visitor.send(path, name=LONG[:128], slug="long")
+    yield "organization-long"
+    await visitor.open(path)
+    await visitor.send(path, name="Acme", slug="acme")
+    yield "organization-created"
+    acme = urlsplit(page.url).path
+    await visitor.send(f"{acme}/invitations", email="nobody")
+    yield "organization-invitation-refused"
+    await visitor.send(f"{acme}/invitations", email=INVITED)
+    await visitor.send(f"{acme}/invitations", email=UNKNOWN)
+    await visitor.send(f"{acme}/teams", teamName="Sales")
+    yield "organization"
+    await visitor.open(path)
+    yield "organizations"
+    for name in ("edit", "leave", "delete"):
+        await visitor.open(f"{acme}/{name}")
+        yield f"organization-{name}"
+    await visitor.send(f"{acme}/delete", typedSlug="acne")
+    yield "organization-delete-refused"
+    await visitor.open(acme)
+    await page.locator("main a[href*='/member?']").first.click()
+    await page.wait_for_load_state()
+    yield "organization-member"
+    await visitor.open(acme)
+    await page.locator("main a[href*='/team?']").last.click()
+    await page.wait_for_load_state()
+    yield "organization-team-empty"
+    await visitor.send(f"{acme}/team/members/add", email=EVE)
+    yield "organization-team"
+    await page.locator("main a[href*='/team/remove']").click()
+    await page.wait_for_load_state()
+    yield "organization-team-remove"
+
+
+async def _invitations(visitor: Visitor) -> AsyncIterator[str]:
+    site = visitor.site
+    link = urlsplit(await site.link("organization-invitation", INVITED)).path
+    await visitor.open(link)
+    yield "invitation-of-other"
+    await visitor.forget()
+    await visitor.open(link)
+    yield "invitation-signed-out"
+    await visitor.open("/account/invitation/unknown")
+    yield "invitation-hidden"
+    await visitor.open("/account/invitation/inv_unknown")
+    yield "invitation-gone"
+    await asyncio.to_thread(
+        site.post, "/sign-up/email", {"name": "Paula", "email": INVITED, "password": PASSWORD}
+    )
+    await visitor.sign_in(link, email=INVITED)
+    yield "invitation"
+    await visitor.send(f"{link}/accept")
+    yield "invitation-accepted"
+    await visitor.open(link)
+    yield "invitation-of-member"
+    site.execute("UPDATE member SET created_at = created_at + 1 WHERE NOT is_owner")
+    await visitor.open("/account/organizations")
+    await visitor.page.locator("main h3 a").click()
+    await visitor.page.wait_for_load_state()
+    yield "organization-of-member"
+    acme = urlsplit(visitor.page.url).path
+    await visitor.sign_in(acme, email=EVE)
+    await visitor.page.locator("main a[href*='/member?']").last.click()
+    await visitor.page.wait_for_load_state()
+    yield "organization-other-member"
+    await visitor.page.locator("main a[href*='/member/remove']").click()
+    await visitor.page.wait_for_load_state()
+    yield "organization-member-remove"
+    link = urlsplit(await site.link("organization-invitation", UNKNOWN)).path
+    site.execute(f"UPDATE \"user\" SET email = '{UNKNOWN}', email_verified = 0 WHERE email = '{INVITED}'")
+    await visitor.sign_in("/account/organizations", email=UNKNOWN)
+    yield "organizations-unverified"
+    site.execute(f"UPDATE \"user\" SET email_verified = 1 WHERE email = '{UNKNOWN}'")
+    await visitor.open("/account/organizations")
+    yield "organizations-invited"
+    await visitor.sign_in("/account/organizations", email=EVE)
 
 
 async def _last(visitor: Visitor) -> AsyncIterator[str]:
