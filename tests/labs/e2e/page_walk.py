@@ -189,9 +189,9 @@ class Visitor:
 async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
-    parts = (_way_in, _links, _account, _passkeys, _second_factor, _waiting, _api_keys, _connections)
-    parts = (*parts, _organizations, _invitations, _last)
-    for part in parts:
+    way_in = (_way_in, _links, _account, _passkeys, _second_factor, _waiting)
+    account = (_api_keys, _connections, _organizations, _invitations, _last)
+    for part in (*way_in, *account):
         async for name in part(visitor):
             yield name
 
