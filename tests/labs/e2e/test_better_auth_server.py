@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from tests import packages
+from tests.labs.e2e import organization_differences
+from tests.labs.e2e.organization_differences import ABSENT
 from tests.live import administrator, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
@@ -21,8 +23,6 @@ BASE_PATH = "/api/auth"
 ADMIN = "root@example.com"
 TIME_LIMIT = 180.0
 
-ABSENT = "<absent>"
-"""What a server does not say."""
 
 Difference = dict[str, tuple[Any, Any]]
 """By the place in the outcome: what Better Auth says there, and what is said here."""
@@ -115,18 +115,32 @@ def test_the_documented_differences_are_the_only_ones(
 
     assert ours.pop("its claims") == CLAIMS
     assert set(CLAIMS) & set(theirs.pop("its claims")) >= {"aud", "exp", "iat", "iss", "sub"}
+    assert differences(theirs, ours) == DIFFERENCES | (BY_BEARER if carried_by == "bearer" else {})
+
+
+@pytest.mark.parametrize("carried_by", ["bearer", "cookie"])
+def test_those_of_organizations_are_the_only_ones(installed: Path, tmp_path: Path, carried_by: str) -> None:
+    with better_auth(installed, TEAMS="on") as url:
+        theirs = outcomes(installed, url, carried_by, "organization_cases.mjs", TEAMS="on")
+    settings = {"organizations.enabled": "true", "organizations.teams.enabled": "true"}
+    with serving(tmp_path, {"base_path": BASE_PATH, **settings}) as live:
+        mails = {"TEAMS": "on", "MAIL_FILE": str(tmp_path / "mail.jsonl")}
+        ours = outcomes(installed, live.url, carried_by, "organization_cases.mjs", **mails)
+
+    assert differences(theirs, ours) == organization_differences.DIFFERENCES
+
+
+def differences(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Difference]:
+    """Return the differences of each case that has any."""
     assert list(theirs) == list(ours)
-    found = {
-        name: difference for name in theirs if (difference := without_language(theirs[name], ours[name]))
-    }
-    assert found == DIFFERENCES | (BY_BEARER if carried_by == "bearer" else {})
+    return {name: found for name in theirs if (found := without_language(theirs[name], ours[name]))}
 
 
 @contextmanager
-def better_auth(installed: Path) -> Iterator[str]:
+def better_auth(installed: Path, **variables: str) -> Iterator[str]:
     """Run Better Auth's server with an administrator, and yield its origin."""
     port = free_port()
-    environment = {**os.environ, "PORT": str(port), "ADMIN_EMAIL": ADMIN}
+    environment = {**os.environ, "PORT": str(port), "ADMIN_EMAIL": ADMIN, **variables}
     process = subprocess.Popen(
         ["node", "peer.mjs"], cwd=installed, env=environment, stdout=subprocess.PIPE, text=True
     )
@@ -142,7 +156,9 @@ def better_auth(installed: Path) -> Iterator[str]:
         process.communicate(timeout=60)
 
 
-def outcomes(installed: Path, url: str, carried_by: str) -> dict[str, Any]:
+def outcomes(
+    installed: Path, url: str, carried_by: str, script: str = "cases.mjs", **variables: str
+) -> dict[str, Any]:
     """Return what the client was told, by the name of the case."""
     environment = {
         **os.environ,
@@ -151,9 +167,10 @@ def outcomes(installed: Path, url: str, carried_by: str) -> dict[str, Any]:
         "CARRIED_BY": carried_by,
         "ADMIN_EMAIL": ADMIN,
         "ORIGIN": url,
+        **variables,
     }
     run = subprocess.run(
-        ["node", "cases.mjs"],
+        ["node", script],
         check=False, cwd=installed, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr

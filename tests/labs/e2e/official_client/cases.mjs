@@ -1,44 +1,7 @@
 // What the official client is told by a server, case by case, without what is random: one JSON object on standard output.
 
 import { ADMINISTRATOR, newClient, PASSWORD } from "./service.mjs";
-
-const told = {};
-/** Better Auth believes proxies only, and its keys have no prefix. */
-const HIDDEN = { ipAddress: "<address>", start: "<start>" };
-let users = 0;
-
-/** Return an outcome as it can be compared: random and moving values by their kind. */
-function shown(value) {
-  if (value instanceof Date) return "<time>";
-  if (Array.isArray(value)) return value.map(shown);
-  if (value && typeof value === "object") {
-    return Object.fromEntries(Object.keys(value).sort().map((key) => [key, HIDDEN[key] ?? shown(value[key])]));
-  }
-  if (typeof value !== "string") return value;
-  if (/^\d{4}-\d\d-\d\dT/.test(value)) return "<time>";
-  if (value.startsWith("rvk_")) return "<handle>";
-  return /^[A-Za-z0-9_-]{32,}$/.test(value) ? "<random>" : value.replace(/\d+@/, "@");
-}
-
-async function tell(name, asked, pick = (data) => data) {
-  const { data, error } = await asked;
-  told[name] = error ? { status: error.status, code: error.code ?? null } : shown(pick(data));
-  return data;
-}
-
-async function joined(name = "ada") {
-  users += 1;
-  const client = newClient();
-  const credentials = { email: `${name}${users}@example.com`, password: PASSWORD };
-  const { data } = await client.signUp.email({ name, ...credentials });
-  return { client, credentials, id: data.user.id };
-}
-
-async function signedIn(credentials) {
-  const client = newClient();
-  await client.signIn.email(credentials);
-  return client;
-}
+import { joined, signedIn, tell, told } from "./telling.mjs";
 
 const isSignedIn = async (client) => ({ data: Boolean((await client.getSession()).data), error: null });
 

@@ -8,6 +8,7 @@ import {
   emailOTPClient,
   jwtClient,
   magicLinkClient,
+  organizationClient,
   twoFactorClient,
   usernameClient,
 } from "better-auth/client/plugins";
@@ -18,6 +19,7 @@ export const BASE_PATH = process.env.SERVICE_BASE_PATH || "/";
 export const CARRIED_BY = process.env.CARRIED_BY;
 export const PASSWORD = "correct horse battery";
 export const ADMINISTRATOR = process.env.ADMIN_EMAIL;
+export const TEAMS = process.env.TEAMS === "on";
 const MAIL_FILE = process.env.MAIL_FILE;
 const PROVIDER = process.env.PROVIDER_ISSUER;
 const TIMEOUT = 10_000;
@@ -45,6 +47,7 @@ export function newClient() {
       apiKeyClient(),
       magicLinkClient(),
       emailOTPClient(),
+      organizationClient(TEAMS ? { teams: { enabled: true } } : {}),
     ],
     fetchOptions: memory.fetchOptions,
   });
@@ -108,6 +111,31 @@ export async function mail(template, to, number = 1) {
     await new Promise((resume) => setTimeout(resume, 50));
   }
   throw new Error(`no mail ${template} to ${to}`);
+}
+
+/**
+ * Keep a hook of a client mounted, as a component that shows it does. `until` waits for a value that is not pending, and
+ * fails with the last one.
+ */
+export function mounted(hook) {
+  let value;
+  let look = () => {};
+  const stop = hook.subscribe((current) => {
+    value = current;
+    look();
+  });
+  const until = (is) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`the hook stays at ${JSON.stringify(value)}`)), TIMEOUT);
+      look = () => {
+        if (value.isPending || value.isRefetching || !is(value)) return;
+        clearTimeout(timer);
+        look = () => {};
+        resolve(value.data);
+      };
+      look();
+    });
+  return { until, stop };
 }
 
 /** Give the token that a mailed link carries, in its path or its query. */
