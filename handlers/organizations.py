@@ -1,6 +1,6 @@
 """The operations of openapi/paths/organizations.yaml."""
 
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import orjson
 
@@ -50,7 +50,7 @@ async def list_own(ctx: Context) -> shapes.OrganizationList:
 # organizations.get
 async def get(
     ctx: Context, organization_id: str | None = None, organization_slug: str | None = None
-) -> shapes.OptionalOrganization | None:
+) -> shapes.Organization | None:
     """Return an organization."""
     found = await organizations.get(ctx, organization_id, organization_slug)
     return None if found is None else organization_shape(found[0])
@@ -85,9 +85,7 @@ async def get_full(
 
 
 # organizations.set_active
-async def set_active(
-    ctx: Context, body: shapes.SetActiveOrganizationRequest
-) -> shapes.OptionalOrganization | None:
+async def set_active(ctx: Context, body: shapes.SetActiveOrganizationRequest) -> shapes.Organization | None:
     """Set the active organization of the session."""
     organization = await organizations.set_active(
         ctx, body.get("organizationId"), body.get("organizationSlug"), is_named="organizationId" in body
@@ -277,7 +275,7 @@ def organization_shape(row: OrganizationRow) -> shapes.Organization:
     }
 
 
-def _metadata(row: OrganizationRow) -> dict[str, Any] | None:
+def _metadata(row: OrganizationRow) -> shapes.OrganizationMetadata | None:
     return None if row.custom_data is None else orjson.loads(row.custom_data)
 
 

@@ -42,7 +42,7 @@ async def list_all(ctx: Context, organization_id: str | None = None) -> shapes.T
 
 
 # teams.set_active
-async def set_active(ctx: Context, body: shapes.SetActiveTeamRequest) -> shapes.OptionalTeam | None:
+async def set_active(ctx: Context, body: shapes.SetActiveTeamRequest) -> shapes.Team | None:
     """Set the active team of the session."""
     team = await teams.set_active(ctx, body.get("teamId"), is_named="teamId" in body)
     return None if team is None else team_shape(team)

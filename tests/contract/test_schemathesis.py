@@ -98,7 +98,10 @@ def test_every_operation_keeps_the_contract(
     ("carried_by", "tags"),
     [
         ("pending", ["two_factor"]),
-        ("administrator", ["admin", "audit", "statistics", "mail", "settings", "api_keys", "tokens"]),
+        (
+            "administrator",
+            ["admin", "audit", "statistics", "mail", "settings", "api_keys", "tokens", "organizations"],
+        ),
     ],
 )
 def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: list[str]) -> None:

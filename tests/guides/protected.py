@@ -73,14 +73,16 @@ class Application:
 
 
 @contextmanager
-def protecting(text: str, place: Path, directory: Path, **variables: str) -> Iterator[Application]:
+def protecting(
+    text: str, place: Path, directory: Path, serve: str | None = None, **variables: str
+) -> Iterator[Application]:
     """Run the application of a guide beside a Gatewright, which lives in `directory`, with the users Ada and Bob.
 
-    The files of the application lie in `place`.
+    The files of the application lie in `place`. The command that serves is the one with this title unless it is given.
     """
     port = free_port()
     with serving(directory, SETTINGS) as live, calling(live) as caller, closing(Relay(live.url)) as relay:
-        command = placed(commands(text, "serve"), {GATEWRIGHT: relay.url, APPLICATION: str(port)})
+        command = placed(serve or commands(text, "serve"), {GATEWRIGHT: relay.url, APPLICATION: str(port)})
         printed = directory / "printed.txt"
         with running(command, place, port, printed, **variables):
             url = f"http://127.0.0.1:{port}"

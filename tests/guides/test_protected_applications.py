@@ -2,10 +2,12 @@
 
 import itertools
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
 
 import httpx
 import pytest
@@ -32,9 +34,8 @@ PLACE = ROOT / "build" / "guides" / "express"
 """The folder of the Express application, where the packages stay that were fetched once."""
 
 
-@contextmanager
-def in_express(places: pytest.TempPathFactory) -> Iterator[Application]:
-    """Follow the guide for Express, and run its application."""
+def installed_express() -> Path:
+    """Return the folder of the Express application, with the packages and the files that its guide shows."""
     sdk = generate("typescript")
     shown = guide("protect-express")
     # Its first line makes the SDK.
@@ -48,8 +49,24 @@ def in_express(places: pytest.TempPathFactory) -> Iterator[Application]:
     wanted = (PLACE / "package.json").read_bytes()
     write_files(shown, PLACE)
     (PLACE / "package.json").write_bytes(wanted)
-    typed(commands(shown, "compile"), PLACE)
-    with protecting(shown, PLACE, places.mktemp("express")) as application:
+    return PLACE
+
+
+def in_folder_of_express(place: Path) -> Path:
+    """Put the files of the Express application and its packages into another folder; return that folder."""
+    installed = installed_express()
+    write_files(guide("protect-express"), place)
+    shutil.copy(installed / "package.json", place)
+    (place / "node_modules").symlink_to(installed / "node_modules")
+    return place
+
+
+@contextmanager
+def in_express(places: pytest.TempPathFactory) -> Iterator[Application]:
+    """Follow the guide for Express, and run its application."""
+    place, shown = installed_express(), guide("protect-express")
+    typed(commands(shown, "compile"), place)
+    with protecting(shown, place, places.mktemp("express")) as application:
         yield application
 
 
