@@ -132,6 +132,31 @@ def test_nobody_gets_in_while_gatewright_is_away(company: Company) -> None:
     assert company.ask("GET", ADA).status_code == 200
 
 
+@pytest.mark.parametrize(("name", "extended"), [("flask", "app.py"), ("django", "site_of_ada/urls.py")])
+def test_other_frameworks_check_a_role_in_the_organization(
+    name: str, extended: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text, place = guide(f"protect-{name}"), tmp_path_factory.mktemp(name)
+    for block in blocks(text, "sh"):
+        if block.title == "start":
+            typed(block.text, place)
+    write_files(text, place)
+    with (place / extended).open("a", encoding="utf-8") as file:
+        file.writelines(block.text for block in blocks(text, "python") if not block.title)
+
+    directory, sdk = tmp_path_factory.mktemp("gatewright"), str(generate("python"))
+    with protecting(text, place, directory, PYTHONPATH=sdk) as application:
+        tokens = {email: application.sign_in(email) for email in (ADA, BOB)}
+        application.post("/organization/create", {"name": "Acme", "slug": "acme"}, tokens[ADA])
+
+        def status(token: str) -> int:
+            headers = {"Authorization": f"Bearer {token}"}
+            url = f"{application.url}/invoices"
+            return httpx.get(url, headers=headers, timeout=PATIENT, trust_env=False).status_code
+
+        assert [status(token) for token in ("nonsense", tokens[BOB], tokens[ADA])] == [401, 403, 200]
+
+
 def test_people_are_invited_as_the_guide_says(tmp_path: Path) -> None:
     settings = {"organizations.enabled": "true"}
     printed = follow(guide("organization-invitations"), tmp_path, settings)
