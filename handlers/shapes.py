@@ -114,6 +114,13 @@ class BanUserRequest(TypedDict):
     banExpiresIn: NotRequired[int]
 
 
+class CancelInvitationAsAdminRequest(TypedDict):
+    """The invitation to cancel."""
+
+    organizationId: str
+    invitationId: str
+
+
 class CancelInvitationRequest(TypedDict):
     """The invitation to cancel."""
 
@@ -200,6 +207,12 @@ class DeleteApiKeyRequest(TypedDict):
 
     keyId: str
     configId: NotRequired[str]
+
+
+class DeleteOrganizationAsAdminRequest(TypedDict):
+    """The organization to delete."""
+
+    organizationId: str
 
 
 class DeleteOrganizationRequest(TypedDict):
@@ -481,6 +494,7 @@ ErrorCode: TypeAlias = Literal[
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS",
     "YOU_ARE_NOT_ALLOWED_TO_LIST_USERS_SESSIONS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_API_KEYS",
+    "YOU_ARE_NOT_ALLOWED_TO_MANAGE_ORGANIZATIONS",
     "YOU_ARE_NOT_ALLOWED_TO_MANAGE_SERVICE",
     "YOU_ARE_NOT_ALLOWED_TO_REMOVE_A_TEAM_MEMBER",
     "YOU_ARE_NOT_ALLOWED_TO_REMOVE_USERS_ACCESS",
@@ -659,6 +673,28 @@ class LeaveOrganizationRequest(TypedDict):
     organizationId: str
 
 
+class ListedOrganization(TypedDict):
+    """An organization, and the number of its members."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+    memberCount: int
+
+
+class ListedOrganizations(TypedDict):
+    """A page of organizations."""
+
+    organizations: list[ListedOrganization]
+    total: int
+    totalCapped: bool
+    previous: str | None
+    next: str | None
+
+
 class MagicLinkPreview(TypedDict):
     """Whose account a link opens."""
 
@@ -735,18 +771,6 @@ class AcceptedInvitation(TypedDict):
     member: Member
 
 
-class CreatedOrganization(TypedDict):
-    """A new organization, with its owner."""
-
-    id: str
-    name: str
-    slug: str
-    logo: str | None
-    createdAt: str
-    metadata: dict[str, Any] | None
-    members: list[Member]
-
-
 class MemberRole(TypedDict):
     """The roles of a member."""
 
@@ -804,25 +828,37 @@ class ChangeEmailRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
-class OptionalOrganization(TypedDict):
-    """An organization; null if there is none."""
+class OrganizationChanges(TypedDict):
+    """The new fields of an organization."""
+
+    name: NotRequired[str]
+    slug: NotRequired[str]
+    logo: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any] | None]
+
+
+class OrganizationMemberPage(TypedDict):
+    """A page of members."""
+
+    members: list[MemberWithUser]
+    previous: str | None
+    next: str | None
+
+
+class OrganizationMetadata(TypedDict):
+    """Data of the application."""
+
+
+class CreatedOrganization(TypedDict):
+    """A new organization, with its owner."""
 
     id: str
     name: str
     slug: str
     logo: str | None
     createdAt: str
-    metadata: dict[str, Any] | None
-
-
-class OptionalTeam(TypedDict):
-    """A team; null if there is none."""
-
-    id: str
-    name: str
-    organizationId: str
-    createdAt: str
-    updatedAt: str | None
+    metadata: OrganizationMetadata | None
+    members: list[Member]
 
 
 class Organization(TypedDict):
@@ -833,16 +869,7 @@ class Organization(TypedDict):
     slug: str
     logo: str | None
     createdAt: str
-    metadata: dict[str, Any] | None
-
-
-class OrganizationChanges(TypedDict):
-    """The new fields of an organization."""
-
-    name: NotRequired[str]
-    slug: NotRequired[str]
-    logo: NotRequired[str | None]
-    metadata: NotRequired[dict[str, Any] | None]
+    metadata: OrganizationMetadata | None
 
 
 OrganizationList: TypeAlias = list[Organization]
@@ -944,6 +971,16 @@ class AccountPasswordForm(TypedDict):
     password: str
 
 
+class ActiveOrganizationForm(TypedDict):
+    """The organization that becomes the active one."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    organization: NotRequired[str]
+
+
 class ApiKeyDeletionForm(TypedDict):
     """An API key."""
 
@@ -986,6 +1023,15 @@ class ConnectForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     provider: str
+
+
+class ConsoleAdditionForm(TypedDict):
+    """A new member: a user, and every field `role-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    member: str
 
 
 class ConsoleApiKeyForm(TypedDict):
@@ -1044,6 +1090,15 @@ class ConsoleEmailForm(TypedDict):
     verified: NotRequired[str]
 
 
+class ConsoleInvitationForm(TypedDict):
+    """The invitation that is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    invitation: str
+
+
 class ConsoleKeyButtonForm(TypedDict):
     """A form of a button alone."""
 
@@ -1088,6 +1143,25 @@ class ConsoleMailPreviewForm(TypedDict):
     scheme: NotRequired[Literal["", "light", "dark"]]
 
 
+class ConsoleMemberForm(TypedDict):
+    """The member that is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    member: str
+
+
+class ConsoleMemberRolesForm(TypedDict):
+    """The roles: every field `role-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    member: str
+
+
 class ConsoleNewKeyForm(TypedDict):
     """A new key of a user."""
 
@@ -1118,6 +1192,27 @@ class ConsoleNewUserForm(TypedDict):
     access: Literal["link", "password", "none"]
     newPassword: NotRequired[str]
     verified: NotRequired[str]
+
+
+class ConsoleOrganizationDeletionForm(TypedDict):
+    """Proof that this organization is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typedSlug: str
+
+
+class ConsoleOrganizationForm(TypedDict):
+    """An organization as it should be."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: str
+    slug: str
+    logo: NotRequired[str]
 
 
 class ConsolePasskeyForm(TypedDict):
@@ -1274,6 +1369,74 @@ class MailedTokenForm(TypedDict):
     token: str
 
 
+class MemberRoleForm(TypedDict):
+    """A member, and the new role."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    member: str
+    former: NotRequired[str]
+    role: str
+
+
+class OrganizationDeletionForm(TypedDict):
+    """Proof that this organization is meant."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typedSlug: str
+
+
+class OrganizationForm(TypedDict):
+    """The organization as it should be."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: str
+    slug: str
+    logo: NotRequired[str]
+
+
+class OrganizationInvitationForm(TypedDict):
+    """The invitation that is to be sent."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    email: str
+    role: str
+    team: NotRequired[str]
+
+
+class OrganizationMemberForm(TypedDict):
+    """A member."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    member: str
+
+
+class OrganizationTeamForm(TypedDict):
+    """The team that is to be created."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    newest: NotRequired[str]
+    teamName: str
+
+
 class PageForm(TypedDict):
     """A form of a button alone."""
 
@@ -1405,6 +1568,17 @@ class PasswordChangeForm(TypedDict):
     currentPassword: str
     newPassword: str
     revokeOtherSessions: NotRequired[str]
+
+
+class PendingInvitationForm(TypedDict):
+    """A pending invitation."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    invitation: str
+    version: NotRequired[str]
 
 
 Permission: TypeAlias = str
@@ -1560,6 +1734,13 @@ class RejectedInvitation(TypedDict):
 
     invitation: Invitation
     member: dict[str, Any] | None
+
+
+class RemoveMemberAsAdminRequest(TypedDict):
+    """The member to remove."""
+
+    organizationId: str
+    memberId: str
 
 
 class RemoveMemberRequest(TypedDict):
@@ -1871,6 +2052,14 @@ class SetActiveTeamRequest(TypedDict):
     teamId: NotRequired[str | None]
 
 
+class SetMemberRoleAsAdminRequest(TypedDict):
+    """The member, and the new roles."""
+
+    organizationId: str
+    memberId: str
+    role: str | list[RoleItem]
+
+
 class SetUserPasswordRequest(TypedDict):
     """The new password of a user."""
 
@@ -2070,14 +2259,14 @@ class Team(TypedDict):
 
 
 class FullOrganization(TypedDict):
-    """An organization with its members, invitations and teams; null if there is none."""
+    """An organization with its members, invitations and teams."""
 
     id: str
     name: str
     slug: str
     logo: str | None
     createdAt: str
-    metadata: dict[str, Any] | None
+    metadata: OrganizationMetadata | None
     members: list[MemberWithUser]
     invitations: list[Invitation]
     teams: NotRequired[list[Team]]
@@ -2088,6 +2277,16 @@ class TeamChanges(TypedDict):
 
     name: NotRequired[str]
     organizationId: NotRequired[str]
+
+
+class TeamForm(TypedDict):
+    """A team."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    team: str
 
 
 TeamIdItem: TypeAlias = str
@@ -2116,8 +2315,30 @@ class TeamMember(TypedDict):
     createdAt: str
 
 
+class TeamMemberForm(TypedDict):
+    """A team, and its new member."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    team: str
+    email: str
+
+
 TeamMemberList: TypeAlias = list[TeamMember]
 """Members of a team, oldest first."""
+
+
+class TeamMemberRemovalForm(TypedDict):
+    """A team, and one of its members."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    team: str
+    member: str
 
 
 class TeamMemberRequest(TypedDict):
@@ -2132,6 +2353,18 @@ class TeamMessage(TypedDict):
     """What was done."""
 
     message: str
+
+
+class TeamNameForm(TypedDict):
+    """A team, and its new name."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    team: str
+    former: NotRequired[str]
+    teamName: str
 
 
 class TotpUri(TypedDict):
@@ -2311,6 +2544,13 @@ class UpdateMemberRoleRequest(TypedDict):
     memberId: str
     role: str | list[RoleItem]
     organizationId: NotRequired[str]
+
+
+class UpdateOrganizationAsAdminRequest(TypedDict):
+    """The organization, and its new fields."""
+
+    organizationId: str
+    data: OrganizationChanges
 
 
 class UpdateOrganizationRequest(TypedDict):
@@ -2639,3 +2879,17 @@ class VerifyTotpRequest(TypedDict):
 
     code: str
     trustDevice: NotRequired[Flag]
+
+
+class WholeOrganization(TypedDict):
+    """An organization with its pending invitations and its teams."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: dict[str, Any] | None
+    memberCount: int
+    invitations: list[Invitation]
+    teams: NotRequired[list[Team]]

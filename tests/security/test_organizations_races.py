@@ -1,6 +1,6 @@
 """Organizations changed by many at once: on SQLite, and on PostgreSQL with two instances that share one database."""
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -96,7 +96,7 @@ def post(service: Service, path: str, caller: Person | Headers, **body: object) 
 
 
 async def at_once(
-    instances: Sequence[Service], *requests: tuple[str, Person | Headers, dict[str, object]]
+    instances: Sequence[Service], *requests: tuple[str, Person | Headers, Mapping[str, object]]
 ) -> list[str]:
     """Send requests at once, to the instances in turn; return status and code of the answers."""
     sent = zip(cycle(instances), requests, strict=False)
@@ -231,7 +231,7 @@ class TestInvitations:
             bob, eve = [await add(service, f"{name}{number}") for name in ("bob", "eve")]
             member = await join(service, ada, bob, "admin")
             made = await invite(service, bob, eve.email)
-            going: tuple[str, Person, dict[str, object]] = {
+            going: tuple[str, Person, Mapping[str, object]] = {
                 "removed": ("remove-member", ada, {"memberIdOrEmail": member}),
                 "demoted": ("update-member-role", ada, {"memberId": member, "role": "member"}),
                 "deleted": ("/delete-user", bob, {"password": PASSWORD}),
@@ -264,7 +264,7 @@ class TestOwners:
         for number in range(ROUNDS):
             bob = await add(service, f"bob{number}")
             other = await join(service, ada, bob, "owner")
-            pair: list[tuple[str, Person, dict[str, object]]] = {
+            pair: list[tuple[str, Person, Mapping[str, object]]] = {
                 "leave": [("leave", ada, named), ("leave", bob, named)],
                 "demote each other": [
                     ("update-member-role", ada, {**named, "memberId": other, "role": "member"}),
