@@ -673,28 +673,6 @@ class LeaveOrganizationRequest(TypedDict):
     organizationId: str
 
 
-class ListedOrganization(TypedDict):
-    """An organization, and the number of its members."""
-
-    id: str
-    name: str
-    slug: str
-    logo: str | None
-    createdAt: str
-    metadata: dict[str, Any] | None
-    memberCount: int
-
-
-class ListedOrganizations(TypedDict):
-    """A page of organizations."""
-
-    organizations: list[ListedOrganization]
-    total: int
-    totalCapped: bool
-    previous: str | None
-    next: str | None
-
-
 class MagicLinkPreview(TypedDict):
     """Whose account a link opens."""
 
@@ -859,6 +837,28 @@ class CreatedOrganization(TypedDict):
     createdAt: str
     metadata: OrganizationMetadata | None
     members: list[Member]
+
+
+class ListedOrganization(TypedDict):
+    """An organization, and the number of its members."""
+
+    id: str
+    name: str
+    slug: str
+    logo: str | None
+    createdAt: str
+    metadata: OrganizationMetadata | None
+    memberCount: int
+
+
+class ListedOrganizations(TypedDict):
+    """A page of organizations."""
+
+    organizations: list[ListedOrganization]
+    total: int
+    totalCapped: bool
+    previous: str | None
+    next: str | None
 
 
 class Organization(TypedDict):

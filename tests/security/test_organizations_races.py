@@ -264,7 +264,7 @@ class TestOwners:
         for number in range(ROUNDS):
             bob = await add(service, f"bob{number}")
             other = await join(service, ada, bob, "owner")
-            pair: list[tuple[str, Person, Mapping[str, object]]] = {
+            pair: Sequence[tuple[str, Person, Mapping[str, object]]] = {
                 "leave": [("leave", ada, named), ("leave", bob, named)],
                 "demote each other": [
                     ("update-member-role", ada, {**named, "memberId": other, "role": "member"}),
