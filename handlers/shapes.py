@@ -2889,7 +2889,7 @@ class WholeOrganization(TypedDict):
     slug: str
     logo: str | None
     createdAt: str
-    metadata: dict[str, Any] | None
+    metadata: OrganizationMetadata | None
     memberCount: int
     invitations: list[Invitation]
     teams: NotRequired[list[Team]]
