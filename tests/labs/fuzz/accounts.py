@@ -174,6 +174,7 @@ class Accounts(Steps):
         body = {"token": link.token, "newPassword": new}
         mails = [("password-changed", link.user.email)]
         if self.tell("/reset-password", body, None, expected, mails) is not None:
+            self.model.prove_mailbox(link.user)
             self.model.set_password(link.user, new)
             self.model.end(link.user, Session)
             link.ended = True

@@ -180,6 +180,13 @@ class Model:
         self.end_links(user, "reset", "change")
         self.end(user, Challenge, MailCode, Trust)
 
+    def prove_mailbox(self, user: User) -> None:
+        """End what a stranger may have prepared in the account of an address that was never verified."""
+        if not user.verified and not user.factor.on:
+            user.factor = Factor()
+            self.end_links(user, "reset", "verify", "change")
+            self.end(user, Challenge, MailCode, Trust)
+
     def set_email(self, user: User, email: str, *, verified: bool) -> None:
         """Change an address: links sent to the old one end."""
         user.email, user.verified = email, verified
