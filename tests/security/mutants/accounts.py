@@ -41,7 +41,7 @@ MUTANTS = (
         "V23",
         "the mail cannot be left out",
         "missing-token",
-        Replace("return await locking.lock_by_email(ctx, 'ada@example.com')"),
+        Replace("return CompletedReset(await locking.lock_by_email(ctx, 'ada@example.com'), False)"),
     ),
     Mutant(
         "V23",
