@@ -1,5 +1,6 @@
 """The operations of openapi/paths/audit.yaml."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from domain import identifiers
@@ -30,9 +31,9 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     limit: int | None = None,
 ) -> shapes.AuditEventPage:
     """Return a page of audit events."""
-    wanted = _filter(event, group, subject, actor, network, outcome, from_, to)
+    given = filters(event, group, subject, actor, network, outcome, from_, to)
     page = await audit.list_events(
-        ctx, wanted, before=_position(cursor), limit=100 if limit is None else limit
+        ctx, _wanted(given), before=_position(cursor), limit=100 if limit is None else limit
     )
     return {
         "events": [event_shape(event) for event in page.events],
@@ -53,18 +54,8 @@ async def export_events(  # noqa: PLR0913 - one parameter per parameter of the q
     to: str | None = None,
 ) -> Stream:
     """Return all audit events that match, as CSV."""
-    filters = {
-        "event": event,
-        "group": group,
-        "subject": subject,
-        "actor": actor,
-        "network": network,
-        "outcome": outcome,
-        "from": from_,
-        "to": to,
-    }
-    wanted = _filter(event, group, subject, actor, network, outcome, from_, to)
-    pages = await audit.export_events(ctx, wanted, spreadsheets.given(filters))
+    given = filters(event, group, subject, actor, network, outcome, from_, to)
+    pages = await audit.export_events(ctx, _wanted(given), spreadsheets.given(given))
     return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
 
 
@@ -93,7 +84,7 @@ def event_shape(event: AuditEvent) -> shapes.AuditEvent:
     }
 
 
-def _filter(
+def filters(
     event: str | None,
     group: str | None,
     subject: str | None,
@@ -102,17 +93,40 @@ def _filter(
     outcome: str | None,
     since: str | None,
     until: str | None,
+) -> Mapping[str, str | None]:
+    """Return the filters of events by the names of their parameters; None for those without a value."""
+    given = {
+        "event": event,
+        "group": group,
+        "subject": subject,
+        "actor": actor,
+        "network": network,
+        "outcome": outcome,
+        "from": since,
+        "to": until,
+    }
+    return {name: (value or "").strip() or None for name, value in given.items()}
+
+
+def event_filter(
+    given: Mapping[str, str | None], *, since: datetime | None, until: datetime | None
 ) -> EventFilter:
+    """Return the filter that these filters of a query and these times are."""
+    outcome = given["outcome"]
     return EventFilter(
-        event=event,
-        group=group,
-        user=subject,
-        actor=actor,
-        network=network,
+        event=given["event"],
+        group=given["group"],
+        user=given["subject"],
+        actor=given["actor"],
+        network=given["network"],
         outcome=None if outcome is None else Outcome(outcome),
-        since=_time("from", since),
-        until=_time("to", until),
+        since=since,
+        until=until,
     )
+
+
+def _wanted(given: Mapping[str, str | None]) -> EventFilter:
+    return event_filter(given, since=_time("from", given["from"]), until=_time("to", given["to"]))
 
 
 def _time(name: str, text: str | None) -> datetime | None:

@@ -16,7 +16,8 @@ from domain.context import Context
 from domain.localization import N_, Localization
 from handlers import shapes, wire
 from handlers.account_pages import user_agents
-from handlers.audit import event_shape
+from handlers.audit import event_filter, event_shape
+from handlers.audit import filters as filters_of
 from handlers.console import layout, lists, registry, user_acts
 from handlers.console.registry import NavigationItem, UserSection
 from handlers.console.view import ConsoleView, view
@@ -49,8 +50,8 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
 ) -> Page:
     """Show a page of events."""
     # In the order of the list, a page after a position has older events.
-    older_than, newer_than = positions(after, before, _position)
-    filters = _filters(event, group, subject, actor, network, outcome, from_, to)
+    older_than, newer_than = positions(after, before, lists.instant_position)
+    filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
     here = view(ctx, "/audit", ui_locales, **filters)
     found = await audit.list_events(
         ctx, _wanted(filters), before=older_than, after=newer_than, limit=ctx.policy[ConsolePolicy].page_size
@@ -64,7 +65,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         older=found.last and here.url("/audit", **here.query, after=_cursor(found.last)),
         export=here.url("/audit/export", **filters),
         filters=filters,
-        active=sum(bool(value) for value in filters.values()),
+        active=sum(bool(value) for name, value in filters.items() if name not in ("subject", "actor")),
         event_names=_with(sorted(EVENTS), event),
         group_names=_with(sorted({name.partition(".")[0] for name in EVENTS}), group),
         outcomes=[(name, here.localization.gettext(label)) for name, label in _OUTCOMES.items()],
@@ -85,7 +86,7 @@ async def export(  # noqa: PLR0913 - one parameter per parameter of the query
     to: str | None = None,
 ) -> Stream:
     """Return all events that match, as CSV."""
-    filters = _filters(event, group, subject, actor, network, outcome, from_, to)
+    filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
     pages = await audit.export_events(ctx, _wanted(filters), spreadsheets.given(filters))
     return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
 
@@ -158,40 +159,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else wire.exported({"": value}).decode().strip()[4:-1]
 
 
-def _filters(
-    event: str | None,
-    group: str | None,
-    subject: str | None,
-    actor: str | None,
-    network: str | None,
-    outcome: str | None,
-    since: str | None,
-    until: str | None,
-) -> Mapping[str, str | None]:
-    return {
-        "event": event or None,
-        "group": group or None,
-        "subject": (subject or "").strip() or None,
-        "actor": (actor or "").strip() or None,
-        "network": (network or "").strip() or None,
-        "outcome": outcome or None,
-        "from": since or None,
-        "to": until or None,
-    }
-
-
 def _wanted(filters: Mapping[str, str | None]) -> EventFilter:
-    outcome = filters["outcome"]
-    return EventFilter(
-        event=filters["event"],
-        group=filters["group"],
-        user=filters["subject"],
-        actor=filters["actor"],
-        network=filters["network"],
-        outcome=None if outcome is None else Outcome(outcome),
-        since=lists.first_day(filters["from"]),
-        until=lists.last_day(filters["to"]),
-    )
+    since, until = lists.first_day(filters["from"]), lists.last_day(filters["to"])
+    return event_filter(filters, since=since, until=until)
 
 
 def _with(names: Sequence[str], chosen: str | None) -> Sequence[tuple[str, str]]:
@@ -202,11 +172,6 @@ def _with(names: Sequence[str], chosen: str | None) -> Sequence[tuple[str, str]]
 
 def _cursor(position: Position) -> str:
     return wire.cursor(position.time, position.id)
-
-
-def _position(text: str) -> Position | None:
-    found = lists.position(text)
-    return None if found is None else Position(*found)
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:

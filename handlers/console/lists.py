@@ -32,20 +32,18 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         refuse(name, "must be a day such as 2026-03-31")
 
 
-def instant_position(text: str) -> Position | None:
-    """Return the position in a list that is sorted by time, or None for a text that is none."""
-    try:
-        return Position(*wire.position(text))
-    except ValidationError:
-        return None
-
-
 def position(text: str) -> tuple[datetime, str] | None:
     """Return the position of a list that is sorted by time; None for a malformed text."""
     try:
         return wire.position(text)
     except ValidationError:
         return None
+
+
+def instant_position(text: str) -> Position | None:
+    """Return the position in a list of events or emails; None for a malformed text."""
+    found = position(text)
+    return None if found is None else Position(*found)
 
 
 def refuse(name: str, problem: str) -> NoReturn:
