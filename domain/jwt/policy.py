@@ -9,6 +9,8 @@ from datetime import timedelta
 class JwtPolicy:
     """The contents of session tokens, and the lifetimes of signing keys."""
 
+    enabled: bool
+    """Whether tokens are signed for other services."""
     issuer: str
     audiences: Sequence[str]
     """Audiences that may be requested; the first is the default."""

@@ -17,6 +17,7 @@ from domain.api_keys.policy import ApiKeyPolicy
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
+from domain.policy import Policy
 from domain.users import lookup, roles
 from domain.users.errors import UserNotFound
 from handlers import shapes, wire
@@ -293,8 +294,8 @@ async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, 
     }
 
 
-def _exists(ctx: Context) -> bool:
-    return ctx.policy[ApiKeyPolicy].enabled
+def _exists(policy: Policy) -> bool:
+    return policy[ApiKeyPolicy].enabled
 
 
 NAVIGATION = (

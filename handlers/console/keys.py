@@ -3,9 +3,9 @@
 from domain.context import Context
 from domain.jwt.errors import SigningKeyAlreadyRevoked
 from domain.jwt.policy import JwtPolicy
-from domain.jwt.rotation import KeyChanges
 from domain.localization import N_
 from domain.operations import signing_keys
+from domain.policy import Policy
 from handlers import shapes
 from handlers.console import layout
 from handlers.console.registry import NavigationItem
@@ -27,8 +27,8 @@ STATES = {
 }
 
 
-def _is_on(ctx: Context) -> bool:
-    return ctx.port.get(KeyChanges) is not None
+def _is_on(policy: Policy) -> bool:
+    return policy[JwtPolicy].enabled
 
 
 NAVIGATION = (

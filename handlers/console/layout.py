@@ -1,15 +1,18 @@
 """The frame of all pages of the console: navigation, search, environment label, and a notice that is shown once."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.users import roles
 from handlers.console import registry
 from handlers.console.view import ConsoleView
 from handlers.pages.assets import console_assets
 from handlers.responses import cookies
 from handlers.responses.reply import Header, Page, Redirect
+from models.user import UserRow
 
 
 def render(
@@ -36,15 +39,24 @@ def render(
         status=status,
         frames=frames,
         headers=(*headers, cookies.clear_notice(ctx.policy.cookies)) if sent else headers,
-        navigation=_navigation(ctx, view),
-        console=ctx.policy[ConsolePolicy],
-        console_assets=console_assets(ctx.policy),
-        account=ctx.signed_in.user.email,
-        notice=notice and view.localization.gettext(notice),
-        search=search,
-        may=_Permissions(ctx),
+        **frame(view, ctx.signed_in.user, view.page or "", notice=notice, search=search),
         **values,
     )
+
+
+def frame(
+    view: ConsoleView, user: UserRow, path: str, *, notice: str | None = None, search: str = ""
+) -> Mapping[str, Any]:
+    """Return the values of the frame for a user, and for the page at this path below `console.path`."""
+    return {
+        "navigation": _navigation(view, user, path),
+        "console": view.policy[ConsolePolicy],
+        "console_assets": console_assets(view.policy),
+        "account": user.email,
+        "notice": notice and view.localization.gettext(notice),
+        "search": search,
+        "may": partial(roles.permits, view.policy, user),
+    }
 
 
 def done(ctx: Context, view: ConsoleView, page: str, notice: str) -> Redirect:
@@ -57,20 +69,9 @@ def done_at(ctx: Context, url: str, notice: str) -> Redirect:
     return Redirect(url, (cookies.set_notice(ctx.policy.cookies, notice),))
 
 
-class _Permissions:
-    """The permissions of the caller, for templates: `may("user", "ban")`."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._ctx = ctx
-
-    def __call__(self, resource: str, action: str) -> bool:
-        return registry.may(self._ctx, resource, action)
-
-
-def _navigation(ctx: Context, view: ConsoleView) -> list[Mapping[str, object]]:
+def _navigation(view: ConsoleView, user: UserRow, here: str) -> list[Mapping[str, object]]:
     """Return the entries of the navigation; the longest path that the page is below is the current one."""
-    entries = registry.navigation(ctx)
-    here = view.page or ""
+    entries = registry.navigation(view.policy, user)
     # The overview is above all pages, so that it is only current itself.
     holding = [
         entry.path

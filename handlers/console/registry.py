@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from domain.context import Context
+from domain.policy import Policy
 from domain.users import roles
 from domain.users.policy import Permission
 from handlers import console
@@ -21,7 +22,7 @@ from models.user import UserRow
 Entry = TypeVar("Entry", "NavigationItem", "UserSection", "Tile", "Panel", "Search")
 
 
-def _always(_: Context) -> bool:
+def _always(_: Policy) -> bool:
     return True
 
 
@@ -36,7 +37,7 @@ class NavigationItem:
     permission: Permission | None
     """What callers need to see it; None: every administrator."""
     position: int
-    exists: Callable[[Context], bool] = _always
+    exists: Callable[[Policy], bool] = _always
     """Whether the capability is switched on."""
 
 
@@ -52,7 +53,7 @@ class UserSection:
     load: Callable[[Context, ConsoleView, UserRow], Awaitable[Mapping[str, Any]]]
     """Returns the values of the template, which are in its variable `section`: a few rows, and `all_url`, the page with
     all of them, if there are more."""
-    exists: Callable[[Context], bool] = _always
+    exists: Callable[[Policy], bool] = _always
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Tile:
     permission: Permission | None
     position: int
     load: Callable[[Context, ConsoleView], Awaitable[Sequence[Figure]]]
-    exists: Callable[[Context], bool] = _always
+    exists: Callable[[Policy], bool] = _always
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class Panel:
     """Returns the values of the template, which are in its variable `panel`, and `all_url`, the page with more."""
     is_wide: bool = False
     """Whether it has the width of the page."""
-    exists: Callable[[Context], bool] = _always
+    exists: Callable[[Policy], bool] = _always
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +115,12 @@ class Search:
     """Returns the best results, at most five."""
     list_path: str
     """The page with all results; the text is its parameter `search`."""
-    exists: Callable[[Context], bool] = _always
+    exists: Callable[[Policy], bool] = _always
 
 
-def navigation(ctx: Context) -> Sequence[NavigationItem]:
-    """Return the entries that the caller may open, in order."""
-    return _visible(ctx, _declared("NAVIGATION"))
+def navigation(policy: Policy, user: UserRow) -> Sequence[NavigationItem]:
+    """Return the entries that a user may open, in order."""
+    return _visible_to(policy, user, _declared("NAVIGATION"))
 
 
 def user_sections(ctx: Context) -> Sequence[UserSection]:
@@ -144,7 +145,7 @@ def searches(ctx: Context) -> Sequence[Search]:
 
 def is_offered(ctx: Context, path: str) -> bool:
     """Return whether the navigation of the caller has the page at this path, such as `/audit`."""
-    return any(entry.path == path for entry in navigation(ctx))
+    return any(entry.path == path for entry in navigation(ctx.policy, ctx.signed_in.user))
 
 
 def notice(name: str) -> str | None:
@@ -167,10 +168,15 @@ def may(ctx: Context, resource: str, action: str) -> bool:
 
 
 def _visible(ctx: Context, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return _visible_to(ctx.policy, ctx.signed_in.user, entries)
+
+
+def _visible_to(policy: Policy, user: UserRow, entries: Sequence[Entry]) -> Sequence[Entry]:
     return [
         entry
         for entry in entries
-        if entry.exists(ctx) and (entry.permission is None or may(ctx, *entry.permission))
+        if entry.exists(policy)
+        and (entry.permission is None or roles.permits(policy, user, *entry.permission))
     ]
 
 

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from domain.errors import Refusal
 from domain.localization import N_, Localization
 from handlers.pages import texts as page_texts
 from handlers.pages.view import Form
 
 SENTENCES: Mapping[str, str] = {
+    "USER_NOT_FOUND": N_("There is no such user."),
+    "AUDIT_EVENT_NOT_FOUND": N_("There is no such event."),
+    "MAIL_NOT_FOUND": N_("There is no such email. Sent and failed emails are listed for a few days."),
+    "MAIL_TEMPLATE_NOT_FOUND": N_("There is no such template."),
+    "SIGNING_KEY_NOT_FOUND": N_("There is no such key."),
     "STALE_PROFILE": N_(
         "The user was changed after you opened this form, so nothing was saved. Check the user, and try again."
     ),
@@ -56,6 +62,12 @@ def of_one(localization: Localization, code: str) -> str:
     """Return why nothing was done to one of several users."""
     sentences = {**page_texts.SENTENCES, **SENTENCES, **OF_ONE}
     return localization.gettext(sentences.get(code, page_texts.SENTENCES["FORBIDDEN"]))
+
+
+def sentence(localization: Localization, refusal: Refusal) -> str | None:
+    """Return the text about a refusal if it reads otherwise in the console, else None."""
+    text = SENTENCES.get(refusal.code)
+    return None if text is None else localization.gettext(text)
 
 
 def form(shown: Form, localization: Localization) -> Form:

@@ -43,7 +43,11 @@ def view(
 
     Without a page it is the view of a submitted form.
     """
-    shared = page_view(ctx, page, None, ui_locales, **query)
+    return of(page_view(ctx, page, None, ui_locales, **query), ctx.now)
+
+
+def of(shared: View, now: datetime) -> ConsoleView:
+    """Return the view of a page of the console with the data of the view of a hosted page."""
     values = {field.name: getattr(shared, field.name) for field in fields(shared)}
     values["form"] = texts.form(shared.form, shared.localization)
-    return ConsoleView(**values, now=ctx.now)
+    return ConsoleView(**values, now=now)

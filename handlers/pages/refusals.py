@@ -1,70 +1,96 @@
 """Error pages: the error and the next step."""
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from domain.context import Caller, PageRequest
 from domain.errors import Refusal, Unauthenticated
+from domain.localization import Localization
 from domain.policy import Policy
 from domain.sessions.errors import SessionNotFresh
 from domain.two_factor.errors import InvalidTwoFactorCookie
 from handlers.pages import texts, view
+from handlers.pages.view import View
 from handlers.responses.reply import Page, Redirect
 
 _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 """Matches the values of `ui_locales` that are passed on to the next page."""
 
 
-def page(  # noqa: PLR0913 - what the responder knows of the request, by name
-    policy: Policy,
-    asked: PageRequest,
-    refusal: Refusal,
-    *,
-    caller: Caller | None,
-    came_from: str,
-    request_id: str,
-    action: str | None = None,
-    with_built_in: bool = False,
-    names_parameters: bool = False,
-) -> Page | Redirect:
-    """Return the page for a refusal, with its status; redirect a user who must authenticate to the page for that.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A refused request, as its error page shows it."""
 
-    `asked` has the submitted fields, unchecked; `caller` is the user, if known; `came_from` is the path and
-    query of the previous page, or empty. `action` is the path of a form that the page offers to send again, without
-    secret fields. `with_built_in` ignores the operator's templates, and `names_parameters` names a malformed
-    parameter of the query.
-    """
-    fields = asked.submitted
-    target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
-    shown = view.standalone_view(
-        policy,
-        asked,
-        # The fields are unchecked: the request may have been refused before its parameters were validated.
-        target if policy.origins.accepts(target) else None,
-        languages if _LANGUAGES.fullmatch(languages) else None,
-        caller,
-    )
-    if with_built_in:
-        shown = replace(shown, templates_dir=None)
-    back = came_from if came_from and policy.origins.accepts(came_from) else None
+    policy: Policy
+    asked: PageRequest
+    """With the submitted fields, unchecked."""
+    refusal: Refusal
+    caller: Caller | None
+    """The user, if known."""
+    came_from: str
+    """The path and query of the previous page, or empty."""
+    request_id: str
+    action: str | None = None
+    """The path of a form that the page offers to send again, without secret fields."""
+    names_parameters: bool = False
+    """Whether a malformed parameter of the query is named."""
+
+    def view(self) -> View:
+        """Return the view of the error page."""
+        fields = self.asked.submitted
+        target, languages = fields.get("callbackURL", ""), fields.get("ui_locales", "")
+        return view.standalone_view(
+            self.policy,
+            self.asked,
+            # The fields are unchecked: the request may have been refused before its parameters were validated.
+            target if self.policy.origins.accepts(target) else None,
+            languages if _LANGUAGES.fullmatch(languages) else None,
+            self.caller,
+        )
+
+    @property
+    def back(self) -> str | None:
+        """The previous page, if it is one of this service or of a trusted origin."""
+        came_from = self.came_from
+        return came_from if came_from and self.policy.origins.accepts(came_from) else None
+
+
+def redirect(refused: Refused) -> Redirect | None:
+    """Return the redirect of a user who must authenticate to the page for that, or None."""
+    refusal, shown = refused.refusal, refused.view()
     # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
-        return shown.redirect("/sign-in", callbackURL=back)
+        return shown.redirect("/sign-in", callbackURL=refused.back)
     if isinstance(refusal, InvalidTwoFactorCookie):
         return shown.redirect("/sign-in", reason="expired")
     if isinstance(refusal, SessionNotFresh):
-        return shown.redirect("/confirm", callbackURL=back)
-    return shown.render(
-        "error.html",
-        status=refusal.status,
-        code=refusal.code,
-        sentence=texts.sentence(shown.localization, refusal, names_parameters=names_parameters),
-        request_id=request_id,
-        action=action,
-        # A password must not be in a page, which the browser may keep.
-        fields=view.without_secrets(fields) if action is not None else {},  # defence: H12 kept-fields
-        came_from=back,
-    )
+        return shown.redirect("/confirm", callbackURL=refused.back)
+    return None
+
+
+def page(refused: Refused, *, with_built_in: bool = False) -> Page:
+    """Return the page for a refusal, with its status; `with_built_in` ignores the operator's templates."""
+    shown = refused.view()
+    if with_built_in:
+        shown = replace(shown, templates_dir=None)
+    return shown.render("error.html", status=refused.refusal.status, **values(refused, shown.localization))
+
+
+def values(refused: Refused, localization: Localization) -> Mapping[str, Any]:
+    """Return the values of an error page: what happened, and the next step."""
+    refusal, action, fields = refused.refusal, refused.action, refused.asked.submitted
+    # A password must not be in a page, which the browser may keep.
+    kept = view.without_secrets(fields) if action is not None else {}  # defence: H12 kept-fields
+    return {
+        "code": refusal.code,
+        "sentence": texts.sentence(localization, refusal, names_parameters=refused.names_parameters),
+        "request_id": refused.request_id,
+        "action": action,
+        "fields": kept,
+        "came_from": refused.back,
+    }
 
 
 def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendered_for: str) -> Page:

@@ -290,6 +290,65 @@ class TestFrame:
         assert (page.language, page.direction) == ("ar", "rtl")
 
 
+class TestErrorPages:
+    @pytest.mark.parametrize(
+        ("path", "status", "text", "back"),
+        [
+            (f"/console/users/{UNKNOWN}", 404, "There is no such user.", ("Users", "/console/users")),
+            (f"/console/audit/{UNKNOWN}", 404, "There is no such event.", ("Audit", "/console/audit")),
+            (ABSENT, 404, "This page does not exist.", ("Overview", "/console")),
+            ("/console/users?from=yesterday", 400, "“from”", ("Users", "/console/users")),
+            ("/console/audit?outcome=none", 400, "“outcome”", ("Audit", "/console/audit")),
+        ],
+    )
+    async def test_an_administrator_sees_an_error_inside_the_frame(
+        self, service: Service, path: str, status: int, text: str, back: tuple[str, str]
+    ) -> None:
+        browser = await administrator(service)
+
+        page = await browser.open(path)
+
+        label, target = back
+        assert page.status == status
+        assert text in page.text
+        assert page.links[f"← {label}"] == target
+        assert page.links["Settings"] == "/console/settings"
+        assert "/account/sign-out" in {form.action for form in page.forms}
+
+    async def test_what_a_role_does_not_allow_is_refused_inside_the_frame(
+        self, make_service: MakeService
+    ) -> None:
+        service = await make_service({**SETTINGS, "admin.roles": '{"support": {"user": ["list"]}}'})
+        browser = await administrator(service, role="support")
+
+        page = await browser.open("/console/audit")
+
+        assert page.status == 403
+        assert "Users" in page.links
+        assert "Audit" not in page.links
+
+    async def test_an_error_page_speaks_the_language_of_the_url(self, service: Service) -> None:
+        browser = await administrator(service)
+
+        page = await browser.open("/console/users?from=yesterday&ui_locales=ar")
+
+        assert (page.status, page.language, page.direction) == (400, "ar", "rtl")
+        assert "/console/users?ui_locales=ar" in page.targets
+
+    async def test_an_error_page_keeps_the_notice_of_a_form(self, service: Service) -> None:
+        browser = await administrator(service)
+        service.client.cookies.set("service.notice", "user-banned")
+
+        assert "The user is banned." not in (await browser.open(ABSENT)).text
+
+    @pytest.mark.threat("C1")
+    async def test_others_see_nothing_of_the_frame(self, service: Service) -> None:
+        await join(service, ADA)
+
+        for path in (ABSENT, f"/console/users/{UNKNOWN}", "/console/users?from=yesterday"):
+            assert "/console" not in (await service.get(path)).text
+
+
 @pytest.mark.operation("console.search.show")
 class TestSearch:
     async def test_it_opens_a_single_result(self, service: Service) -> None:

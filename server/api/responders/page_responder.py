@@ -23,7 +23,9 @@ from domain.sessions import sessions
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor.errors import InvalidTwoFactorCookie
+from handlers.console import refusals as console_refusals
 from handlers.pages import refusals
+from handlers.pages.refusals import Refused
 from handlers.responses.reply import Page, Redirect
 from server.api import cors
 from server.api.arguments import ENTRIES
@@ -203,20 +205,39 @@ class PageResponder:
     ) -> Page | Redirect:
         if self._is_hidden(operation, refusal):  # defence: C1 hidden
             operation = None
-        return refusals.page(
-            self._policy,
-            replace(
+        refused = Refused(
+            policy=self._policy,
+            asked=replace(
                 request.page or PageRequest(),
                 submitted={} if operation is None else self._fields(request),
             ),
-            refusal,
+            refusal=refusal,
             caller=request.caller,
             came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
-            with_built_in=with_built_in,
             names_parameters=operation is not None and operation.is_administrative,
         )
+        redirect = refusals.redirect(refused)
+        if redirect is not None:
+            return redirect
+        administrator = self._administrator(request)
+        if administrator is None or with_built_in:
+            return refusals.page(refused, with_built_in=with_built_in)
+        return console_refusals.page(refused, administrator, request.scope["path"], request.now)
+
+    def _administrator(self, request: Request) -> Caller | None:
+        """Return the caller of a path of the console if they may see its frame."""
+        console, caller = self._policy[ConsolePolicy], request.caller
+        root = self._policy.base_path + console.path
+        path = request.scope["path"]
+        if caller is None or not console.enabled or not (path == root or path.startswith(f"{root}/")):
+            return None
+        try:
+            permissions.require_administrator(self._policy, caller)  # defence: C1 error-frame
+        except Refusal:
+            return None
+        return caller
 
     def _is_hidden(self, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether the response must equal that of a path that does not exist."""

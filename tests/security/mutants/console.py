@@ -6,6 +6,7 @@ from tests.security.mutants.operators import Always, Remove
 MUTANTS = (
     Mutant("C1", "only administrators see the console", "administrators-only", Always(False)),
     Mutant("C1", "for others a page does not exist", "hidden", Always(False)),
+    Mutant("C1", "errors have the frame for administrators only", "error-frame", Remove()),
     Mutant("C1", "a form is shown again to administrators only", "shown-again", Remove()),
     Mutant("C3", "results are for the administrator who acted", "own-results", Always(False)),
     Mutant("C7", "searches are recorded", "recorded", Remove()),
