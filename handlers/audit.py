@@ -6,10 +6,10 @@ from datetime import datetime
 from domain import identifiers
 from domain.admin import audit
 from domain.admin.audit import EventFilter
-from domain.audit.history import Position
 from domain.audit.search import AuditEvent
 from domain.context import Context
 from domain.errors import Field, ValidationError
+from domain.keyset import Position
 from handlers import shapes, wire
 from handlers.responses import spreadsheets
 from handlers.responses.reply import Stream

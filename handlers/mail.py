@@ -1,7 +1,7 @@
 """The operations of openapi/paths/mail.yaml."""
 
-from domain.audit.history import Position
 from domain.context import Context
+from domain.keyset import Position
 from domain.mail.search import ListedMail
 from domain.operations import outbox
 from handlers import shapes, wire

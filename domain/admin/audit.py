@@ -20,10 +20,10 @@ from domain.admin.errors import (
 from domain.admin.exports import Export, Page
 from domain.admin.policy import AdminPolicy
 from domain.audit import record, search
-from domain.audit.history import Position
 from domain.audit.search import AuditEvent, AuditPage, AuditQuery, Subject
 from domain.context import Context
 from domain.errors import Field, ValidationError
+from domain.keyset import Position
 from domain.ports import SearchTimedOut
 from domain.users import lookup
 from models import Audit, Outcome

@@ -12,6 +12,7 @@ from sqlmodel import col
 
 from domain.audit.record import EVENTS, Event
 from domain.context import Context
+from domain.keyset import Position
 from models import Audit
 from models.base import Instant
 from models.queries import ReadStatement, by
@@ -19,14 +20,6 @@ from models.queries import ReadStatement, by
 SHOWN_FOR = timedelta(days=90)
 PAGE = 50
 """How many records a page has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A record of the history; the next page begins after it."""
-
-    time: datetime
-    id: str
 
 
 class HistoryRecord(NamedTuple):

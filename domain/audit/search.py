@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, literal, literal_column, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Select, and_, literal_column, select, union_all
 from sqlmodel import col
 
-from domain.audit.history import Position
 from domain.context import Context
+from domain.keyset import Place, Position, place
 from models import Audit, Outcome
-from models.base import Instant
 from models.queries import ReadStatement, by
 
 
@@ -95,22 +94,15 @@ async def find(
     `before` is the position of a newer record, `after` that of an older one; at most one is given. Raises
     SearchTimedOut if the search takes longer than `within`.
     """
-    place = _Place(before or after, is_older=after is None)
-    ranges = [_nearest(conditions, wanted, place, limit + 1) for conditions in _ranges(wanted)]
+    where = place(before=before, after=after)
+    ranges = [_nearest(conditions, wanted, where, limit + 1) for conditions in _ranges(wanted)]
     if not ranges:
         return AuditPage((), None)
-    statement = ranges[0] if len(ranges) == 1 else _merged(ranges, place, limit + 1)
+    statement = ranges[0] if len(ranges) == 1 else _merged(ranges, where, limit + 1)
     statements = [statement.execution_options(row=AuditEvent)]
     [found] = await ctx.resources.database.search(statements, within, is_scan=not wanted.is_indexed)
-    has_more, events = len(found) > limit, list(found[:limit])
-    if not place.is_older:
-        events.reverse()
-    if not events:
-        return AuditPage((), None)
-    first, last = (Position(event.time, event.id) for event in (events[0], events[-1]))
-    if place.is_older:
-        return AuditPage(events, last if has_more else None, first if before is not None else None)
-    return AuditPage(events, last, first if has_more else None)
+    events, ends = where.page(found, limit, lambda event: Position(event.time, event.id))
+    return AuditPage(events, ends.last, ends.first)
 
 
 async def get(ctx: Context, event_id: str) -> AuditEvent | None:
@@ -133,36 +125,13 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
     return [[]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a page lies: next to a position, or at the newest record."""
-
-    position: Position | None
-    is_older: bool
-    """Whether the page has the records that are older than the position."""
-
-    def order(self, time: Any, id_: Any) -> Sequence[Any]:
-        """Return the order in which records are read, beginning with the nearest."""
-        return (time.desc(), id_.desc()) if self.is_older else (time.asc(), id_.asc())
-
-    def conditions(self, time: Any, id_: Any) -> Sequence[ColumnElement[bool]]:
-        """Return the conditions of the records on this side of the position."""
-        if self.position is None:
-            return ()
-        moment, last = literal(self.position.time, Instant), literal(self.position.id)
-        # The first comparison is the end of the range in the index.
-        if self.is_older:
-            return time <= moment, tuple_(time, id_) < tuple_(moment, last)
-        return time >= moment, tuple_(time, id_) > tuple_(moment, last)
-
-
 def _nearest(
-    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, place: _Place, limit: int
+    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, at: Place, limit: int
 ) -> Select[Any]:
     """Return the statement that reads the records of a range that match, beginning with the nearest."""
     time, id_ = col(Audit.time), col(Audit.id)
-    where = [*conditions, *_conditions(wanted), *place.conditions(time, id_)]
-    return select(*_COLUMNS).where(and_(True, *where)).order_by(*place.order(time, id_)).limit(limit)
+    where = [*conditions, *_conditions(wanted), *at.conditions(time, id_)]
+    return select(*_COLUMNS).where(and_(True, *where)).order_by(*at.order(time, id_)).limit(limit)
 
 
 def _conditions(wanted: AuditQuery) -> list[ColumnElement[bool]]:
@@ -194,7 +163,7 @@ def _is_network(address: str | None) -> bool:
     return address is not None and address.endswith(".")
 
 
-def _merged(ranges: Sequence[Select[Any]], place: _Place, limit: int) -> Any:
+def _merged(ranges: Sequence[Select[Any]], at: Place, limit: int) -> Any:
     parts = [select(each.subquery()) for each in ranges]
     merged = union_all(*parts).subquery()
-    return select(*merged.c).order_by(*place.order(merged.c.time, merged.c.id)).limit(limit)
+    return select(*merged.c).order_by(*at.order(merged.c.time, merged.c.id)).limit(limit)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, literal, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Select, and_, select, union_all
 from sqlmodel import col
 
-from domain.audit.history import Position
 from domain.context import Context
+from domain.keyset import Place, Position, place
 from domain.mail import outbox
 from models import MailState, Outbox
-from models.base import Instant
 from models.queries import ReadStatement, by
 
 
@@ -68,6 +67,8 @@ class MailPage:
 
     mails: Sequence[ListedMail]
     last: Position | None
+    first: Position | None
+    """The position after which newer emails are; None on the first page."""
 
 
 _COLUMNS = tuple(col(getattr(Outbox, name)) for name in _Row._fields)
@@ -75,23 +76,33 @@ _BY_ID = ReadStatement(select(*_COLUMNS).where(by(Outbox.id)), _Row._make, key=O
 
 
 async def find(
-    ctx: Context, wanted: MailFilter, *, before: Position | None, limit: int, within: timedelta
+    ctx: Context,
+    wanted: MailFilter,
+    *,
+    before: Position | None,
+    after: Position | None = None,
+    limit: int,
+    within: timedelta,
 ) -> MailPage:
-    """Return a page of the emails that match. Raises SearchTimedOut if the search takes longer than `within`."""
+    """Return a page of the emails that match: the newest, or those next to a position.
+
+    `before` is the position of a newer email, `after` that of an older one; at most one is given. Raises
+    SearchTimedOut if the search takes longer than `within`.
+    """
+    where = place(before=before, after=after)
     # Each state is a range of the index by state and time; a user has few emails, which have an index of their own.
     states = tuple(MailState) if wanted.states is None else tuple(wanted.states)
     if wanted.user_id is not None:
         ranges = [_newest(col(Outbox.user_id) == wanted.user_id, col(Outbox.state).in_(states))]
     else:
         ranges = [_newest(col(Outbox.state) == state) for state in states]
-    pages = [_page(one, wanted, before, limit + 1) for one in ranges]
-    statement = pages[0] if len(pages) == 1 else _merged(pages, limit + 1)
+    pages = [_page(one, wanted, where, limit + 1) for one in ranges]
+    statement = pages[0] if len(pages) == 1 else _merged(pages, where, limit + 1)
     is_scan = wanted.template is not None and wanted.user_id is None
     statements = [statement.execution_options(row=_Row)]
     [found] = await ctx.resources.database.search(statements, within, is_scan=is_scan)
-    rows = found[:limit]
-    last = Position(rows[-1].next_attempt, rows[-1].id) if len(found) > limit else None
-    return MailPage([_listed(ctx, row) for row in rows], last)
+    rows, ends = where.page(found, limit, lambda row: Position(row.next_attempt, row.id))
+    return MailPage([_listed(ctx, row) for row in rows], ends.last, ends.first)
 
 
 async def get(ctx: Context, mail_id: str) -> ListedMail | None:
@@ -104,23 +115,17 @@ def _newest(*conditions: ColumnElement[bool]) -> Select[Any]:
     return select(*_COLUMNS).where(*conditions)
 
 
-def _page(rows: Select[Any], wanted: MailFilter, before: Position | None, limit: int) -> Select[Any]:
+def _page(rows: Select[Any], wanted: MailFilter, at: Place, limit: int) -> Select[Any]:
     time, id_ = col(Outbox.next_attempt), col(Outbox.id)
-    conditions: list[ColumnElement[bool]] = []
+    conditions = list(at.conditions(time, id_))
     if wanted.template is not None:
         conditions.append(col(Outbox.template) == wanted.template)
-    if before is not None:
-        # The first comparison is the end of the range in the index.
-        conditions += [
-            time <= before.time,
-            tuple_(time, id_) < tuple_(literal(before.time, Instant), literal(before.id)),
-        ]
-    return rows.where(and_(True, *conditions)).order_by(time.desc(), id_.desc()).limit(limit)
+    return rows.where(and_(True, *conditions)).order_by(*at.order(time, id_)).limit(limit)
 
 
-def _merged(pages: Sequence[Select[Any]], limit: int) -> Any:
+def _merged(pages: Sequence[Select[Any]], at: Place, limit: int) -> Any:
     merged = union_all(*(select(page.subquery()) for page in pages)).subquery()
-    return select(*merged.c).order_by(merged.c.next_attempt.desc(), merged.c.id.desc()).limit(limit)
+    return select(*merged.c).order_by(*at.order(merged.c.next_attempt, merged.c.id)).limit(limit)
 
 
 def _listed(ctx: Context, row: _Row) -> ListedMail:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from domain.admin import permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToManageService
 from domain.admin.policy import AdminPolicy
-from domain.audit.history import Position
 from domain.context import Context
 from domain.errors import Limited
+from domain.keyset import Position
 from domain.mail import events, messages, outbox, search
 from domain.mail.errors import MailNotFound, MailSenderNotConfigured, MailTemplateNotFound
 from domain.mail.policy import MailPolicy
@@ -36,9 +36,11 @@ async def list_mails(
     template: str | None = None,
     user: str | None = None,
     before: Position | None = None,
+    after: Position | None = None,
     limit: int,
 ) -> MailPage:
-    """Return a page of emails, newest first; `state` is a key of `STATES`, `user` an id, email address or username.
+    """Return a page of emails, newest first; `state` is a key of `STATES`, `user` an id, email address or username,
+    and `before` and `after` are as for `domain.mail.search.find`.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
     """
@@ -50,7 +52,7 @@ async def list_mails(
             template=template,
             user_id=None if user is None else await _user_id(ctx, user),
         )
-        return await search.find(ctx, wanted, before=before, limit=limit, within=within)
+        return await search.find(ctx, wanted, before=before, after=after, limit=limit, within=within)
     except SearchTimedOut:
         raise SearchTooBroad from None
 

@@ -1,8 +1,8 @@
 """The page of the account history."""
 
 from domain.audit import history
-from domain.audit.history import Position
 from domain.context import Context
+from domain.keyset import Position
 from handlers.account_pages import events, layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page

@@ -8,11 +8,11 @@ from domain.admin import audit, user_sessions
 from domain.admin import search as user_search
 from domain.admin.audit import EventFilter
 from domain.admin.errors import SearchTooBroad
-from domain.audit.history import Position
 from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.keyset import Position
 from domain.localization import N_, Localization
 from handlers import shapes, wire
 from handlers.account_pages import user_agents

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
-from domain.audit.history import Position
 from domain.errors import Field, ValidationError
+from domain.keyset import Position
 from handlers import wire
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.keyset import Position
 from domain.localization import LANGUAGES, N_
 from domain.mail.outbox import GIVEN_UP
 from domain.mail.search import ListedMail
@@ -67,9 +68,11 @@ async def show_list(
     template: str | None = None,
     recipient: str | None = None,
     after: str | None = None,
+    before: str | None = None,
 ) -> Page:
     """Show a page of emails."""
-    position, _ = positions(after, None, lists.instant_position)
+    # In the order of the list, a page after a position has older emails.
+    older_than, newer_than = positions(after, before, lists.instant_position)
     filters = {
         "state": state or None,
         "template": template or None,
@@ -81,7 +84,8 @@ async def show_list(
         state=filters["state"],
         template=filters["template"],
         user=filters["recipient"],
-        before=position,
+        before=older_than,
+        after=newer_than,
         limit=ctx.policy[ConsolePolicy].page_size,
     )
     return layout.render(
@@ -91,9 +95,8 @@ async def show_list(
         mails=found.mails,
         filters=filters,
         active=sum(value is not None for name, value in filters.items() if name != "state"),
-        newest=here.url("/mail", **here.query) if position else None,
-        older=found.last
-        and here.url("/mail", **here.query, after=wire.cursor(found.last.time, found.last.id)),
+        newer=found.first and here.url("/mail", **here.query, before=_cursor(found.first)),
+        older=found.last and here.url("/mail", **here.query, after=_cursor(found.last)),
         template_names=[(name, name) for name in templates()],
         **_words(here),
     )
@@ -186,6 +189,10 @@ def reason(here: ConsoleView, error: str) -> str:
     """Return the reason of a failure in words."""
     text = _REASONS.get(error) or next(words for start, words in _SMTP if re.match(start, error))
     return here.localization.gettext(text)
+
+
+def _cursor(position: Position) -> str:
+    return wire.cursor(position.time, position.id)
 
 
 def _list_of(body: shapes.ConsoleMailForm) -> str:

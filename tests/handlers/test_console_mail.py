@@ -1,5 +1,7 @@
 """Emails in the console."""
 
+import re
+
 import pytest
 
 from domain.localization import LANGUAGES
@@ -9,7 +11,7 @@ from handlers.console.mail import in_scheme
 from models import MailState
 from tests.conftest import MakeService
 from tests.handlers.mailings import add_mail, state_of
-from tests.handlers.pages import SETTINGS, Browser, send
+from tests.handlers.pages import SETTINGS, Browser, Page, send
 from tests.handlers.steps import execute
 from tests.handlers.test_console import ROOT, administrator
 from tests.service import Service
@@ -28,6 +30,11 @@ async def browser(service: Service) -> Browser:
     browser = await administrator(service)
     await execute(service, "DELETE FROM outbox")
     return browser
+
+
+def _users(page: Page) -> list[str]:
+    """Return the first part of the email addresses on a page, in order."""
+    return re.findall(r"(user\d\d)@", page.text)
 
 
 @pytest.mark.operation("console.mail.show_list")
@@ -52,19 +59,46 @@ class TestList:
         assert "bob@example.com" not in page.text
 
     async def test_pages_follow_each_other(self, service: Service, browser: Browser) -> None:
-        for number in range(12):
+        for number in range(25):
             await add_mail(service, f"m{number:02}", to=f"user{number:02}@example.com")
 
         page = await browser.open(f"{MAIL}?state=failed")
-        assert "user11@" in page.text
-        page = await browser.open(page.links["Older"])
-        assert "user11@" not in page.text
-        assert "user01@" in page.text
-        page = await browser.open(page.links["Newest"])
-        assert "user11@" in page.text
+        shown = [_users(page)]
+        for name in ("Older", "Older", "Newer", "Newer"):
+            page = await browser.open(page.links[name])
+            shown.append(_users(page))
+
+        every = [f"user{number:02}" for number in reversed(range(25))]
+        pages = [every[:10], every[10:20], every[20:]]
+        assert shown == [*pages, pages[1], pages[0]]
+        assert "Newer" not in page.links
+        assert "Older" in page.links
+
+    async def test_pages_of_all_states_follow_each_other(self, service: Service, browser: Browser) -> None:
+        states = (MailState.FAILED, MailState.SENT, MailState.QUEUED)
+        for number in range(15):
+            await add_mail(service, f"m{number:02}", states[number % 3], to=f"user{number:02}@example.com")
+
+        first = await browser.open(MAIL)
+        second = await browser.open(first.links["Older"])
+        again = await browser.open(second.links["Newer"])
+
+        assert _users(first) == _users(again)
+        assert len({*_users(first), *_users(second)}) == 15
+        assert "Newer" not in again.links
 
     @pytest.mark.threat("C6")
-    @pytest.mark.parametrize("query", ["after=x", "after=1.", "state=x", "recipient=" + "x" * 255])
+    async def test_a_page_is_on_one_side_of_a_position(self, service: Service, browser: Browser) -> None:
+        for number in range(11):
+            await add_mail(service, f"m{number:02}", to=f"user{number:02}@example.com")
+        position = (await browser.open(f"{MAIL}?state=failed")).links["Older"].rpartition("after=")[2]
+
+        assert (await browser.open(f"{MAIL}?after={position}&before={position}")).status == 400
+
+    @pytest.mark.threat("C6")
+    @pytest.mark.parametrize(
+        "query", ["after=x", "after=1.", "before=x", "state=x", "recipient=" + "x" * 255]
+    )
     async def test_a_malformed_filter_is_refused(self, browser: Browser, query: str) -> None:
         assert (await browser.open(f"{MAIL}?{query}")).status == 400
 
