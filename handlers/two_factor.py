@@ -5,7 +5,7 @@ from domain.two_factor import setup, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
-from handlers.responses.sessions import clear_trusted_device_cookie, session_body, session_response
+from handlers.responses.sessions import clear_trusted_device_cookie, replacing_response, session_body
 from models.session import SessionRow
 from models.user import UserRow
 
@@ -43,7 +43,7 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"status": True, "token": ctx.signed_in.token, "user": user})
-    return session_response(
+    return await replacing_response(
         ctx, verified.opened, {"status": True, "token": verified.opened.token, "user": user}
     )
 
@@ -65,7 +65,7 @@ async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shape
     user = wire.reduced_user(verified.user)
     if verified.opened is None:
         return Reply({"token": ctx.signed_in.token, "user": user})
-    return session_response(ctx, verified.opened, {"token": verified.opened.token, "user": user})
+    return await replacing_response(ctx, verified.opened, {"token": verified.opened.token, "user": user})
 
 
 # two_factor.verify_backup_code
@@ -78,8 +78,9 @@ async def verify_backup_code(
     shape = _with_session(ctx, verified)
     if verified.opened is None:
         return Reply(shape)
-    hidden = wire.flag(body.get("disableSession"))
-    return (session_body if hidden else session_response)(ctx, verified.opened, shape)
+    if wire.flag(body.get("disableSession")):
+        return session_body(ctx, verified.opened, shape)
+    return await replacing_response(ctx, verified.opened, shape)
 
 
 def _with_session(ctx: Context, verified: Verified) -> shapes.BackupCodeVerified:

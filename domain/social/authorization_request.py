@@ -37,6 +37,8 @@ class AuthorizationRequest:
     login_hint: str | None = None
     replaces_session: bool = False
     """Whether a new session ends the one that the browser has of the same user."""
+    confirms_caller: bool = False
+    """Whether the sign-in only succeeds as the caller, who proves once more who they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class OAuthState:
     session_id: str | None
     replaces_session: bool = False
     """As in `AuthorizationRequest`."""
+    only_user_id: str | None = None
+    """The only user whom the flow may sign in; None for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ async def _begin(
         user_id=caller.user.id if caller is not None else None,
         session_id=caller.session.id if caller is not None else None,
         replaces_session=request.replaces_session,
+        only_user_id=ctx.signed_in.user.id if request.confirms_caller else None,
     )
     state, binding = tokens.token(), tokens.token()
     url = await _authorization_url(ctx, flow, state, request.login_hint)  # defence: R14 ask-provider

@@ -24,7 +24,7 @@ from domain.social.errors import (
     SocialAccountAlreadyLinked,
     UserEmailNotFound,
 )
-from domain.social.sign_in import SocialSignIn
+from domain.social.sign_in import SocialSignIn, UserMismatch
 from domain.two_factor.challenges import PendingSignIn
 from domain.users.errors import BannedUser, EmailNotVerified
 
@@ -53,6 +53,7 @@ class CallbackError(StrEnum):
     OTHER_EMAIL = "email_does_not_match"
     OTHER_OWNER = "account_already_linked_to_different_user"
     PROVIDER_UNAVAILABLE = "provider_unavailable"
+    USER_MISMATCH = "user_mismatch"
     OUR_FAULT = "internal_server_error"
 
 
@@ -71,6 +72,7 @@ _FAILURES: dict[type[Exception], CallbackError] = {
     LinkingDifferentEmailsNotAllowed: CallbackError.OTHER_EMAIL,
     SocialAccountAlreadyLinked: CallbackError.OTHER_OWNER,
     ProviderUnavailable: CallbackError.PROVIDER_UNAVAILABLE,
+    UserMismatch: CallbackError.USER_MISMATCH,
 }
 """The value of `error` for each refusal; the closest class counts. An exception that is not listed is a bug."""
 
@@ -202,6 +204,7 @@ async def _sign_in(
         request_sign_up=flow.request_sign_up,
         callback_url=flow.callback_url,
         requested_scopes=flow.scopes,
+        only_user_id=flow.only_user_id,
     )
     result = await ctx.in_new_transaction(partial(sign_in.sign_in, attempt=attempt, proof=proof))
     welcome = flow.new_user_callback_url if result.is_new else None

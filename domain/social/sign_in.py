@@ -38,6 +38,12 @@ class SocialSignIn:
     callback_url: str | None
     """The redirect URL of the link in a verification email."""
     requested_scopes: tuple[str, ...] = ()
+    only_user_id: str | None = None
+    """The only user who may sign in, with an account that is linked already; None for any."""
+
+
+class UserMismatch(Exception):
+    """The identity is not that of the only user who may sign in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +81,15 @@ async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) 
     """Sign in the user of a verified identity, creating them if they are new; in one transaction.
 
     The caller audits an identity without a user; the gate audits the users it refuses. Raises the refusals of
-    `id_token_replay.use`, UserEmailNotFound, OauthLinkError, SignUpDisabled and the refusals of the gate.
+    `id_token_replay.use`, UserEmailNotFound, UserMismatch, OauthLinkError, SignUpDisabled and the refusals of the gate.
     """
     await id_token_replay.use(ctx, proof)
     address = social_identity.address_of(proof.identity)
     known = await _known(ctx, proof.identity)
+    # The browser may be signed in to another account at the provider.
+    # defence: H16 same-user
+    if attempt.only_user_id is not None and (known is None or known[0].id != attempt.only_user_id):
+        raise UserMismatch
     if known is not None:
         user, account = known
         await accounts.keep_tokens(ctx, account, proof.tokens, attempt.requested_scopes)

@@ -19,7 +19,13 @@ from handlers.pages.passwords import (
     show_forgot_password,
     show_reset_password,
 )
-from handlers.pages.sign_in import show_error, show_sign_in, sign_in, sign_in_with_provider
+from handlers.pages.sign_in import (
+    confirm_with_provider,
+    show_error,
+    show_sign_in,
+    sign_in,
+    sign_in_with_provider,
+)
 from handlers.pages.sign_out import (
     confirm,
     show_confirm,
@@ -37,6 +43,7 @@ __all__ = [
     "confirm",
     "confirm_magic_link",
     "confirm_with_passkey",
+    "confirm_with_provider",
     "disown",
     "find_change_password",
     "request_email_sign_in",

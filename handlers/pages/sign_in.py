@@ -64,15 +64,28 @@ def _verification_target(view: views.View) -> str:
 # pages.sign_in_with_provider
 async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
     """Begin a sign-in through a provider, and redirect to it."""
+    return await _go_to_provider(ctx, body["provider"], request_sign_up=True)
+
+
+# pages.confirm_with_provider
+async def confirm_with_provider(ctx: Context, body: shapes.ConfirmWithProviderForm) -> Redirect:
+    """Begin a sign-in through a provider that only succeeds as the same user, and redirect to it."""
+    return await _go_to_provider(ctx, body["provider"], confirms_caller=True)
+
+
+async def _go_to_provider(
+    ctx: Context, provider_id: str, *, request_sign_up: bool = False, confirms_caller: bool = False
+) -> Redirect:
     view = views.view(ctx)
     request = AuthorizationRequest(
-        provider_id=body["provider"],
+        provider_id=provider_id,
         scopes=(),
         # That page asks for the second factor if one is pending, and otherwise redirects to the next page.
         callback_url=view.url("/two-factor"),
         error_callback_url=view.url("/error"),
-        request_sign_up=True,
+        request_sign_up=request_sign_up,
         replaces_session=True,
+        confirms_caller=confirms_caller,
     )
     redirect = await authorization_request.begin_sign_in(ctx, request)
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
@@ -89,4 +102,6 @@ async def show_error(
     """Show why a sign-in through a provider failed."""
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
     values = texts.provider_error(view.localization, error, error_description)
-    return view.render("provider_error.html", with_links=True, **values)
+    return view.render(
+        "provider_error.html", with_links=True, is_confirmation=error == "user_mismatch", **values
+    )

@@ -97,7 +97,7 @@ async def complete_sign_in(
         return view.redirect(
             "/two-factor", pending_cookies(ctx, opened, keeps_session=keeps_session), method=method
         )
-    await replacement.end_replaced(ctx, opened)
+    await replacement.end_replaced(ctx, opened)  # defence: H17 by-page
     if removed_access:
         return view.redirect("/removed-access", session_cookies(ctx, opened))
     return view.finish(session_cookies(ctx, opened))

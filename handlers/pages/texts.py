@@ -157,6 +157,10 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
     "account_not_linked": N_(
         "There is an account with this email address already. Sign in another way; then you can connect it."
     ),
+    "user_mismatch": N_(
+        "You chose another account at the provider than the one you sign in here with, so nothing was done. You are"
+        " still signed in as before."
+    ),
     "email_not_found": N_("The provider did not tell an email address. Nothing was changed."),
     "provider_unavailable": SENTENCES["PROVIDER_UNAVAILABLE"],
     "signup_disabled": SENTENCES["NEW_USER_SIGNUP_DISABLED"],

@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from domain.context import Context
+from domain.sessions import replacement
 from domain.sessions.sessions import OpenedSession
 from domain.social.authorization_request import AuthorizationRedirect
 from domain.social.policy import SocialPolicy
@@ -21,6 +22,12 @@ def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[
     cookie, *related = session_cookies(ctx, opened)
     # defence: V38 session-cookie
     return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related))
+
+
+async def replacing_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
+    """Respond as `session_response` does, and end the session of the same user that the browser has until now."""
+    await replacement.end_replaced(ctx, opened)  # defence: H17 by-program
+    return session_response(ctx, opened, body)
 
 
 def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:

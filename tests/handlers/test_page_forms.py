@@ -7,15 +7,25 @@ import pytest
 
 from models import Session, User
 from tests.conftest import MakeService
-from tests.handlers.pages import SAME_ORIGIN, SETTINGS, Browser, other_profile, recorded, send, signed_in
+from tests.handlers.pages import (
+    SAME_ORIGIN,
+    SETTINGS,
+    Browser,
+    Page,
+    other_profile,
+    recorded,
+    send,
+    signed_in,
+)
 from tests.handlers.steps import ADA, EVE, count, join, remove_passwords, set_user
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user
-from tests.security.second_factor import enrol
+from tests.security.second_factor import METHODS, enrol, enter, right_code
 from tests.service import PASSWORD, Service
 
 SIGN_IN, SIGN_UP, CONFIRM = "/account/sign-in", "/account/sign-up", "/account/confirm"
+CONFIRM_WITH_PROVIDER = "/account/confirm/provider"
 TWO_FACTOR, LINK, CODE = "/account/two-factor", "/account/magic-link", "/account/sign-in/code"
 PROFILE, EMAIL, SESSIONS = "/account/profile", "/account/email", "/account/sessions"
 BY_MAIL = {**SETTINGS, "magic_links.page": ""}
@@ -160,6 +170,7 @@ class TestReplacedSession:
         page = await browser.open(EMAIL)
         assert "Confirm that it is you" in page.text
 
+    @pytest.mark.threat("H17")
     async def test_with_a_second_factor(self, service: Service, browser: Browser) -> None:
         owner = await enrol(service)
         old = str(service.client.cookies["service.session-token"])
@@ -174,6 +185,35 @@ class TestReplacedSession:
         assert str(service.client.cookies["service.session-token"]) != old
         assert await count(service, Session) == 1
         assert await recorded(service, "session.revoked") == 1
+
+    @pytest.mark.threat("H17")
+    @pytest.mark.parametrize("method", METHODS)
+    async def test_with_a_second_factor_that_a_program_sends(
+        self, service: Service, browser: Browser, method: str
+    ) -> None:
+        owner = await enrol(service)
+        old = str(service.client.cookies["service.session-token"])
+        await self.stale(service, browser)
+        await browser.submit(CONFIRM, password=PASSWORD)
+
+        code = await right_code(service, owner, method, {})
+        answer = await enter(service, method, code, {})
+
+        assert answer.status_code == 200
+        assert await signed_in(service) == ADA
+        assert str(service.client.cookies["service.session-token"]) != old
+        assert await count(service, Session) == 1
+        assert await recorded(service, "session.revoked") == 1
+
+    async def test_it_stays_if_the_new_one_has_no_cookie(self, service: Service, browser: Browser) -> None:
+        owner = await enrol(service)
+        await self.stale(service, browser)
+        await browser.submit(CONFIRM, password=PASSWORD)
+
+        await enter(service, "backup-code", owner.backup_codes[0], {}, disableSession=True)
+
+        assert await signed_in(service) == ADA
+        assert await count(service, Session) == 2
 
     async def test_with_a_mailed_code(self, service: Service, browser: Browser) -> None:
         await join(service)
@@ -198,18 +238,11 @@ class TestReplacedSession:
         assert page.path == SESSIONS
         assert await count(service, Session) == 1
 
+    @pytest.mark.operation("pages.confirm_with_provider")
     async def test_with_a_provider(self, make_service: MakeService, provider: ProviderProcess) -> None:
-        as_user(provider, ADA, "1001")
-        settings = {**SETTINGS, "session.fresh_age": "1m", **social_settings(provider)}
-        service = await make_service(settings)
-        browser = Browser(service)
-        await through_provider(service, browser, EMAIL)
-        assert await signed_in(service) == ADA
-        service.clock.advance(minutes=1, seconds=1)
-        page = await browser.open(EMAIL)
-        assert "Confirm that it is you" in page.text
+        service, browser = await stale_at_provider(make_service, provider)
 
-        await through_provider(service, browser, EMAIL, opened=True)
+        await back_from_provider(browser, await browser.submit(CONFIRM_WITH_PROVIDER))
 
         assert browser.page.path == EMAIL
         assert await signed_in(service) == ADA
@@ -255,6 +288,47 @@ class TestWaysToConfirm:
 
         assert "Your account has no way to sign in again." in page.text
         assert "Set a password" not in page.links
+
+
+@pytest.mark.operation("pages.confirm_with_provider")
+@pytest.mark.threat("H16")
+class TestAnotherAccountAtTheProvider:
+    """The browser may be signed in to another account there, which must not become the one that is signed in here."""
+
+    @pytest.mark.parametrize("other", ["a user's", "of the same address", "new"])
+    async def test_confirms_nothing(
+        self, make_service: MakeService, provider: ProviderProcess, other: str
+    ) -> None:
+        service, browser = await stale_at_provider(make_service, provider, other == "a user's")
+        users, old = await count(service, User), str(service.client.cookies["service.session-token"])
+        as_user(
+            provider, ADA if other == "of the same address" else EVE, "3003" if other == "new" else "2002"
+        )
+
+        page = await back_from_provider(browser, await browser.submit(CONFIRM_WITH_PROVIDER))
+
+        assert "You chose another account at the provider" in page.text
+        assert "user_mismatch" in page.text
+        assert page.links["Try again"] == f"{CONFIRM}?callbackURL=%2Faccount%2Femail"
+        assert await signed_in(service) == ADA
+        assert str(service.client.cookies["service.session-token"]) == old
+        assert await count(service, User) == users
+        assert len(await accounts_of(service, ADA)) == 1
+        assert await sessions_of(service, ADA) == 1
+        assert "Confirm that it is you" in (await browser.open(EMAIL)).text
+
+    @pytest.mark.threat("H8")
+    async def test_is_refused_to_a_user_who_signed_in_meanwhile(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service, browser = await stale_at_provider(make_service, provider)
+        service.client.cookies.delete("service.session-token")
+        await join(service, EVE)
+
+        page = await browser.submit(CONFIRM_WITH_PROVIDER)
+
+        assert page.status == 409
+        assert await signed_in(service) == EVE
 
 
 class TestPagesThatLedNowhere:
@@ -361,16 +435,51 @@ class TestMailedLinkOfAnotherAccount:
         assert await signed_in(service) == ADA
 
 
-async def through_provider(
-    service: Service, browser: Browser, callback_url: str, *, opened: bool = False
-) -> None:
-    """Sign in through the provider from a page, and follow the browser back."""
-    if not opened:
-        await browser.open(f"{SIGN_IN}?callbackURL={callback_url}")
-    page = await browser.submit("/account/sign-in/provider", provider="test")
+async def stale_at_provider(
+    make_service: MakeService, provider: ProviderProcess, with_eve: bool = False
+) -> tuple[Service, Browser]:
+    """Sign Ada in through the provider, and wait until her session is too old for the page of the email address.
+
+    `with_eve`: Eve, who has another account at the provider, is a user, too.
+    """
+    settings = {**SETTINGS, "session.fresh_age": "1m", **social_settings(provider)}
+    service = await make_service(settings)
+    browser = Browser(service)
+    for email, subject in ((EVE, "2002"), (ADA, "1001")) if with_eve else ((ADA, "1001"),):
+        service.client.cookies.clear()
+        as_user(provider, email, subject)
+        await browser.open(f"{SIGN_IN}?callbackURL={EMAIL}")
+        page = await browser.submit("/account/sign-in/provider", provider="test")
+        await back_from_provider(browser, page)
+        assert await signed_in(service) == email
+    service.clock.advance(minutes=1, seconds=1)
+    page = await browser.open(EMAIL)
+    assert "Confirm that it is you" in page.text
+    return service, browser
+
+
+async def back_from_provider(browser: Browser, page: Page) -> Page:
+    """Follow the browser to the provider and back; the page is the one that leads there."""
     async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
         back = await stranger.get(page.path)
-    await browser.open(back.headers["location"])
+    return await browser.open(back.headers["location"])
+
+
+async def accounts_of(service: Service, email: str) -> list[object]:
+    """Return the accounts that a user has connected."""
+    return list(
+        await service.rows(
+            'SELECT a.id FROM account a JOIN "user" u ON u.id = user_id WHERE email = :email', email=email
+        )
+    )
+
+
+async def sessions_of(service: Service, email: str) -> int:
+    """Return how many sessions a user has."""
+    found = await service.rows(
+        'SELECT s.id FROM session s JOIN "user" u ON u.id = user_id WHERE email = :email', email=email
+    )
+    return len(found)
 
 
 async def mailed_link(service: Service) -> str:

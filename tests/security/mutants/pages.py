@@ -39,4 +39,7 @@ MUTANTS = (
     Mutant("H15", "no page redirects to another site", "leaving-page", Always(False)),
     Mutant("H15", "the target of a page is encrypted", "sealed-target", Replace("text = sealed")),
     Mutant("H15", "the target of a page expires", "target-life", Always(False)),
+    Mutant("H16", "a provider confirms no other user", "same-user", Always(False)),
+    Mutant("H17", "a code of a program ends the old session", "by-program", Remove()),
+    Mutant("H17", "a code of a page ends the old session", "by-page", Remove()),
 )
