@@ -180,6 +180,10 @@ class SettingInForce(NamedTuple):
     """`default`, `profile`, `file` or `variable`."""
     origin: str
     """The file and the line, the variable, or the profile."""
+    description: str
+    """Its description in the reference of settings, in English, with names in backticks."""
+    anchor: str
+    """The heading of its group in the reference."""
 
 
 class SettingsInForce(Protocol):

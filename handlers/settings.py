@@ -16,6 +16,7 @@ async def list_all(ctx: Context) -> shapes.SettingList:
                 "isSecret": one.is_secret,
                 "source": one.source,
                 "origin": one.origin,
+                "description": one.description,
             }
             for one in settings.list_settings(ctx)
         ]

@@ -17,5 +17,7 @@ class ConsolePolicy:
     """The colour of the label, as `#rrggbb`."""
     home: Literal["overview", "users"]
     """The first page."""
+    docs_url: str | None
+    """The documentation site of the service, to whose reference the page of the settings links."""
     page_size: int
     """Rows on one page of a list."""

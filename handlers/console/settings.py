@@ -1,5 +1,6 @@
 """The settings in force."""
 
+from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
 from domain.ports import SettingInForce
@@ -27,8 +28,10 @@ async def show_list(
         if (text.lower() in one.key.lower() or text.lower() in one.origin.lower())
         and not (only_changed and one.source == "default")
     ]
+    docs = ctx.policy[ConsolePolicy].docs_url
     groups: dict[str, list[SettingInForce]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
     values = {"groups": list(groups.items()), "text": text, "only_changed": only_changed}
-    return layout.render(ctx, here, "settings/list.html", values=values)
+    reference = docs and f"{docs.rstrip('/')}/reference/settings/"
+    return layout.render(ctx, here, "settings/list.html", values=values, reference=reference)

@@ -29,6 +29,15 @@ class ListedSettings(Component):
     def _in_force(self) -> Sequence[SettingInForce]:
         found = effective_settings(self._settings, os.environ, Path.cwd())
         return [
-            SettingInForce(one.key, one.group, one.text, one.is_secret, one.source, one.origin)
+            SettingInForce(
+                one.key,
+                one.group,
+                one.text,
+                one.is_secret,
+                one.source,
+                one.origin,
+                one.description,
+                one.anchor,
+            )
             for one in found
         ]

@@ -32,6 +32,8 @@ class EffectiveSetting:
     """`default`, `profile development`, a file with its line (`gatewright.toml:3`), or the variable."""
     anchor: str
     """The heading of its group in the reference of settings."""
+    description: str
+    """Its description in the reference, in Markdown."""
 
     @property
     def group(self) -> str:
@@ -76,6 +78,7 @@ def effective_settings(
             source=source,
             origin=origin,
             anchor=anchor(_section_of(path)),
+            description=field.description or "",
         )
 
 

@@ -20,9 +20,23 @@ async def test_settings_are_shown_by_group_and_found_by_name(make_service: MakeS
     assert "mail.smtp.password" in page.text
     assert SECRET not in page.text
 
+    assert "Password, if the server requires one." in page.text
+    assert "Documentation" not in page.links
+
     page = await browser.open(f"{PATH}?search=MAIL.smtp")
     assert "mail.smtp.password" in page.text
     assert "session.expires_in" not in page.text
 
     page = await browser.open(f"{PATH}?search=%3Cb%3E")
     assert "No setting matches." in page.text
+
+
+@pytest.mark.parametrize("url", ["https://docs.example.com", "https://docs.example.com/"])
+async def test_each_group_has_a_link_to_its_documentation(make_service: MakeService, url: str) -> None:
+    service = await make_service({**SETTINGS, "console.docs_url": url})
+    browser = await administrator(service)
+
+    page = await browser.open(PATH)
+
+    reference = "https://docs.example.com/reference/settings/"
+    assert {f"{reference}#mail-smtp", f"{reference}#the-service"} <= page.targets

@@ -21,6 +21,7 @@ async def test_settings_are_listed_without_secrets(make_service: MakeService) ->
     assert (found["mail.smtp.password"]["value"], found["mail.smtp.password"]["isSecret"]) == ("set", True)
     assert (found["secrets"]["value"], found["secrets"]["isSecret"]) == ("set", True)
     assert found["session.update_age"]["source"] == "default"
+    assert found["session.expires_in"]["description"] == "Lifetime of a session; each extension restarts it."
     assert SECRET not in answer.text
     for secret in service.services.settings.secrets:
         assert secret.get_secret_value() not in answer.text

@@ -8,7 +8,7 @@ from pydantic import Field
 from domain.console.policy import ConsolePolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.pages import PagesSettings, low_contrast
-from server.config.value_types import OptionalColour, PagesPath
+from server.config.value_types import OptionalColour, OptionalUrl, PagesPath
 
 _LABEL_BACKGROUND = "#ffffff"
 """The text colour of the label."""
@@ -33,6 +33,11 @@ class ConsoleSettings(Group):
         default=None, description="Background of the label, as #rrggbb; the text is white."
     )
     home: Literal["overview", "users"] = Field(default="overview", description="First page of the console.")
+    docs_url: OptionalUrl = Field(
+        default=None,
+        description="URL of the documentation site of Gatewright, which `make docs` builds; the settings in the "
+        "console link to their reference there.",
+    )
     page_size: int = Field(default=50, ge=10, le=100, description="Rows on one page of a list.")
 
     def policies(self, settings: Settings) -> Iterable[object]:
