@@ -210,6 +210,14 @@ class InstallationChecks(Protocol):
         """Run the checks and return their findings, in the order in which to fix them."""
 
 
+class Instance(NamedTuple):
+    """A process of the service."""
+
+    host: str
+    process: int
+    started_at: datetime
+
+
 class Readiness(Protocol):
     """The readiness of the service, as /ready reports it."""
 

@@ -12,6 +12,7 @@ from domain.audit.search import AuditEvent
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
+from domain.ports import Instance
 from domain.statistics import statistics
 from domain.users import lookup
 from handlers.console import layout, registry, texts
@@ -133,7 +134,11 @@ async def _people(ctx: Context, events: Sequence[AuditEvent]) -> Mapping[str, st
 
 
 async def _about(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
-    return {"version": _version(), "database": _DATABASES[ctx.db.dialect]}
+    return {
+        "version": _version(),
+        "database": _DATABASES[ctx.db.dialect],
+        "instance": ctx.port[Instance],
+    }
 
 
 @cache

@@ -1,6 +1,8 @@
 """The overview of the console: figures, charts, important events."""
 
+import os
 import re
+import socket
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -73,6 +75,7 @@ async def test_a_new_service_has_figures_and_says_where_charts_will_be(service: 
     assert page.text.count("None in the last 30 days.") == 3
     assert "Nothing yet. Bans, changed roles" in page.text
     assert re.search(r"Version Gatewright \d+\.\d+", page.text)
+    assert f"Instance {socket.gethostname()} · process {os.getpid()} Running since now" in page.text
 
 
 async def test_charts_name_ways_in_and_reasons_in_words(service: Service) -> None:
