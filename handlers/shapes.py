@@ -1015,6 +1015,16 @@ class ConfirmForm(TypedDict):
     password: str
 
 
+class ConfirmWithProviderForm(TypedDict):
+    """The provider with which the signed-in user proves who they are."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    provider: str
+
+
 class ConnectForm(TypedDict):
     """The provider of the account that is to be connected."""
 
@@ -2075,6 +2085,7 @@ class Setting(TypedDict):
     isSecret: bool
     source: str
     origin: str
+    description: str
 
 
 class SettingList(TypedDict):
