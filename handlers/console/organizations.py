@@ -9,6 +9,7 @@ from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
 from domain.organizations.policy import OrganizationPolicy
+from domain.policy import Policy
 from domain.users import roles
 from handlers import wire
 from handlers.admin_organizations import organizations_file
@@ -108,8 +109,8 @@ async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, 
     }
 
 
-def _exists(ctx: Context) -> bool:
-    return ctx.policy[OrganizationPolicy].enabled
+def _exists(policy: Policy) -> bool:
+    return policy[OrganizationPolicy].enabled
 
 
 NAVIGATION = (
