@@ -7,7 +7,7 @@ import pytest
 from domain import tokens
 from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS, Browser, Page, other_profile, recorded, send, stored_user
-from tests.handlers.steps import ADA, UNKNOWN, execute, set_user, sign_in
+from tests.handlers.steps import ADA, UNKNOWN, bearer, execute, set_user, sign_in
 from tests.handlers.test_console_user import ROOT, add, administrator
 from tests.service import PASSWORD, Service
 
@@ -322,6 +322,33 @@ class TestKey:
         for path in (KEYS, key, f"{key}/edit", f"{key}/disable", f"{key}/delete", f"{NEW}?owner={ADA}", user):
             answer = await service.get(path)
             assert (path, answer.status_code, SCRIPT in answer.text) == (path, 200, False)
+
+
+async def test_keys_of_organizations_show_their_owner(make_service: MakeService) -> None:
+    kinds = {"api_keys.kinds": '{"team": {"references": "organization"}}', "organizations.enabled": "true"}
+    service = await make_service({**SETTINGS, "limits.enabled": "false", **kinds})
+    await add(service, ADA, name="Ada Lovelace")
+    ada = bearer((await sign_in(service)).json()["token"])
+    acme = await service.post("/organization/create", {"name": "Acme & Co", "slug": "acme"}, headers=ada)
+    key = {"configId": "team", "organizationId": acme.json()["id"], "name": "deploy"}
+    assert (await service.post("/api-key/create", key, headers=ada)).status_code == 200
+    root = await administrator(service)
+
+    listed, filtered = await root.open(KEYS), await root.open(f"{KEYS}?owner=acme")
+    path = await path_of(service, "deploy")
+    shown = await root.open(path)
+
+    for page in (listed, filtered, shown):
+        assert "Acme & Co Organization" in page.text
+    assert names(await root.open(f"{KEYS}?owner=other")) == []
+    # Forms for new keys offer the kinds of users alone.
+    assert "team" not in (await root.open(f"{NEW}?owner={ADA}")).text
+    await root.open(f"{path}/disable")
+    await root.submit(f"{path}/disable")
+    assert "Disabled" in (await root.open(path)).text
+    await root.open(f"{path}/delete")
+    await root.submit(f"{path}/delete")
+    assert await service.rows("SELECT id FROM api_key") == []
 
 
 @pytest.mark.threat("C3")

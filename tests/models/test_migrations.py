@@ -13,7 +13,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config, main
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Connection, inspect, select
+from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy.exc import IntegrityError
 
 import models
 from models import Audit, metadata
@@ -153,6 +154,41 @@ class TestMigrations:
             (today - timedelta(days=1), "sign_in.succeeded", "password", "", 1),
             (today, "sign_in.succeeded", "password", "", 2),
         ]
+
+    async def test_keep_the_keys_that_users_have(self, database: Database) -> None:
+        """0018 gives keys another owner: it copies the table on SQLite, and checks it on PostgreSQL."""
+        key = (
+            "INSERT INTO api_key (id, digest, kind, user_id, enabled, rate_limit_enabled, rate_limit_window_ms,"
+            " rate_limit_max, request_count, created_at, updated_at)"
+            " SELECT 'k', :digest, 'default', id, :true, :false, 1, 1, 0, created_at, updated_at FROM \"user\""
+        )
+        user = (
+            'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
+            " updated_at) VALUES ('u', '', 'ada@example.com', :true, :false, 'user', :false, :now, :now)"
+        )
+        columns = "SELECT id, digest, kind, user_id, enabled, request_count, created_at FROM api_key"
+        now: Any = datetime(2026, 1, 1, tzinfo=UTC) if database.dialect == "postgresql" else 1767225600000
+        found = []
+
+        def work(connection: Connection) -> None:
+            upgrade(connection, "0017")
+            values = {"digest": b"d" * 32, "true": True, "false": False, "now": now}
+            for statement in (user, key):
+                connection.execute(text(statement), {name: value for name, value in values.items()
+                                                     if f":{name}" in statement})  # fmt: skip
+            found.append(tuple(connection.execute(text(columns)).one()))
+
+        def see(connection: Connection) -> None:
+            found.append(tuple(connection.execute(text(columns)).one()))
+            for owners in ("user_id = NULL", "organization_id = 'x'"):
+                with pytest.raises(IntegrityError), connection.begin_nested():
+                    connection.execute(text(f"UPDATE api_key SET {owners}"))
+
+        assert await run_alone(database, work)
+        await prepare(database, "auto")
+        assert await run_alone(database, see)
+
+        assert found[0] == found[1]
 
     def test_know_nothing_of_the_models(self) -> None:
         sources = [path.read_text() for path in Path(str(versions.__file__)).parent.glob("*.py")]

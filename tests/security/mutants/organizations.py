@@ -25,6 +25,7 @@ MUTANTS = (
         Replace("id_or_secret.startswith(SECRET_PREFIX)", "value.values[1]"),
     ),
     Mutant("ORG2", "the list needs a verified address", "list", Always(False)),
+    Mutant("ORG2", "so does the export of the user's data", "export", Replace("True", "value")),
     Mutant(
         "ORG3",
         "only a digest is stored",

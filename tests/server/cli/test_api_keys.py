@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -88,6 +89,38 @@ def test_a_key_is_changed_and_deleted(run: Run, key: tuple[str, str]) -> None:
     assert {name: details["by"] for name, details in ours.items()} == dict.fromkeys(
         ("api_key.created", "api_key.updated", "api_key.deleted"), "operator"
     )
+
+
+def test_a_key_of_an_organization(run: Run, tmp_path: Path) -> None:
+    kinds = '[organizations]\nenabled = true\n[api_keys.kinds.team]\nreferences = "organization"\n'
+    (tmp_path / "gatewright.toml").write_text(kinds, "utf-8")
+    run("users", "create", ADA, stdin=f"{PASSWORD}\n")
+    connection = sqlite3.connect(tmp_path / "gatewright.db")
+    with connection:
+        connection.execute(
+            "INSERT INTO organization (id, name, slug, created_at, updated_at) VALUES ('o1', 'Acme', 'acme', 0, 0)"
+        )
+    connection.close()
+
+    created = run("api-keys", "create", "--org", "acme", "--kind", "team")
+    found = run("api-keys", "find", stdin=created.stdout)
+
+    assert created.exit_code == 0, created.stderr
+    assert "of acme; it is shown only here" in created.stderr
+    assert "organization o1" in found.stdout
+    for owner in (("--org", "ACME"), ("--org", "o1"), ()):
+        assert "1 key" in run("api-keys", "list", *owner).stdout
+    assert "0 keys" in run("api-keys", "list", "--user", ADA).stdout
+    for words, problem in (
+        (("--org", "acme"), "The kind default is for keys of users"),
+        (("--user", ADA, "--kind", "team"), "The kind team is for keys of organizations"),
+        (("--org", "nobody", "--kind", "team"), "There is no such organization"),
+        (("--org", "acme", "--user", ADA), "name the owner, either with --user or with --org"),
+        ((), "name the owner, either with --user or with --org"),
+    ):
+        failed = run("api-keys", "create", *words)
+        assert failed.exit_code != 0
+        assert problem in re.sub(r"[\s│]+", " ", failed.stderr)
 
 
 def test_what_is_wrong_is_named(run: Run, key: tuple[str, str]) -> None:

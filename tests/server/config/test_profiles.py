@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from domain.api_keys.policy import ApiKeyPolicy
 from domain.mail.policy import MailPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import PasswordResetPolicy
@@ -591,6 +592,13 @@ class TestApiKeys:
         variables = {f"API_KEYS__{name}": text for name, text in settings.items()}
 
         assert key in refused(production, **variables)
+
+    def test_may_belong_to_organizations(self, production: Load) -> None:
+        kinds = '{"team": {"references": "organization"}, "ci": {"references": "user"}}'
+        settings = production(API_KEYS__KINDS=kinds, ORGANIZATIONS__ENABLED="true")
+
+        assert policy_of(settings)[ApiKeyPolicy].kinds_of(organizations=True) == ["team"]
+        assert policy_of(settings)[ApiKeyPolicy].kinds_of(organizations=False) == ["ci", "default"]
 
     def test_verify_nothing_in_production_until_they_are_on(self, production: Load) -> None:
         assert not production(API_KEYS__VERIFIERS="files:" + "v" * 32)[ApiKeySettings].verifies
