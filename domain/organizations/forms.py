@@ -55,8 +55,9 @@ async def create(ctx: Context, sent: Mapping[str, Any]) -> OrganizationRow:
         organization, _ = await organizations.create(ctx, sent, keep_active=False)
     except (OrganizationAlreadyExists, YouHaveReachedTheMaximumNumberOfOrganizations):
         wanted = fields.columns(sent)
-        for member, row in await organizations.list_own(ctx):  # defence: H7 created-organization
-            if member.is_owner and (row.name, row.slug) == (wanted["name"], wanted["slug"]):
+        for member, row in await organizations.list_own(ctx):
+            is_same = (row.name, row.slug) == (wanted["name"], wanted["slug"])
+            if member.is_owner and is_same:  # defence: H7 created-organization
                 return row
         raise
     return organization

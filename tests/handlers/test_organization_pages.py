@@ -753,6 +753,7 @@ class TestMembers:
     "organization_pages.resend_invitation",
 )
 class TestInvitations:
+    @pytest.mark.threat("H7")
     async def test_are_sent_again_and_canceled(self, service: Service, ada: Browser) -> None:
         here, first = home_of(ada), await invite(ada)
         assert "bob@example.com Member" in ada.page.text
