@@ -5,18 +5,17 @@ import { ok, signedIn } from "../client.js";
 
 export async function stage(): Promise<void> {
   const { sdk } = await signedIn();
-  const { teams } = sdk;
   const crew = ok(await sdk.organizations.create({ body: { name: "Crew", slug: "crew" } }));
-  const team = ok(await teams.create({ body: { name: "Sales" } }));
+  const team = ok(await sdk.teams.create({ body: { name: "Sales" } }));
   const teamId = team.id;
-  assert.equal(ok(await teams.update({ body: { teamId, data: { name: "Support" } } })).name, "Support");
-  assert.deepEqual(ok(await teams.listAll()).map(({ name }) => name), ["Crew", "Support"]);
+  assert.equal(ok(await sdk.teams.update({ body: { teamId, data: { name: "Support" } } })).name, "Support");
+  assert.deepEqual(ok(await sdk.teams.listAll()).map(({ name }) => name), ["Crew", "Support"]);
   const body = { teamId, userId: crew.members[0]?.userId ?? "" };
-  assert.equal(ok(await teams.addMember({ body })).teamId, teamId);
-  assert.equal(ok(await teams.setActive({ body: { teamId } })).id, teamId);
-  assert.equal(ok(await teams.listMembers()).length, 1);
-  assert.equal(ok(await teams.listOfUser()).length, 2);
-  ok(await teams.removeMember({ body }));
-  ok(await teams.remove({ body: { teamId } }));
+  assert.equal(ok(await sdk.teams.addMember({ body })).teamId, teamId);
+  assert.equal(ok(await sdk.teams.setActive({ body: { teamId } })).id, teamId);
+  assert.equal(ok(await sdk.teams.listMembers()).length, 1);
+  assert.equal(ok(await sdk.teams.listOfUser()).length, 2);
+  ok(await sdk.teams.removeMember({ body }));
+  ok(await sdk.teams.remove({ body: { teamId } }));
   ok(await sdk.organizations.delete({ body: { organizationId: crew.id } }));
 }
