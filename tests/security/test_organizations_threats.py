@@ -784,6 +784,7 @@ class TestMails:
 
         for number in range(6):
             made = await invite(service, ada, "bob@example.com", resend=way == "resend")
+            await service.inbox()
             if way == "cancel":
                 await do(service, "cancel-invitation", ada.headers, invitationId=made["id"])
             if way == "other organizations":
