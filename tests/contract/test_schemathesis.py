@@ -16,6 +16,7 @@ from codegen.version_3_1 import to_3_1
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import serving
+from tests.settings import organizations
 from tests.settings.api_keys import VERIFIER
 
 HERE = Path(__file__).parent
@@ -41,7 +42,10 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     provider_process.reset()
     verifiers = {"api_keys.verifiers": f"tests:{VERIFIER}"}
     mails = {"magic_links.enabled": "true", "magic_links.confirm": "false", "email_codes.enabled": "true"}
-    settings = {**social_settings(provider_process), **verifiers, **mails, "limits.enabled": "false"}
+    settings = {
+        **social_settings(provider_process), **verifiers, **mails, **organizations.SETTINGS,
+        "limits.enabled": "false",
+    }  # fmt: skip
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())
     documents = {"3.0": folder / "3.0.json", "3.1": folder / "3.1.json"}

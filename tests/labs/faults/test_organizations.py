@@ -1,6 +1,7 @@
 """Organizations while processes are killed, the database stops, and one with many members is deleted."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ async def kill_among(live: LiveService, steps: list[Step], chance: Any) -> None:
     """Take all steps at once, and kill the process when some are answered."""
     async with Visitor(live) as visitor:
         taking = [asyncio.create_task(step.act(visitor)) for step in steps]
-        for done in list(asyncio.as_completed(taking))[: chance.randrange(len(taking))]:
+        for done in itertools.islice(asyncio.as_completed(taking), chance.randrange(len(taking))):
             await done
         await asyncio.sleep(chance.uniform(0, LATEST))
         live.process.kill()
