@@ -173,10 +173,11 @@ class TestSecrets:
         async def note(method: str, path: str, caller: Person, **values: str) -> None:
             shown.append((await ask(service, (method, path, values), caller.headers)).text)
 
-        secrets = []
+        secrets, tables = [], []
         for more in ({}, {"resend": "true"}):
             await note("POST", "invite-member", ada, email=bob.email, role="member", **more)
             secrets.append(await secret(service, bob.email))
+            tables.append(str(await stored(service)))
             await note("GET", "get-invitation", eve, id=secrets[-1])
             await note("GET", "get-invitation", bob, id=secrets[-1])
             await note("GET", "list-invitations", ada)
@@ -191,7 +192,7 @@ class TestSecrets:
         assert {"invitation.sent", "invitation.resent", "invitation.refused", "invitation.accepted"} <= {
             event for event, _ in trail
         }
-        tables = [str(await stored(service)), str(await service.rows("SELECT * FROM outbox")), str(trail)]
+        tables += [str(await stored(service)), str(await service.rows("SELECT * FROM outbox")), str(trail)]
         log = log_stream.getvalue().decode()
         assert "get-invitation" in log
         written = "\n".join([*shown, *tables, log])

@@ -16,8 +16,8 @@ from sqlalchemy import text
 from models.session import Session
 from models.statements import table_of
 from models.user import User
-from tests.handlers.steps import join, token_in, until_blocked
-from tests.labs.faults.asking import UNAVAILABLE, measured, told, until_ready
+from tests.handlers.steps import join, token_in
+from tests.labs.faults.asking import UNAVAILABLE, measured, told, until, until_ready
 from tests.labs.faults.engines import OwnCluster, restart
 from tests.labs.faults.places import IS_LONG, Place, Visitor
 from tests.labs.faults.test_kill import LATEST, new_random
@@ -132,7 +132,7 @@ async def test_a_killed_process_leaves_no_half_of_an_organization(place: Place) 
 @pytest.mark.threat("ORG27")
 async def test_a_database_that_stops_lets_in_once_at_most(server: OwnCluster, tmp_path: Path) -> None:
     url = server.create(migrated=True)
-    async with running_service(url, tmp_path, {**PLAIN, "database.timeout": "5s"}) as service:
+    async with running_service(url, tmp_path, {**PLAIN, "database.timeout": "30s"}) as service:
         ada, bob = await add(service, "ada"), await add(service, "bob")
         await create(service, ada)
         made = await invite(service, ada, bob.email)
@@ -141,7 +141,14 @@ async def test_a_database_that_stops_lets_in_once_at_most(server: OwnCluster, tm
         await holding.execute("BEGIN")
         await holding.execute("SELECT 1 FROM \"user\" WHERE email = 'bob@example.com' FOR UPDATE")
         accepting = asyncio.gather(*(accept(service, bob, made["id"]) for _ in range(20)))
-        await until_blocked(service)
+        waiting = (
+            "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+
+        async def is_blocked() -> bool:
+            return bool(await server.run(waiting, url=url))
+
+        await until(is_blocked)
         await restart(server)
         answers = told(await accepting)
         holding.terminate()
