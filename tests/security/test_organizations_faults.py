@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from email.message import EmailMessage
 
 import pytest
 
@@ -41,7 +42,7 @@ async def test_an_invitation_is_mailed_when_the_server_is_back(
     made = await invite(service, ada, bob.email)
     await service.services.worker.drain()
     await peer.start()
-    mails = []
+    mails: list[EmailMessage] = []
     while not mails:
         service.clock.advance(minutes=5)
         mails = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from domain.organizations.roles import STATEMENTS
 from tests.conftest import Headers, MakeService
 from tests.handlers.people import Person
 from tests.handlers.steps import (
@@ -351,6 +352,31 @@ class TestRoles:
 
         assert found == ["403 YOU_ARE_NOT_ALLOWED_TO_UPDATE_THIS_MEMBER"] * len(tried)
         assert removed == ["403 YOU_ARE_NOT_ALLOWED_TO_DELETE_THIS_MEMBER"] * 4
+        assert await stored(service) == before
+
+    @pytest.mark.threat("ORG6", "ORG7")
+    async def test_only_owners_make_owners(self, make_service: MakeService) -> None:
+        """Also if another role has every permission of theirs."""
+        powers = {name: list(actions) for name, actions in STATEMENTS.items()}
+        service = await make_service({"organizations.roles": json.dumps({"chief": powers})})
+        ada, bob = await add(service, "ada"), await add(service, "bob")
+        acme = await create(service, ada)
+        chief = await join(service, ada, bob, "chief")
+        [owner] = await service.rows("SELECT id FROM member WHERE is_owner")
+        before = await stored(service)
+        tried: list[Request] = [
+            ("POST", "invite-member", {"email": "eve@example.com", "role": "owner"}),
+            ("POST", "update-member-role", {"memberId": chief, "role": "owner"}),
+            ("POST", "update-member-role", {"memberId": owner.id, "role": "member"}),
+            ("POST", "remove-member", {"memberIdOrEmail": owner.id}),
+        ]
+
+        found = [
+            await ask(service, (method, path, {**body, "organizationId": acme}), bob.headers)
+            for method, path, body in tried
+        ]
+
+        assert [answer.status_code for answer in found] == [403] * 4
         assert await stored(service) == before
 
     @pytest.mark.threat("ORG7")
