@@ -57,13 +57,15 @@ def schema_of(operation: Operation) -> dict[str, Any]:
 
 def example_of(operation: Operation) -> dict[str, Any]:
     """Return a body that fits, holding every field that is required."""
-    properties = schema_of(operation).get("properties", {})
-    required = schema_of(operation).get("required", [])
-    return {
-        name: example
-        for name in required
-        for example in resolve(DOCUMENT_3_1, properties[name])["examples"][:1]
-    }
+    body: dict[str, Any] = _example_in(schema_of(operation))
+    return body
+
+
+def _example_in(schema: dict[str, Any]) -> Any:
+    schema = resolve(DOCUMENT_3_1, schema)
+    if "examples" in schema:
+        return schema["examples"][0]
+    return {name: _example_in(schema["properties"][name]) for name in schema.get("required", [])}
 
 
 def query_parameters() -> list[Any]:

@@ -14,8 +14,10 @@ from sqlmodel import col
 
 from domain import tokens
 from models import Session, User
+from models.organization import Organization
 from models.queries import ReadStatement
 from models.session import SESSION_BY_DIGEST, SessionRow
+from models.team import Team
 from models.user import UserRow
 from server.database.database import Database, open_database
 from tests.postgres import Cluster
@@ -56,9 +58,22 @@ async def signed_in(database: Database) -> Database:
     ada = user(
         "ada", id="u", image="x", username="ada", display_username="Ada", ban_reason="rude", ban_expires=NOW
     )
-    told = {"user_agent": "browser", "impersonated_by": "i", "active_organization_id": "o"}
+    told = {
+        "user_agent": "browser",
+        "impersonated_by": "i",
+        "active_organization_id": "o",
+        "active_team_id": "t",
+    }
     async with database.transaction() as db:
         await db.execute(delete(User))
+        await db.execute(delete(Organization))
+        for name in ("o", another("o")):
+            db.add(
+                Organization(id=name, name="Acme", slug=f"acme-{len(name)}", created_at=NOW, updated_at=NOW)
+            )
+        await db.flush()
+        for name in ("t", another("t")):
+            db.add(Team(id=name, organization_id="o", name="Sales", created_at=NOW))
         db.add(ada)
         for administrator in ("i", another("i")):
             db.add(user(administrator, id=administrator))
