@@ -116,7 +116,9 @@ def update(
 
 @app.command()
 def delete(org: Org, yes: Yes = False) -> None:
-    """Delete an organization with its members, invitations, teams and API keys. Users are kept.
+    """Delete an organization.
+
+    Its members, invitations, teams and API keys go with it; users are kept.
 
     Example: gatewright orgs delete acme
     """
@@ -163,7 +165,9 @@ def set_role(
     user: User,
     roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
 ) -> None:
-    """Replace the roles of a member. An organization keeps at least one owner.
+    """Replace the roles of a member.
+
+    An organization keeps at least one owner.
 
     Example: gatewright orgs set-role acme bob@example.com owner
     """
@@ -173,7 +177,9 @@ def set_role(
 
 @app.command()
 def remove_member(org: Org, user: User) -> None:
-    """Remove a member. An organization keeps at least one owner.
+    """Remove a member.
+
+    An organization keeps at least one owner.
 
     Example: gatewright orgs remove-member acme bob@example.com
     """
