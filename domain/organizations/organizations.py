@@ -73,7 +73,7 @@ async def create(
     user = await locking.lock_caller(ctx)  # defence: ORG13 create-lock
     if await access.count_organizations(ctx, user.id) >= ctx.policy[OrganizationPolicy].limit_per_user:
         raise YouHaveReachedTheMaximumNumberOfOrganizations  # defence: ORG13 limit-per-user
-    organization, owner, team = await add_with_owner(ctx, values, user.id)
+    organization, owner, team = await add_with_owner(ctx, values, user.id)  # defence: ORG18 owner
     if not keep_active:
         await active.activate(ctx, organization.id, None if team is None else team.id)
     return organization, owner
@@ -87,7 +87,7 @@ async def add_with_owner(
     Raises OrganizationAlreadyExists if the slug is taken.
     """
     organization = await add(ctx, values)
-    owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)  # defence: ORG18 owner
+    owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)
     events.created(ctx, organization.id, user_id)
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
