@@ -348,7 +348,11 @@ class TestSwitchedOff:
         self, service: Service, tmp_path: Path, request: pytest.FixtureRequest
     ) -> AsyncIterator[Service]:
         """The service with organizations switched off, and another use of the name of the kind."""
-        changed = {"organizations.enabled": "false", "api_keys.kinds": json.dumps(request.param)}
+        changed = {
+            "organizations.enabled": "false",
+            "organizations.teams.enabled": "false",
+            "api_keys.kinds": json.dumps(request.param),
+        }
         url = service.services.settings.database_url.get_secret_value()
         later = await open_service(url, tmp_path, SETTINGS | changed)
         yield later

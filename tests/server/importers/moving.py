@@ -25,6 +25,10 @@ from tests.service import Service
 HASH = "$2b$04$VTjpQSN.bvNPsx2qGVTcreOQQeXWGLHxx7xZeIU11H9SwBHaphsfK"
 """Of `correct horse`, by bcrypt."""
 HASHED = "correct horse"
+WITHOUT_ORGANIZATIONS = {
+    f"GATEWRIGHT_ORGANIZATIONS__{name}": "false" for name in ("ENABLED", "TEAMS__ENABLED")
+}
+"""Environment variables of a command, as it is without further settings."""
 
 
 def rules(service: Service, origin: str, *without: Field, providers: Iterable[str] = ()) -> Rules:

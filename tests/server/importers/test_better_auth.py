@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.server.importers import real
 from tests.server.importers.guides import IMPORT, follow
-from tests.server.importers.moving import counts, take, take_organizations
+from tests.server.importers.moving import WITHOUT_ORGANIZATIONS, counts, take, take_organizations
 from tests.server.terminal import Run
-from tests.service import Service
+from tests.service import CHEAP, Service
 from tests.settings.api_keys import VERIFIER
 from tests.trail import trail
 
@@ -298,6 +299,11 @@ async def _rows(service: Service) -> list[int]:
     for table in (User, Account, TwoFactor):
         found += await service.rows(f'SELECT count(*) FROM "{table.__tablename__}"')
     return [row[0] for row in found]
+
+
+@pytest.fixture
+def command_settings() -> Mapping[str, str]:
+    return CHEAP | WITHOUT_ORGANIZATIONS
 
 
 def test_the_guide(filled: real.Filled, run: Run, tmp_path: Path) -> None:

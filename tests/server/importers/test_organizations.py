@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,9 @@ import pytest
 
 from domain.data_import.eligibility import Field
 from tests.conftest import MakeService
-from tests.server.importers.moving import counts, take_organizations
+from tests.server.importers.moving import WITHOUT_ORGANIZATIONS, counts, take_organizations
 from tests.server.terminal import Run
-from tests.service import Service
+from tests.service import CHEAP, Service
 
 SCHEMA = """
 CREATE TABLE user (id TEXT, email TEXT, name TEXT, emailVerified INTEGER, createdAt INTEGER);
@@ -194,10 +194,19 @@ async def test_users_who_were_refused_bring_their_organization_later(service: Se
     assert (counts(users), counts(first), counts(second)) == ((1, 0, 1), (0, 0, 1), (1, 0, 0))
 
 
-@pytest.mark.parametrize("is_enabled", [True, False])
+@pytest.fixture(params=[True, False])
+def is_enabled(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def command_settings(is_enabled: bool) -> Mapping[str, str]:
+    """With or without organizations."""
+    settings = dict(CHEAP)
+    return settings if is_enabled else settings | WITHOUT_ORGANIZATIONS
+
+
 def test_the_command_says_what_it_left_out(run: Run, fill: Fill, tmp_path: Path, is_enabled: bool) -> None:
-    if is_enabled:
-        (tmp_path / "gatewright.toml").write_text("[organizations]\nenabled = true\n", "utf-8")
     done: Any = run("import", "better-auth", "--from", fill(OTHER), "--ids", str(tmp_path / "ids.jsonl"))
 
     first = "2 rows: 2 imported, 0 already present, 0 refused.\n"
