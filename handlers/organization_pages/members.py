@@ -77,9 +77,8 @@ async def show_member_removal(
         heading=gettext("Remove this member?"),
         name=row.name or row.email,
         effect=gettext(
-            "They lose their access to %(organization)s, and the invitations that they sent are canceled."
-        )
-        % {"organization": found.organization.name},
+            "They lose their access to the organization, and the invitations that they sent are canceled."
+        ),
         is_last=False,
         obstacle=gettext(needed) if is_only_owner else None,
         field="member",

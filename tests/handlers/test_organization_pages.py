@@ -22,6 +22,7 @@ ON = {
     "organizations.teams.default_team": "false",
     "organizations.roles": '{"billing": {"member": ["update"]}}',
 }
+NO_TEAMS = {"organizations.teams.enabled": "false"}
 BOB = "bob@example.com"
 
 
@@ -117,7 +118,7 @@ async def id_of(service: Service, table: str) -> str:
 @pytest.mark.operation("organization_pages.show_organizations", "organization_pages.create_organization")
 class TestCreation:
     async def test_the_page_exists_only_while_organizations_are_on(self, make_service: MakeService) -> None:
-        service = await make_service(SETTINGS)
+        service = await make_service({**SETTINGS, "organizations.enabled": "false", **NO_TEAMS})
         await join(service)
         browser = Browser(service)
 
@@ -910,7 +911,7 @@ class TestTeams:
             assert ADA not in (await Browser(service).open(here)).text
 
     async def test_there_are_none_unless_they_are_on(self, make_service: MakeService) -> None:
-        service = await make_service({**SETTINGS, "organizations.enabled": "true"})
+        service = await make_service({**ON, **NO_TEAMS})
         await join(service)
         ada = Browser(service)
         await ada.open(LIST)

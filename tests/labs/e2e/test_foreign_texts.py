@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, ViewportSize
@@ -36,6 +36,9 @@ COLUMNS = {
     "passkey": ("name",),
     "api_key": ("name", "start"),
     "account": ("provider_id",),
+    "organization": ("name", "logo"),
+    "invitation": ("email",),
+    "team": ("name",),
     "audit": ("user_agent", "address", "method"),
 }
 """The columns that hold such texts."""
@@ -61,6 +64,15 @@ async def populate(visitor: Visitor) -> None:
     await page.wait_for_url("**?reason=added*")
     await visitor.open("/account/api-keys")
     await visitor.send("/account/api-keys", name="ci")
+    await visitor.open("/account/organizations")
+    await visitor.send("/account/organizations", name="Acme", slug="acme")
+    acme = urlsplit(page.url).path
+    await visitor.send(f"{acme}/invitations", email=EVE)
+    running.execute(
+        "INSERT INTO member (id, organization_id, user_id, role, is_owner, created_at, updated_at)"
+        " SELECT u.id, o.id, u.id, 'member', 0, u.created_at, u.updated_at FROM user u, organization o"
+        f" WHERE u.email = '{EVE}'"
+    )
     running.execute(
         "INSERT INTO account (id, account_id, issuer, provider_id, user_id, created_at, updated_at)"
         " SELECT id, id, '', 'github', id, created_at, updated_at FROM user"
@@ -81,6 +93,7 @@ def make_foreign(running: Site) -> None:
             )
             running.execute(f"UPDATE {table} SET {column} = '{FOREIGN}'{other} WHERE {own}")
     running.execute("UPDATE api_key SET enabled = 0")
+    running.execute("UPDATE invitation SET id = 'foreign'")
 
 
 async def pages(visitor: Visitor) -> AsyncIterator[str]:
@@ -88,6 +101,8 @@ async def pages(visitor: Visitor) -> AsyncIterator[str]:
     names = "profile email password second-factor passkeys sessions connections api-keys history data delete"
     for name in ("", *names.split(), "sign-in", "sign-out"):
         await visitor.open(f"/account/{name}".rstrip("/"))
+        yield name
+    async for name in organization_pages(visitor):
         yield name
     word = quote(FOREIGN[:200])
     for path in (
@@ -111,6 +126,28 @@ async def pages(visitor: Visitor) -> AsyncIterator[str]:
     visitor.site.execute("UPDATE session SET created_at = created_at - 864000000")
     await visitor.open("/account/password")
     yield "confirm"
+
+
+async def organization_pages(visitor: Visitor) -> AsyncIterator[str]:
+    """Yield the name of each page of an organization."""
+    await visitor.open("/account/organizations")
+    yield "organizations"
+    await visitor.page.locator("main h3 a").click()
+    await visitor.page.wait_for_load_state()
+    yield "organization"
+    acme = urlsplit(visitor.page.url).path
+    for link in ("/edit", "/leave", "/delete", "/member?", "/team?"):
+        await visitor.open(acme)
+        await visitor.page.locator(f"main a[href*='{link}']").last.click()
+        await visitor.page.wait_for_load_state()
+        yield f"organization{link}"
+        if link.endswith("?"):
+            await visitor.page.locator("main a[href*='/remove?']").click()
+            await visitor.page.wait_for_load_state()
+            yield f"organization{link}, removal"
+    for invitation in ("inv_foreign", "foreign"):
+        await visitor.open(f"/account/invitation/{invitation}")
+        yield f"invitation {invitation}"
 
 
 async def faults(page: Page, name: str) -> list[str]:
