@@ -70,7 +70,7 @@ async def populate(visitor: Visitor) -> None:
     await visitor.send(f"{acme}/invitations", email=EVE)
     running.execute(
         "INSERT INTO member (id, organization_id, user_id, role, is_owner, created_at, updated_at)"
-        " SELECT u.id, o.id, u.id, 'member', 0, u.created_at, u.updated_at FROM user u, organization o"
+        " SELECT u.id, o.id, u.id, 'member', 0, u.created_at + 60000, u.updated_at FROM user u, organization o"
         f" WHERE u.email = '{EVE}'"
     )
     running.execute(

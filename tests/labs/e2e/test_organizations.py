@@ -101,7 +101,7 @@ async def promote(page: Page) -> None:
     """Make Bob an administrator as Ada."""
     await open_section(page, "Organizations")
     await follow(page, "Acme")
-    await follow(page, "Manage Bob")
+    await follow(page, "Manage: Bob")
     await page.get_by_label("Role", exact=True).select_option(label="Administrator")
     await press(page, "Save")
     await notice(page, "The role has been changed.")
@@ -112,7 +112,7 @@ async def leave(page: Page) -> None:
     await open_section(page, "Organizations")
     await follow(page, "Acme")
     await expect(page.get_by_role("heading", name="Invite a person")).to_be_visible()
-    await expect(page.get_by_role("link", name="Manage Ada")).to_have_count(0)
+    await expect(page.get_by_role("link", name="Manage: Ada")).to_have_count(0)
     await follow(page, "Leave the organization")
     await heading(page, "Leave this organization?")
     await press(page, "Leave")
