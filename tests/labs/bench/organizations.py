@@ -4,6 +4,7 @@ import asyncio
 import random
 import statistics
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ WARM_UP = 20
 MOST_TIMES = 1.5
 """The goal: the median with the most members, in medians with the fewest."""
 MOST_WITH_FEATURE = 1.1
-"""The goal of get-session with organizations, in medians of those without. The rest is noise."""
+"""The goal of get-session with organizations, in processor time of one without. The rest is noise."""
 
 _COLUMNS = {
     "user": (
@@ -84,6 +85,14 @@ class Probe:
             answer = await self.client.request(method, path, headers=headers, **options)
         assert answer.status_code == 200, answer.text
         return taken[0], answer.json()
+
+    async def cost(self) -> float:
+        """Return the seconds of processor time of reading a session."""
+        headers = {"Authorization": f"Bearer {rows.token(self.user())}"}
+        begun = time.process_time()
+        answer = await self.client.get("/get-session", headers=headers)
+        assert answer.json()["session"]["userId"], answer.text
+        return time.process_time() - begun
 
 
 async def list_own(probe: Probe) -> float:
@@ -152,7 +161,7 @@ async def _measure(urls: Sequence[str], sizes: Sequence[int], asked: int, direct
         probes = [await probe(url, size, "true") for url, size in zip(urls, sizes, strict=True)]
         found = {name: await _medians(step, probes, asked) for name, step in STEPS.items()}
         without = await probe(urls[-1], sizes[-1], "false")
-        on, off = await _medians(get_session, [probes[-1], without], asked * 4)
+        on, off = await _medians(Probe.cost, [probes[-1], without], asked * 4)
     heads = " | ".join(f"{size:,} members" for size in sizes)
     lines = [f"| ms at p50 | {heads} | times | goal met |", "|---" * (len(sizes) + 3) + "|"]
     lines += [
@@ -162,7 +171,7 @@ async def _measure(urls: Sequence[str], sizes: Sequence[int], asked: int, direct
     compared = f"| {_cells([off, on])} | {_verdict(on / off, MOST_WITH_FEATURE)} |"
     lines += [
         "",
-        "| ms at p50 | without | with | times | goal met |",
+        "| ms of processor at p50 | without | with | times | goal met |",
         "|---" * 5 + "|",
         f"| get-session {compared}",
     ]

@@ -58,7 +58,7 @@ def stage() -> None:
     administer(ada, member)
     ok(leave.sync(client=guest, body=models.LeaveOrganizationRequest(organization_id=acme.id)))
     admin = signed_in_as(os.environ["ADMIN_EMAIL"])
-    added = models.AddMemberRequest(user_id=member.user_id, role="member", organization_id=acme.id)
+    added = models.AddMemberRequest(user_id=member.user_id, role=["member"], organization_id=acme.id)
     member = of(add_member.sync(client=admin, body=added), models.Member)
     removed = models.RemoveMemberRequest(member_id_or_email=GUEST)
     gone = of(remove_member.sync(client=ada, body=removed), models.RemovedMember).member
@@ -80,7 +80,7 @@ def signed_in_as(email: str) -> AuthenticatedClient:
 
 def invite(ada: AuthenticatedClient, guest: AuthenticatedClient) -> models.Member:
     """Send three invitations: one is canceled, one rejected, and one accepted."""
-    request = models.InviteMemberRequest(email="other@example.com", role="member")
+    request = models.InviteMemberRequest(email="other@example.com", role=["member"])
     first = of(invite_member.sync(client=ada, body=request), models.Invitation)
     ok(cancel_invitation.sync(client=ada, body=models.CancelInvitationRequest(invitation_id=first.id)))
     request = models.InviteMemberRequest(email=GUEST, role=["admin", "member"])
@@ -107,7 +107,7 @@ def administer(ada: AuthenticatedClient, member: models.Member) -> None:
     """List members, and change their roles."""
     page = of(list_members.sync(client=ada, filter_field="role", filter_value=["admin"]), models.MemberPage)
     assert [one.id for one in page.members] == [member.id]
-    body = models.UpdateMemberRoleRequest(member_id=member.id, role="member")
+    body = models.UpdateMemberRoleRequest(member_id=member.id, role=["member"])
     assert of(update_member_role.sync(client=ada, body=body), models.Member).role == "member"
     role = of(get_active_member_role.sync(client=ada, user_id=member.user_id), models.MemberRole)
     assert role.role == "member"

@@ -29,7 +29,7 @@ export async function stage(): Promise<void> {
   ok(await guest.organizations.leave({ body: { organizationId } }));
   const admin = await signedInAs(process.env["ADMIN_EMAIL"] ?? "");
   const { userId } = member;
-  const added = ok(await admin.organizations.addMember({ body: { userId, role: "member", organizationId } }));
+  const added = ok(await admin.organizations.addMember({ body: { userId, role: ["member"], organizationId } }));
   const gone = ok(await sdk.organizations.removeMember({ body: { memberIdOrEmail: GUEST } })).member;
   assert.deepEqual([gone.id, gone.user.email], [added.id, GUEST]);
   ok(await sdk.organizations.delete({ body: { organizationId } }));
@@ -42,7 +42,7 @@ async function signedInAs(email: string): Promise<Gatewright> {
 
 /** Sends three invitations: one is canceled, one rejected, and one accepted. */
 async function invite(sdk: Gatewright, guest: Gatewright) {
-  const other = { email: "other@example.com", role: "member" };
+  const other = { email: "other@example.com", role: ["member"] };
   const first = ok(await sdk.organizations.inviteMember({ body: other }));
   ok(await sdk.organizations.cancelInvitation({ body: { invitationId: first.id } }));
   const body = { email: GUEST, role: ["admin", "member"] };
@@ -68,7 +68,7 @@ async function secret(number: number): Promise<string> {
 async function administer(sdk: Gatewright, member: { id: string; userId: string }): Promise<void> {
   const page = ok(await sdk.organizations.listMembers({ query: { filterField: "role", filterValue: ["admin"] } }));
   assert.deepEqual(page.members.map(({ id }) => id), [member.id]);
-  const body = { memberId: member.id, role: "member" };
+  const body = { memberId: member.id, role: ["member"] };
   assert.equal(ok(await sdk.organizations.updateMemberRole({ body })).role, "member");
   const query = { userId: member.userId };
   assert.equal(ok(await sdk.organizations.getActiveMemberRole({ query })).role, "member");
