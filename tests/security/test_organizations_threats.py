@@ -429,6 +429,7 @@ class TestScope:
         foreign = tried(member, bob.id, bob.email, team, invitation)
         unknown = tried(UNKNOWN, UNKNOWN, "nobody@example.com", UNKNOWN, UNKNOWN)
         found = [(await ask(service, each, eve.headers)) for each in foreign]
+        assert await stored(service) == before
         expected = [(await ask(service, each, eve.headers)) for each in unknown]
 
         assert [answer.text for answer in found] == [answer.text for answer in expected]
