@@ -27,6 +27,7 @@ def test_a_variable_that_an_older_version_did_not_queue_is_empty() -> None:
     assert shown == {
         "key_name": NAME.display("www.evil.test", localization("en")),
         "key_start": "",
+        "organization": "",
         "network": "",
     }
 

@@ -24,6 +24,8 @@ from models import (
 from models.api_key import ApiKey
 from models.base import tables
 from models.daily_count import DailyCount
+from models.invitation import Invitation
+from models.organization import Organization
 from server.components import cleanup
 from server.components.scheduler import take_lease
 from server.config.settings import AllSettings
@@ -59,6 +61,13 @@ def key(user_id: str, name: str, expires_at: datetime | None) -> ApiKey:
     )  # fmt: skip
 
 
+def invitation(owner: User, name: str, expires_at: datetime) -> Invitation:
+    return Invitation(
+        id=name, organization_id="acme", email=f"{name}@example.com", role="member", status="pending",
+        inviter_id=owner.id, expires_at=expires_at, created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
+
+
 def mail(name: str, state: MailState, since: datetime) -> Outbox:
     return Outbox(
         id=name, state=state, template="t", sender="s", next_attempt=since, expires_at=NOW - 99 * DAY,
@@ -85,6 +94,7 @@ def of_each_kind(owner: User, name: str, more: timedelta) -> list[SQLModel]:
         session(owner, name, id=name, expires_at=at),
         device(owner.id, name, at),
         key(owner.id, name, month),
+        invitation(owner, name, NOW - 90 * DAY + more),
         mail(f"{name} sent", MailState.SENT, week),
         mail(f"{name} failed", MailState.FAILED, month),
         Counter(key=name.encode(), count=3, window_end=at),
@@ -97,7 +107,8 @@ def of_each_kind(owner: User, name: str, more: timedelta) -> list[SQLModel]:
 class TestSweep:
     async def test_removes_what_is_over_and_nothing_else(self, migrated: Database) -> None:
         ada = user("ada")
-        await add(migrated, ada)
+        acme = Organization(id="acme", name="Acme", slug="acme", created_at=NOW, updated_at=NOW)
+        await add(migrated, ada, acme)
         await add(migrated, *of_each_kind(ada, "over", timedelta(0)), *of_each_kind(ada, "kept", MOMENT))
         long_ago = NOW - 30 * DAY
         waiting = [mail(state.value, state, long_ago) for state in (MailState.QUEUED, MailState.UNRESOLVED)]
@@ -105,14 +116,14 @@ class TestSweep:
 
         assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
-            "known_network": 1, "daily_count": 1,
+            "known_network": 1, "daily_count": 1, "invitation": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
         assert await left(migrated, Outbox.id) == {"kept sent", "kept failed", "queued", "unresolved"}
         assert await left(migrated, OneTimeToken.digest) == {f"kept {each}".encode() for each in Purpose}
         assert await left(migrated, Session.id) == await left(migrated, TrustedDevice.id) == {"kept"}
-        assert await left(migrated, DailyCount.event) == {"kept"}
+        assert await left(migrated, DailyCount.event) == await left(migrated, Invitation.id) == {"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 
     async def test_goes_on_until_nothing_is_left_or_the_lease_is_lost(self, migrated: Database) -> None:
