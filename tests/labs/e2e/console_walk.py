@@ -40,6 +40,7 @@ ODD = (
 )  # fmt: skip
 """Names that break pages: long, with markup, with direction marks, without anything to be seen."""
 MANY = 60
+ORGANIZATION = {"name": "Analytical Engines", "slug": "engines", "metadata": {"plan": "free"}}
 
 
 def name_of(path: str) -> str:
@@ -133,6 +134,18 @@ async def _forms(visitor: Visitor, root: str) -> AsyncIterator[str]:
     await visitor.open(f"{user}/delete")
     await visitor.send(f"{user}/delete", typed="somebody@example.com")
     yield "console-users-id-delete-refused"
+    await visitor.open("/console/organizations?search=no-such-name&withoutOwner=true")
+    yield "console-organizations-nothing-found"
+    await visitor.open("/console/organizations?search=engines")
+    await visitor.page.locator(".row-link").first.click()
+    await visitor.page.wait_for_load_state()
+    organization = urlsplit(visitor.page.url).path
+    await visitor.open(f"{organization}/add-member")
+    await visitor.send(f"{organization}/add-member", member="nobody")
+    yield "console-organizations-id-add-member-refused"
+    await visitor.open(f"{organization}/delete")
+    await visitor.send(f"{organization}/delete", typedSlug="another")
+    yield "console-organizations-id-delete-refused"
     await visitor.open(f"{user}/ban")
     await visitor.page.locator("[name=lasts][value=until]").check()
     await visitor.send(f"{user}/ban", until="2001-01-01")
@@ -195,6 +208,10 @@ def _add_people(site: Site) -> None:
             )
         bearer = {"Authorization": f"Bearer {session.json()['token']}"}
         site.post("/api-key/create", {"name": "deployment"}, **bearer)
+        of = {"organizationId": site.post("/organization/create", ORGANIZATION, **bearer).json()["id"]}
+        site.post(
+            "/organization/invite-member", {**of, "email": "guest@example.com", "role": "admin"}, **bearer
+        )
     now = time.time_ns() // 1_000_000
     with sqlite3.connect(site.directory / "gatewright.db", timeout=30) as database:
         for number, name in enumerate(PEOPLE[1:], 1):
