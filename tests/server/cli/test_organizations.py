@@ -20,6 +20,7 @@ def command_settings(tmp_path: Path) -> Mapping[str, str]:
     return CHEAP | {
         "GATEWRIGHT_DATABASE_URL": f"sqlite:///{tmp_path / 'gatewright.db'}",
         "GATEWRIGHT_ORGANIZATIONS__ENABLED": "true",
+        "GATEWRIGHT_ORGANIZATIONS__TEAMS__ENABLED": "false",
     }
 
 
