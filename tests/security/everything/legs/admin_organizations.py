@@ -31,6 +31,9 @@ def leg(ada: Traveller) -> Iterator[None]:
     call("admin_organizations.list_members", session=admin, query=of)
     call("admin_organizations.list_events", session=admin, query=of)
     yield
+    # Another owner, so that the first one can go.
+    second = {"userId": ken.body["user"]["id"], "role": "owner"}
+    call("organizations.add_member", {**of, **second}, session=admin)
     invitation, member = invited.body["id"], made.body["members"][0]["id"]
     call("admin_organizations.update", {**of, "data": {"name": "Hooli XYZ"}}, session=admin)
     for each in (invitation, UNKNOWN):
