@@ -28,4 +28,4 @@ async def show_error(ctx: Context, error: str | None = None, error_description: 
     """Show an error of a flow without an error page of its own, escaped, without a link."""
     shown = view.standalone_view(ctx.policy, ctx.facts.page or PageRequest())
     values = texts.provider_error(shown.localization, error, error_description)
-    return shown.render("provider_error.html", with_links=False, **values)
+    return shown.render("provider_error.html", is_confirmation=False, with_links=False, **values)
