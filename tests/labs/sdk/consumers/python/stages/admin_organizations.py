@@ -25,7 +25,7 @@ def stage() -> None:
     admin = holding(of(sign_in_email.sync(client=nobody, body=body), models.SignInAnswer).token)
     wanted = models.CreateOrganizationRequest(name="Globex", slug="globex")
     globex = of(create.sync(client=admin, body=wanted), models.CreatedOrganization).id
-    invited = models.InviteMemberRequest(email="hank@example.com", role="member", organization_id=globex)
+    invited = models.InviteMemberRequest(email="hank@example.com", role=["member"], organization_id=globex)
     invitation = of(invite_member.sync(client=admin, body=invited), models.Invitation).id
     found = of(list_all.sync(client=admin, search="globe", limit=5), models.ListedOrganizations)
     assert [(one.id, one.member_count) for one in found.organizations] == [(globex, 1)]

@@ -7,7 +7,7 @@ export async function stage(): Promise<void> {
   const email = process.env["ADMIN_EMAIL"] ?? "";
   const sdk = holding(ok(await nobody.authentication.signInEmail({ body: { email, password: PASSWORD } })).token);
   const organizationId = ok(await sdk.organizations.create({ body: { name: "Globex", slug: "globex" } })).id;
-  const invited = { email: "hank@example.com", role: "member", organizationId };
+  const invited = { email: "hank@example.com", role: ["member"], organizationId };
   const invitationId = ok(await sdk.organizations.inviteMember({ body: invited })).id;
   const found = ok(await sdk.adminOrganizations.listAll({ query: { search: "globe", limit: 5 } })).organizations;
   assert.deepEqual(found.map((one) => [one.id, one.memberCount]), [[organizationId, 1]]);
