@@ -30,7 +30,8 @@ EACH = 10
 CALLERS = 500
 """Users with a session."""
 PAGE = 100
-WARM_UP = 20
+ROUNDS = 5
+"""How often as many requests as are measured go before them: until then, connections touch pages for the first time."""
 MOST_TIMES = 1.5
 """The goal: the median with the most members, in medians with the fewest."""
 MOST_WITH_FEATURE = 1.1
@@ -189,10 +190,10 @@ def _verdict(times: float, most: float) -> str:
 async def _medians(step: Step, probes: Sequence[Probe], asked: int) -> list[float]:
     """Return the median of each probe in ms. They take turns, so that whatever slows the machine slows all alike."""
     taken: list[list[float]] = [[] for _ in probes]
-    for number in range(WARM_UP + asked):
+    for number in range((ROUNDS + 1) * asked):
         for probe, seconds in zip(probes, taken, strict=True):
             second = await step(probe)
-            if number >= WARM_UP:
+            if number >= ROUNDS * asked:
                 seconds.append(second)
     return [statistics.median(seconds) * 1000 for seconds in taken]
 
