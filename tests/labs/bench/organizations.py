@@ -228,8 +228,8 @@ def _organizations_of(user: int, size: int) -> list[int]:
 
 
 def _callers(size: int) -> range:
-    """Return the users with a session, spread over all."""
-    return range(0, _users(size), max(1, _users(size) // CALLERS))
+    """Return the users with a session, spread over all; one of ten owns the first of their organizations."""
+    return range(0, _users(size), _users(size) // CALLERS | 1)
 
 
 async def _fill(url: str, directory: Path, size: int) -> None:
