@@ -510,7 +510,8 @@ class TestFieldsNobodyOffered:
             assert (user.role, bool(user.email_verified)) == ("user", False)
             assert (bool(user.banned), bool(user.two_factor_enabled)) == (False, False)
         for session in await service.rows("SELECT impersonated_by, active_organization_id FROM session"):
-            assert tuple(session) == (None, None)
+            assert session.impersonated_by is None
+            assert session.active_organization_id != MASS["activeOrganizationId"]
 
 
 @pytest.mark.threat("V32")
@@ -564,6 +565,9 @@ class TestBans:
         await steps.join(service)
 
         for operation_id, operation in FOR_SESSIONS.items():
+            service.clock.advance(
+                seconds=1
+            )  # There are more operations than requests in the window of the limit.
             ada = carry((await steps.sign_in(service)).json()["token"])
             await self.ban(service)
 
