@@ -1,6 +1,7 @@
 """What becomes of the organizations of a user who is deleted: each keeps an owner, or goes with its only member."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from sqlalchemy import bindparam, select, update
 from sqlmodel import col
@@ -16,19 +17,9 @@ from models.statements import is_, table_of
 _OWNED = (
     select(*MEMBER_COLUMNS)
     .where(is_(Member.user_id, "user_id"), col(Member.is_owner))
-    .order_by(col(Member.organization_id))
     .execution_options(row=MemberRow)
 )
-_LOCK_ALL = (
-    select(col(Organization.id))
-    .where(
-        col(Organization.id).in_(
-            select(col(Member.organization_id)).where(is_(Member.user_id, "user_id")).scalar_subquery()
-        )
-    )
-    .order_by(col(Organization.id))
-    .with_for_update()
-)
+_ORGANIZATIONS = select(col(Member.organization_id)).where(is_(Member.user_id, "user_id"))
 _SUCCESSOR = (
     select(*MEMBER_COLUMNS)
     .where(is_(Member.organization_id, "organization_id"), col(Member.id) != bindparam("member_id"))
@@ -67,7 +58,8 @@ async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> 
     Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
     # Also those of others: a user who is disowned at this moment may hand one over to this user.
-    await ctx.db.execute(_LOCK_ALL, user_id=user_id)  # defence: ORG10 lock-all
+    for organization_id in sorted((await ctx.db.execute(_ORGANIZATIONS, user_id=user_id)).scalars()):
+        await access.lock(ctx, organization_id)  # defence: ORG10 lock-all
     for member in await _owned(ctx, user_id):
         if not await memberships.is_only_owner(ctx, member):
             continue
@@ -85,7 +77,7 @@ async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> 
 
 async def _owned(ctx: Context, user_id: str) -> Sequence[MemberRow]:
     rows: Sequence[MemberRow] = await ctx.db.execute(_OWNED, user_id=user_id)
-    return rows
+    return sorted(rows, key=attrgetter("organization_id"))
 
 
 async def _has_others(ctx: Context, member: MemberRow) -> bool:

@@ -52,7 +52,7 @@ def create(  # noqa: PLR0913 - one parameter per option
     refill: Refill = None,
     rate: Rate = None,
 ) -> None:
-    """Create a key of a user or an organization and print it, alone, on standard output.
+    """Create a key and print it, alone, on standard output.
 
     It is shown only once.
 

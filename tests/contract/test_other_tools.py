@@ -41,7 +41,7 @@ EXPLAINED = {
             f"#/paths/{operation.path.replace('/', '~1')}/{operation.method}/responses",
         )
         for operation in operations(bundle())
-        if operation.spec["tags"][0] in ("pages", "account_pages", "console")
+        if operation.spec["tags"][0] in ("pages", "account_pages", "organization_pages", "console")
         and "200" not in operation.spec["responses"]
     ),
 }

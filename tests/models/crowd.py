@@ -95,6 +95,22 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
             {**made, "id": own_id, "user_id": owner, "set_id": owner, "live": "true", "salt": digest(owner),
              "params": "'p'", "code": digest("'c' || n")},
         ),
+        (
+            "organization", PEOPLE,
+            {**made, "id": own_id, "name": "'Acme'", "slug": "'acme-' || n"},
+        ),
+        (
+            "member", PEOPLE * 3,
+            {**made, "id": own_id, "organization_id": "'row' || (n / 3)",
+             "user_id": f"'person' || ((n * 7) % {PEOPLE})",
+             "role": "CASE n % 3 WHEN 0 THEN 'owner' ELSE 'member' END",
+             "is_owner": "CASE n % 3 WHEN 0 THEN true ELSE false END"},
+        ),
+        (
+            "invitation", PEOPLE,
+            {**made, **ends, "id": own_id, "organization_id": own_id, "email": "'guest' || n || '@crowd.example'",
+             "role": "'member'", "status": "'pending'", "inviter_id": owner},
+        ),
         ("counter", PEOPLE, {"key": digest("'k' || n"), "count": "1", "window_end": ends["expires_at"]}),
         (
             "known_network", PEOPLE,

@@ -16,7 +16,7 @@ const foldedIntroduction = {
   },
 };
 
-const FOR_PEOPLE = new Set(["pages", "account_pages", "console", "mailbox"]);
+const FOR_PEOPLE = new Set(["pages", "account_pages", "organization_pages", "console", "mailbox"]);
 
 // One way to authorize: browsers send the cookies by themselves, and pending and verifier tokens are bearer tokens too.
 const oneToken = (contract) => {
@@ -26,7 +26,7 @@ const oneToken = (contract) => {
   const securitySchemes = { bearerAuth: { ...contract.components.securitySchemes.bearerAuth, description } };
   const bearer = [{ bearerAuth: [] }];
   const paths = structuredClone(contract.paths);
-  // Hosted pages are tried in a browser; with them, Swagger UI would draw only the operations that are in view.
+  // Hosted pages are tried in a browser.
   const tags = contract.tags.filter((tag) => !FOR_PEOPLE.has(tag.name));
   for (const item of Object.values(paths))
     for (const [method, operation] of Object.entries(item))

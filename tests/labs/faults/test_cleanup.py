@@ -13,6 +13,8 @@ from sqlmodel import SQLModel
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
 from models.api_key import ApiKey
 from models.daily_count import DailyCount
+from models.invitation import Invitation
+from models.organization import Organization
 from server.components import cleanup
 from tests.handlers.steps import bearer, code, join, sign_in
 from tests.labs.faults.places import IS_LONG, Place
@@ -42,6 +44,9 @@ def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
             id=f"k{n}", user_id=user_id, digest=b"%d" % n, kind="default", enabled=True, rate_limit_enabled=False,
             rate_limit_window_ms=1000, rate_limit_max=1, request_count=0
         ),
+        Invitation: lambda n: _times(
+            id=f"i{n}", organization_id="o", email=f"{n}@x.test", role="member", status="canceled", inviter_id=user_id
+        ),
         Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
         KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
         DailyCount: lambda n: {
@@ -60,6 +65,11 @@ async def crowded(place: Place) -> AsyncIterator[Service]:
         await join(service)
         [(user_id,)] = await service.rows('SELECT id FROM "user"')
         async with service.services.database.transaction() as db:
+            await insert_many(
+                db,
+                Organization,
+                [{"id": "o", "name": "Acme", "slug": "acme", "created_at": LONG_AGO, "updated_at": LONG_AGO}],
+            )
             for model, row in _rows(user_id).items():
                 await insert_many(db, model, [row(number) for number in range(MANY)])
         yield service
