@@ -8,10 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.docs.typing_in import blocks, commands, follow, guide, placed, typed, write_files
+from tests.docs.typing_in import BASE, blocks, commands, guide, placed, typed, walk, write_files
 from tests.guides.protected import ADA, APPLICATION, BOB, GATEWRIGHT, PATIENT, Application, protecting
 from tests.guides.test_protected_applications import in_folder_of_express
 from tests.labs.sdk.test_sdks import generate
+from tests.live import serving
 
 GUIDE = guide("organizations")
 
@@ -158,8 +159,9 @@ def test_other_frameworks_check_a_role_in_the_organization(
 
 
 def test_people_are_invited_as_the_guide_says(tmp_path: Path) -> None:
-    settings = {"organizations.enabled": "true"}
-    printed = follow(guide("organization-invitations"), tmp_path, settings)
+    with serving(tmp_path, {"mail.sender": "console", "organizations.enabled": "true"}) as live:
+        # The guide writes files, so it is followed in a folder of its own.
+        printed = walk(guide("organization-invitations"), live, tmp_path, {BASE: live.url})
 
     sent, accepted, refused, others = printed
 
