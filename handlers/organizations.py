@@ -6,7 +6,7 @@ import orjson
 
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.organizations import invitations, member_lists, members, organizations
+from domain.organizations import invitation_answers, invitations, member_lists, members, organizations
 from domain.organizations.invitations import InvitationRequest
 from domain.organizations.member_lists import MemberFilter, MemberQuery
 from domain.organizations.pending import InvitationWithTeams
@@ -215,7 +215,7 @@ async def invite_member(ctx: Context, body: shapes.InviteMemberRequest) -> shape
 # organizations.get_invitation
 async def get_invitation(ctx: Context, id_: str) -> shapes.InvitationDetails:
     """Return an invitation of the caller."""
-    found = await invitations.get(ctx, id_)
+    found = await invitation_answers.get(ctx, id_)
     return {
         **invitation_shape(ctx, found.invitation),
         "organizationName": found.organization.name,
@@ -227,7 +227,7 @@ async def get_invitation(ctx: Context, id_: str) -> shapes.InvitationDetails:
 # organizations.accept_invitation
 async def accept_invitation(ctx: Context, body: shapes.AnswerInvitationRequest) -> shapes.AcceptedInvitation:
     """Accept an invitation."""
-    accepted = await invitations.accept(ctx, body["invitationId"])
+    accepted = await invitation_answers.accept(ctx, body["invitationId"])
     return {
         "invitation": invitation_shape(ctx, accepted.invitation),
         "member": member_shape(accepted.member),
@@ -237,7 +237,7 @@ async def accept_invitation(ctx: Context, body: shapes.AnswerInvitationRequest) 
 # organizations.reject_invitation
 async def reject_invitation(ctx: Context, body: shapes.AnswerInvitationRequest) -> shapes.RejectedInvitation:
     """Reject an invitation."""
-    rejected = await invitations.reject(ctx, body["invitationId"])
+    rejected = await invitation_answers.reject(ctx, body["invitationId"])
     return {"invitation": invitation_shape(ctx, rejected), "member": None}
 
 
@@ -259,7 +259,7 @@ async def list_user_invitations(ctx: Context, email: str | None = None) -> shape
     """Return the invitations of the caller's address; the contract accepts no other."""
     return [
         {**invitation_shape(ctx, invitation), "organizationName": name}
-        for invitation, name in await invitations.list_of_user(ctx)
+        for invitation, name in await invitation_answers.list_of_user(ctx)
     ]
 
 

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from domain import urls
 from domain.context import Context
-from domain.organizations import invitations
+from domain.organizations import invitation_answers
 from domain.organizations.errors import InvitationNotFound, UserIsAlreadyAMemberOfThisOrganization
 from domain.pages.policy import PagesPolicy
 from handlers import shapes
@@ -25,7 +25,7 @@ async def show_invitation(
     """Show an invitation and ask for an answer, or for the sign-in that it takes."""
     path = _path_of(id_)
     view = views.view(ctx, path, callback_url, ui_locales, reason=reason)
-    state, found = await invitations.peek(ctx, id_)
+    state, found = await invitation_answers.peek(ctx, id_)
     here = view.url(path)
     offered = sign_in_methods.offered(ctx)
     # The address stands only in a link for who holds the secret of the invitation.
@@ -53,7 +53,7 @@ async def accept_invitation(ctx: Context, id_: str, body: shapes.AccountForm) ->
     """Accept an invitation, and redirect to its page, which leads on."""
     view = views.view(ctx)
     try:
-        await invitations.accept(ctx, id_)
+        await invitation_answers.accept(ctx, id_)
     # A form that is sent twice has reached its goal already; the page shows what became of the invitation.
     except (InvitationNotFound, UserIsAlreadyAMemberOfThisOrganization):
         return view.redirect(_path_of(id_), reason="accepted")
@@ -65,7 +65,7 @@ async def reject_invitation(ctx: Context, id_: str, body: shapes.AccountForm) ->
     """Reject an invitation, and redirect to its page."""
     view = views.view(ctx)
     try:
-        await invitations.reject(ctx, id_)
+        await invitation_answers.reject(ctx, id_)
     except InvitationNotFound:
         return view.redirect(_path_of(id_), reason="rejected")
     return view.redirect(_path_of(id_), reason="rejected")

@@ -5,7 +5,7 @@ from typing import Any
 
 from domain.context import Context
 from domain.localization import N_
-from domain.organizations import forms, invitations, organizations
+from domain.organizations import forms, invitation_answers, organizations
 from domain.organizations.errors import (
     EmailVerificationRequiredForInvitation,
     UserIsNotAMemberOfTheOrganizationForbidden,
@@ -55,7 +55,7 @@ async def show_organizations(
 async def _waiting(ctx: Context) -> Sequence[tuple[InvitationWithTeams, str]]:
     """Return the invitations of the caller's address; none for an address that must be verified first."""
     try:
-        return await invitations.list_of_user(ctx)
+        return await invitation_answers.list_of_user(ctx)
     except EmailVerificationRequiredForInvitation:
         return ()
 

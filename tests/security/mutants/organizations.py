@@ -22,7 +22,7 @@ MUTANTS = (
         "ORG2",
         "an id is no secret, whatever it looks like",
         "secret",
-        Replace("id_or_secret.startswith(SECRET_PREFIX)", "value.values[1]"),
+        Replace("id_or_secret.startswith(PREFIX)", "value.values[1]"),
     ),
     Mutant("ORG2", "the list needs a verified address", "list", Always(False)),
     Mutant("ORG2", "so does the export of the user's data", "export", Replace("True", "value")),
