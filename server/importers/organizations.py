@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from domain import identifiers
@@ -53,7 +54,7 @@ class _Parts:
 
     def each(self, tables: Sequence[Fields], take: Callable[[Fields], Value]) -> tuple[Value, ...]:
         """Return the parts of a list."""
-        taken = (self.one(lambda table=table: take(table), None) for table in tables)  # type: ignore[misc]
+        taken = (self.one(partial(take, table), None) for table in tables)
         return tuple(part for part in taken if part is not None)
 
 

@@ -1,5 +1,6 @@
 """Organizations with people in them, for the tests of their operations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +114,7 @@ class Company:
         return await get(self.service, by, name, **{"organizationId": self.id, **query})
 
     async def invite(
-        self, email: str = BOB, role: str = "member", *, by: Person | None = None, **more: Any
+        self, email: str = BOB, role: str | Sequence[str] = "member", *, by: Person | None = None, **more: Any
     ) -> dict[str, Any]:
         """Invite an address; return the invitation."""
         answer = await self.post(by or self.owner, "invite-member", email=email, role=role, **more)

@@ -81,7 +81,7 @@ class TestInvite:
     async def test_the_link_is_emailed(self, acme: Company) -> None:
         service = acme.service
 
-        invited = await acme.invite("Bob@Example.COM", ["admin", "member"])  # type: ignore[arg-type]  # a list of roles
+        invited = await acme.invite("Bob@Example.COM", ["admin", "member"])
 
         assert invited == {
             "id": invited["id"],

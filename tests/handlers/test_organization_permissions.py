@@ -7,6 +7,7 @@ What is expected comes from the tables below, which repeat the specification, an
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -73,6 +74,16 @@ class Place:
 
 
 Body = Callable[[Place, str], dict[str, Any]]
+
+
+def new_role(new: str, place: Place, role: str) -> dict[str, Any]:
+    """Return the body that gives the member with a role a new one."""
+    return {"memberId": place.members[role], "role": new}
+
+
+def invitation_of(key: str, place: Place, role: str) -> dict[str, Any]:
+    """Return the body that names the invitation of a role by this key."""
+    return {key: place.invitations[role]}
 
 
 @dataclass(frozen=True)
@@ -151,7 +162,7 @@ CASES = [
             NO_MEMBER,
             "member update",
             f"{NOT_ALLOWED}_UPDATE_THIS_MEMBER",
-            lambda place, role, new=new: {"memberId": place.members[role], "role": new},  # type: ignore[misc]
+            partial(new_role, new),
             outranked=f"{NOT_ALLOWED}_UPDATE_THIS_MEMBER",
             missing=NO_MEMBER,
             roles=TARGETS if new == "member" else ("member",),
@@ -204,7 +215,7 @@ CASES = [
             "403 YOU_ARE_NOT_THE_RECIPIENT_OF_THE_INVITATION",
             NOBODY,
             "403 YOU_ARE_NOT_THE_RECIPIENT_OF_THE_INVITATION",
-            lambda place, role, key=key: {key: place.invitations[role]},  # type: ignore[misc]
+            partial(invitation_of, key),
             is_read=name == "get",
             names_organization=False,
         )

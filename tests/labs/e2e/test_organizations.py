@@ -139,10 +139,10 @@ async def test_a_member_joins_by_mail_becomes_an_administrator_and_leaves(
             ):
                 await create_organization(ada, live)
                 await sent(live, "organization-invitation", r'^\{(?=[^\n]*"mail\.sent")[^\n]*"%s"')
-                bob = await open_invitation(bob, peer, tmp_path / "mail.html")  # noqa: PLW2901 - its new tab
-                await accept(bob)
+                tab = await open_invitation(bob, peer, tmp_path / "mail.html")
+                await accept(tab)
                 await promote(ada)
-                await leave(bob)
+                await leave(tab)
                 await ada.reload()
                 await expect(ada.get_by_text(BOB)).to_have_count(0)
     finally:
