@@ -42,9 +42,16 @@ async def administrator(service: Service, role: str = "admin") -> Browser:
 
 
 async def overview(service: Service, browser: Browser, query: str = "") -> Page:
-    """Open the overview as it is as soon as everything that happened is counted."""
+    """Open the overview as it is as soon as everything that happened is counted.
+
+    A busy machine may not find the events in time; then the page says so, and is opened again.
+    """
     await service.services.audit_writer.flush()
-    return await browser.open(f"/console{query}")
+    for _ in range(20):
+        page = await browser.open(f"/console{query}")
+        if "The events could not be read in time." not in page.text:
+            break
+    return page
 
 
 async def count(service: Service, event: str, numbers: Mapping[str, int], *, by_code: bool = False) -> None:
