@@ -117,7 +117,7 @@ LOCK_UNCHANGED = (
         # defence: V37 seen-ban-end
         col(User.ban_expires).is_not_distinct_from(bindparam("ban_expires", type_=Instant())),
     )
-    .with_for_update(of=[User, Account])
+    .with_for_update(of=[User, Account], key_share=True)
 )
 """The user of an `id` and their account, if every column that decides on a sign-in by `password` (their hash) is
 unchanged.

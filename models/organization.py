@@ -51,7 +51,7 @@ FIND_ORGANIZATION = _ORGANIZATIONS.where(is_(Organization.id, "organization_id")
 FIND_BY_SLUG = _ORGANIZATIONS.where(is_(Organization.slug, "slug"))
 """The organization with a `slug`, as the transaction sees it."""
 
-LOCK_ORGANIZATION = FIND_ORGANIZATION.with_for_update()
+LOCK_ORGANIZATION = FIND_ORGANIZATION.with_for_update(key_share=True)
 """The organization `organization_id`, locked until the transaction ends."""
 
 CHANGE_ORGANIZATION = (

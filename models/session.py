@@ -135,7 +135,7 @@ LOCK_CALLER = (
         # defence: V33 held-ban
         or_(~col(User.banned), col(User.ban_expires) <= bindparam("now", type_=Instant())),
     )
-    .with_for_update(of=[User, Session])
+    .with_for_update(of=[User, Session], key_share=True)
 )
 """The user of an `id` who is not banned `now`, and their session of a `session_id`, if it is active; both locked.
 
