@@ -52,6 +52,7 @@ LONG = ("deploy", "docs", "guides", "labs/e2e", "labs/faults", "labs/sdk", "labs
 
 LONG_FILES = (
     "labs/provider/test_trying.py",
+    "server/http/test_server.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",
 )

@@ -455,6 +455,7 @@ class TestPublicAddress:
     async def seen(self, directory: Path, url: str) -> Finding:
         return await dependencies.public_address(settings(directory, base_url=url))
 
+    @pytest.mark.long
     async def test_the_service_itself(self, tmp_path: Path) -> None:
         with serving(tmp_path, {}) as live:
             finding = await self.seen(tmp_path, live.url)
