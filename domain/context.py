@@ -1,11 +1,12 @@
 """The context of a rule: one per request or background job, with one `now` and at most one transaction."""
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, ip_address, ip_network
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from domain.errors import Refusal
 from domain.policy import Policy
@@ -176,6 +177,10 @@ Job = Callable[["Context"], Awaitable[Result | Rollback[Result]]]
 """A rule with everything but its context."""
 
 
+Completion = Callable[["Context", Sequence[Any]], Awaitable[None]]
+"""Writes what was collected in a transaction."""
+
+
 class Runner(Protocol):
     """Runs rules, each in its own context and transaction: `server.unit_of_work.UnitOfWork.run`."""
 
@@ -209,6 +214,12 @@ class Context:
     """Emails queued by this transaction: written at commit, sent afterwards."""
     records: list[AuditRecord] = field(default_factory=list)
     """Audit events: successes are written at commit, all others whatever the transaction's outcome."""
+    before_commit: "defaultdict[Completion, list[Any]]" = field(default_factory=partial(defaultdict, list))
+    """What rules have collected for a function that is called once at the end of the transaction, before its commit."""
+    after_refusal: "defaultdict[Completion, list[Any]]" = field(default_factory=partial(defaultdict, list))
+    """The same for a request that is refused: the function is called in a new transaction."""
+    queued: set[str] = field(default_factory=set)
+    """The kinds of rows for the outbox worker that this transaction has queued: it is woken after the commit."""
     transaction: Transaction | None = None
     failures: dict[str, Mapping[str, Limit]] = field(default_factory=dict)
     """The limits that a failure counts against, by the name of its `FailureSubject`; fixed for the whole request."""

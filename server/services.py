@@ -39,11 +39,12 @@ from server.database.database import Database, create_database
 from server.database.errors import reason
 from server.database.schema import Mode, is_usable
 from server.mail import backends
+from server.mail.delivery import MailDelivery
 from server.mail.mailbox import RecentMails
-from server.mail.worker import OutboxWorker
 from server.observability import tracing as observability_tracing
 from server.observability.metrics.registry import MetricsRegistry
 from server.observability.tracing import Span
+from server.outbox.worker import OutboxWorker
 from server.unit_of_work import UnitOfWork
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Services:
         self.limiter = request_limiter(core)
         self.refusals = RefusalAuditor(audit, clock, self.metrics)
         ways = backends.senders(settings, mailbox)
-        self.worker = OutboxWorker(
+        mails = MailDelivery(
             run=run,
             clock=clock,
             renderer=backends.renderer(settings) if ways else None,
@@ -133,8 +134,10 @@ class Services:
             resolvers=messages.resolvers(),
             metrics=self.metrics,
         )
+        queues = [queue for component in self.components for queue in component.queues()]
+        self.worker = OutboxWorker([*mails.queues, *queues], clock)
         # Set afterwards, because the worker itself needs the unit of work.
-        self.unit_of_work.on_mail_queued = self.worker.wake
+        self.unit_of_work.on_queued = self.worker.wake
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[object]] = []
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 from sqlalchemy.exc import IntegrityError
@@ -14,6 +15,7 @@ from domain.audit.record import EVENTS
 from domain.context import (
     AlreadyDone,
     Client,
+    Completion,
     Context,
     Job,
     RequestFacts,
@@ -21,6 +23,7 @@ from domain.context import (
     Rollback,
     StaleRead,
 )
+from domain.mail.outbox import MAIL
 from domain.policy import Policy
 from domain.ports import Ports
 from domain.social.errors import RenewedTokensLost
@@ -54,8 +57,8 @@ class UnitOfWork:
     audit_writer: writer.AuditWriter
     metrics: MetricsRegistry | None = None
     """The counters of events; None without metrics."""
-    on_mail_queued: Callable[[], None] = lambda: None
-    """Called after a commit that queued mail."""
+    on_queued: Callable[[Set[str]], None] = lambda _: None
+    """Called with the kinds of rows that a commit has queued for the outbox worker."""
     _resources: Resources = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +89,7 @@ class UnitOfWork:
                     await self._abandon(ctx, fault)
                     raise
                 # Checked before the call as well, because most requests only read and have no transaction to end.
-                if ctx.transaction is not None or ctx.outbox or ctx.records:
+                if ctx.transaction is not None or ctx.outbox or ctx.records or ctx.before_commit:
                     await self._finish(ctx, result)
                 return result.result if isinstance(result, Rollback) else result
             except Exception as fault:
@@ -132,9 +135,11 @@ class UnitOfWork:
 
     async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
         """Commit with the queued mail and the audit records in the same transaction."""
-        if not (ctx.outbox or done or ctx.transaction):
+        if not (ctx.outbox or done or ctx.transaction or ctx.before_commit):
             return
         try:
+            for completion, collected in ctx.before_commit.items():
+                await completion(ctx, collected)
             for mail in ctx.outbox:
                 ctx.db.defer(ADD_MAIL, **mail._asdict())
             for record in done:
@@ -146,7 +151,9 @@ class UnitOfWork:
         finally:
             await ctx.db.close()
         if ctx.outbox:
-            self.on_mail_queued()  # defence: V71 mailed
+            ctx.queued.add(MAIL)  # defence: V71 mailed
+        if ctx.queued:
+            self.on_queued(ctx.queued)
         self.report(done)
 
     def report(self, events: Sequence[AuditRecord]) -> None:
@@ -168,6 +175,13 @@ class UnitOfWork:
         if kept := [record for record in refused if not EVENTS[record.event].unbounded]:
             # After the first transaction has ended: no request holds two connections, which could exhaust the pool.
             await writer.write_in_new_transaction(self.database, kept)
+        for completion, collected in ctx.after_refusal.items():
+            with contextlib.suppress(errors.Unavailable):
+                await self.run(partial(_complete, completion, collected), ctx.facts)
+
+
+async def _complete(completion: Completion, collected: Sequence[Any], ctx: Context) -> None:
+    await completion(ctx, collected)
 
 
 async def _roll_back(ctx: Context) -> None:

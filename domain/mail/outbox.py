@@ -46,6 +46,8 @@ FIRST_RETRY = timedelta(seconds=30)  # defence: R10 first-retry
 LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
 PURPOSE = "outbox.payload"
+MAIL = "mail"
+"""The kind of rows that the worker is woken for."""
 DECOY_ADDRESS = "nobody@decoy.invalid"
 """The recipient of a decoy: an email that is prepared like any other and never sent, so that the time of the worker
 does not reveal whether an email address is registered. The domain can have no mail server (RFC 6761, 6.4)."""

@@ -17,6 +17,7 @@ from server.crypto.password_hasher import PasswordHasher
 from server.database.database import Database
 from server.observability.metrics.registry import MetricsRegistry
 from server.observability.tracing import Span
+from server.outbox.queue import Queue
 from server.rate_limit import Store
 
 
@@ -65,6 +66,10 @@ class Component:
 
     def jobs(self) -> Iterable[PeriodicJob]:
         """Return the jobs that run in the background."""
+        return ()
+
+    def queues(self) -> Iterable[Queue]:
+        """Return the queues of rows that the outbox worker processes."""
         return ()
 
     async def start(self) -> None:

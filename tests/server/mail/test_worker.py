@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
@@ -29,10 +29,11 @@ from server.audit.writer import AuditWriter
 from server.components.cleanup import delete_expired
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
+from server.mail.delivery import AT_A_TIME, DELIVERY_LIMIT, MailDelivery
 from server.mail.message import Mail, SmtpOptions
 from server.mail.smtp import SmtpSender
 from server.mail.templates import TemplateRenderer
-from server.mail.worker import AT_A_TIME, DELIVERY_LIMIT, OutboxWorker
+from server.outbox.worker import OutboxWorker
 from server.rate_limit.database import DatabaseCounters
 from server.unit_of_work import UnitOfWork
 from tests.policies import policy
@@ -82,7 +83,7 @@ class Office:
     now: datetime = START
     policy: Policy = field(default_factory=policy)
     cipher: Keyring = field(default_factory=lambda: Keyring(["k" * 32]))
-    mailed: Callable[[], None] = lambda: None
+    queued: Callable[[Set[str]], None] = lambda _: None
 
     def clock(self) -> datetime:
         return self.now
@@ -100,7 +101,7 @@ class Office:
             port=port,
             clock=self.clock,
             audit_writer=AuditWriter(self.database),
-            on_mail_queued=self.mailed,
+            on_queued=self.queued,
         )
         return requests.run(job, facts)
 
@@ -113,7 +114,7 @@ class Office:
             "senders": {"smtp": SmtpSender(options)},
             "resolvers": resolvers(),
         }
-        return OutboxWorker(**{**parts, **changes})
+        return OutboxWorker(MailDelivery(**{**parts, **changes}).queues, self.clock)
 
     async def records(self) -> list[Audit]:
         async with self.database.transaction() as db:
@@ -426,7 +427,7 @@ class TestLife:
     async def test_is_woken_by_a_commit(self, office: Office) -> None:
         tray = open_tray()
         worker = office.worker(senders={"smtp": tray})
-        office.mailed = worker.wake
+        office.queued = worker.wake
         worker.start()
 
         await office.request("ada@example.com")
@@ -466,9 +467,9 @@ class TestLife:
         worker.start()
         for _ in range(6):
             await asyncio.wait_for(faults.acquire(), 10)
-            worker.wake()
+            worker.wake({outbox.MAIL})
         away = False
-        worker.wake()
+        worker.wake({outbox.MAIL})
 
         await asyncio.wait_for(tray.arrived.wait(), 10)
         await worker.stop()

@@ -1,44 +1,72 @@
-"""The outbox worker: delivers queued mail in the background, and is woken by new mail."""
+"""Emails of the outbox: requests are resolved into emails, and emails are delivered to their sender."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import structlog
 
 from domain.context import Client, Context, RequestFacts, Runner
-from domain.errors import Unavailable
 from domain.mail import outbox
 from domain.mail.messages import Resolver
-from domain.mail.outbox import LeasedMail, Payload
+from domain.mail.outbox import LeasedMail, Payload, QueueFilter
 from server.clock import Clock
 from server.mail.message import FinalError, Sender, TemporaryError
 from server.mail.templates import TemplateRenderer
-from server.mail.work_queue import WorkQueue, end_tasks
 from server.observability.metrics.registry import MetricsRegistry
+from server.outbox.queue import Pause, Queue, record_outcome, report
 
 Result = TypeVar("Result")
 
 AT_A_TIME = 4
 """Rows of one queue that are processed at the same time."""
-LONGEST_WAIT = 60.0
-"""Seconds between two polls for rows that another instance queued but did not deliver."""
-SHORT_WAIT = 0.1
-"""Seconds before the next query if another instance has claimed the rows."""
 DELIVERY_LIMIT = 50.0
 """Timeout in seconds of one delivery; the remaining lease is for recording the outcome."""
-LONGEST_PAUSE = 30.0
-"""Longest pause in seconds between two queries while the database is unavailable; the first pause is one second."""
-RECORD_PAUSES = (0.5, 1.0, 2.0, 4.0)
-"""Seconds to wait after each failed attempt to record an outcome."""
 TRIM_INTERVAL = timedelta(seconds=1)
 
 log = structlog.get_logger(__name__)
 
 
-class OutboxWorker:
-    """Claims due rows, resolves or delivers them, and records the outcome. No transaction is open during a delivery.
+class MailQueue(Queue):
+    """Emails, or requests for emails, in one state. `work` processes a row."""
+
+    def __init__(
+        self,
+        run: Runner,
+        rows: QueueFilter,
+        work: Callable[[LeasedMail], Awaitable[None]],
+        *,
+        is_woken: bool = True,
+        when_full: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Rows without a configured sender are only polled. `when_full` is called after a claim that filled all
+        slots."""
+        super().__init__(outbox.MAIL if is_woken else None, AT_A_TIME)
+        self._run = run
+        self._rows = rows
+        self._work = work
+        self._when_full = when_full
+
+    async def next_due(self) -> datetime | None:
+        """Return the time at which the first row is due, None without rows."""
+        return await self._run(lambda ctx: outbox.next_due(ctx, self._rows))
+
+    async def claim(self, free: int) -> Sequence[LeasedMail]:
+        """Claim up to `free` due rows."""
+        rows = await self._run(lambda ctx: outbox.claim(ctx, self._rows, free))
+        if self._when_full is not None and len(rows) == free:
+            await self._when_full()
+        return rows
+
+    async def process(self, row: LeasedMail) -> None:
+        """Process a claimed row, and record the outcome."""
+        await self._work(row)
+
+
+class MailDelivery:
+    """Resolves requests, delivers emails, and records the outcome. No transaction is open during a delivery.
 
     `senders` are by name (`smtp`, `console`, `file`), `resolvers` by template; without senders no `renderer` is needed.
     A delivery is cancelled after `delivery_limit` seconds, before its lease expires. `pause` waits for a number of
@@ -53,7 +81,7 @@ class OutboxWorker:
         renderer: TemplateRenderer | None,
         senders: Mapping[str, Sender],
         resolvers: Mapping[str, Resolver],
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        pause: Pause = asyncio.sleep,
         delivery_limit: float = DELIVERY_LIMIT,
         metrics: MetricsRegistry | None = None,
     ) -> None:
@@ -65,83 +93,13 @@ class OutboxWorker:
         self._pause = pause
         self._delivery_limit = delivery_limit
         self._metrics = metrics
-        self._stopping = False
         self._trimmed: datetime | None = None
-        self._unresolved = WorkQueue(outbox.unresolved(), self._resolve)
-        self._unroutable = WorkQueue(outbox.unroutable(tuple(senders)), self._deliver)
-        self._mails = [WorkQueue(outbox.mails_for(name), self._deliver) for name in senders]
-        self._queues = [self._unresolved, *self._mails, self._unroutable]
-        self._loops: list[asyncio.Task[None]] = []
-
-    def start(self) -> None:
-        """Start delivering, beginning with rows left by an earlier run."""
-        self._stopping = False
-        self._loops = [asyncio.create_task(self._serve(queue)) for queue in self._queues]
-
-    def wake(self) -> None:
-        """Wake the worker after a commit that queued emails. Rows without a configured sender are only polled."""
-        for queue in (self._unresolved, *self._mails):
-            queue.woken.set()
-
-    async def stop(self, grace: float = 5.0) -> None:
-        """Claim no more rows, and cancel deliveries that take longer than `grace` seconds; they are repeated later."""
-        self._stopping = True
-        for queue in self._queues:
-            queue.woken.set()
-        await end_tasks(self._loops, grace)
-        await end_tasks([task for queue in self._queues for task in queue.running], grace)
-        self._loops = []
-
-    async def drain(self) -> None:
-        """Process all due rows, and the rows that they create; for a worker that is not started."""
-        while any(await asyncio.gather(*(self._drain(queue) for queue in self._queues))):
-            pass
-
-    async def _drain(self, queue: WorkQueue) -> bool:
-        worked = False
-        # This query costs a tenth of a claim, and most queues are empty most of the time.
-        while await self._seconds_until_due(queue) <= 0 and await self._claim(queue):
-            worked = True
-            await asyncio.gather(*queue.running)
-        return worked
-
-    async def _serve(self, queue: WorkQueue) -> None:
-        failures = 0
-        while not self._stopping:
-            queue.woken.clear()
-            try:
-                seconds = await self._start_due_rows(queue)
-                failures = 0
-            except Exception as error:
-                seconds = min(2.0**failures, LONGEST_PAUSE)
-                # Bounded, because 2.0**1024 is an OverflowError.
-                failures = min(failures + 1, 10)
-                _report(error, seconds=seconds)
-            await queue.wait(seconds)
-
-    async def _start_due_rows(self, queue: WorkQueue) -> float:
-        """Start due rows; return the seconds until the next query, unless the queue is woken before."""
-        if len(queue.running) == AT_A_TIME:
-            return LONGEST_WAIT
-        seconds = await self._seconds_until_due(queue)
-        if seconds > 0:
-            return min(seconds, LONGEST_WAIT)
-        return 0.0 if await self._claim(queue) else SHORT_WAIT
-
-    async def _seconds_until_due(self, queue: WorkQueue) -> float:
-        """Return the seconds until the first row is due: 0 or less if one is due, LONGEST_WAIT if there is none."""
-        due = await self._run(lambda ctx: outbox.next_due(ctx, queue.rows))
-        return LONGEST_WAIT if due is None else (due - self._clock()).total_seconds()
-
-    async def _claim(self, queue: WorkQueue) -> int:
-        """Claim due rows for the free slots and start them; return their number."""
-        free = AT_A_TIME - len(queue.running)
-        rows = await self._run(lambda ctx: outbox.claim(ctx, queue.rows, free))
-        for row in rows:
-            queue.start(row)
-        if queue is self._unresolved and len(rows) == free:
-            await self._trim()
-        return len(rows)
+        queue = partial(MailQueue, run)
+        self.queues: Sequence[Queue] = [
+            queue(outbox.unresolved(), self._resolve, when_full=self._trim),
+            *(queue(outbox.mails_for(name), self._deliver) for name in senders),
+            queue(outbox.unroutable(tuple(senders)), self._deliver, is_woken=False),
+        ]
 
     async def _trim(self) -> None:
         """Drop requests beyond the limit. Runs once a second at most, because it has to count rows."""
@@ -178,7 +136,7 @@ class OutboxWorker:
         except TemporaryError as error:
             await self._postpone(row, str(error))
         except Exception as error:
-            _report(error, id=row.id, template=row.template)
+            report(error, id=row.id, template=row.template)
             await self._postpone(row, type(error).__name__)
         else:
             return True
@@ -227,14 +185,7 @@ class OutboxWorker:
             self._metrics.mail(row.template, result)
 
     async def _record_outcome(self, job: Callable[[Context], Awaitable[Result]]) -> Result | None:
-        """Record an outcome, with retries: a row without one is processed again when its lease has expired."""
-        for seconds in RECORD_PAUSES:
-            try:
-                return await self._run(job)
-            except Exception as error:
-                _report(error, seconds=seconds)
-                await self._pause(seconds)
-        return None
+        return await record_outcome(self._run, job, self._pause)
 
 
 def _client_of(payload: Payload) -> Client:
@@ -244,11 +195,4 @@ def _client_of(payload: Payload) -> Client:
         payload.get("user_agent"),
         payload.get("request_id") or "",
         payload.get("languages"),
-    )
-
-
-def _report(error: Exception, **details: str | float) -> None:
-    """Log a failure of the worker; only defects have a traceback."""
-    log.warning(
-        "outbox.error", error=type(error).__name__, exc_info=not isinstance(error, Unavailable), **details
     )

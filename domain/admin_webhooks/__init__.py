@@ -1,0 +1,1 @@
+"""Administration of webhooks: endpoints and their deliveries."""

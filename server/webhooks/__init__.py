@@ -1,0 +1,1 @@
+"""Deliveries of webhooks: signing, attempts, and their outcome."""
