@@ -1,0 +1,1 @@
+"""Webhooks: events that are sent to the endpoints of other systems."""

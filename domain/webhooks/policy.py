@@ -1,0 +1,38 @@
+"""Policy for webhooks, from the operator's settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredEndpoint:
+    """An endpoint from the configuration."""
+
+    url: str
+    secret: str = field(repr=False)
+    events: Sequence[str]
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookPolicy:
+    """Who manages endpoints, where they may be, and what they receive."""
+
+    enabled: bool
+    management: Literal["admin", "cli"]
+    """Whether endpoints are managed by operations and pages, too, or only on the command line."""
+    max_endpoints: int
+    allowed_ports: Sequence[int]
+    allows_loopback: bool
+    """Whether endpoints may be on this machine, without TLS: in development."""
+    secret_overlap: timedelta
+    user_fields: Sequence[str]
+    """The fields of the user in events."""
+    disable_after: timedelta
+    """Zero: an endpoint is never disabled because it fails."""
+    payload_retention: timedelta
+    history_retention: timedelta
+    configured: Mapping[str, ConfiguredEndpoint]
+    """The endpoints from the configuration by name."""

@@ -1,0 +1,122 @@
+"""The settings of webhooks, and the endpoints from the configuration."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+
+from domain.webhooks.policy import ConfiguredEndpoint, WebhookPolicy
+from domain.webhooks.secrets import is_secret
+from server.config.base import Group, Settings, fill
+from server.config.value_types import Duration, Items, Network, OptionalPath, OptionalText, duration_between
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+
+UserField = Literal["id", "email", "emailVerified", "name", "image", "createdAt", "updatedAt"]
+
+
+class ConfiguredWebhook(Group):
+    """`webhooks.endpoints.<name>.*`: an endpoint from the configuration, which cannot be changed elsewhere."""
+
+    url: str = Field(description="URL of the receiver.")
+    secret: SecretStr | None = Field(default=None, description="Secret `whsec_…` that signs the requests.")
+    secret_file: OptionalPath = Field(default=None, description="File with the secret, instead of `secret`.")
+    events: Annotated[tuple[str, ...], Items] = Field(
+        min_length=1, max_length=50, description="Events, groups such as `user.*`, or `*`."
+    )
+    description: OptionalText = Field(default=None, description="Text for administrators.")
+
+
+class WebhookSettings(Group):
+    """`webhooks.*`: events that are sent to the endpoints of other systems."""
+
+    key = "webhooks"
+
+    enabled: bool = Field(
+        default=False, description="Whether events are written and sent, and their operations exist."
+    )
+    management: Literal["admin", "cli"] = Field(
+        default="cli",
+        description="Where endpoints are managed: only on the command line (`cli`), or also by operations and pages "
+        "for users with the permission `service: manage` (`admin`).",
+    )
+    endpoints: dict[str, ConfiguredWebhook] = Field(
+        default={},
+        description="Endpoints by name, each with url, events, secret or secret_file, and a description.",
+    )
+    max_endpoints: int = Field(default=50, ge=1, le=1000, description="Endpoints at most.")
+    timeout: Duration = duration_between(
+        "15s", "Time of one attempt, from the look-up of the address to the status.", at_most="30s"
+    )
+    allowed_ports: Annotated[tuple[int, ...], Items] = Field(
+        default=(443,), min_length=1, max_length=100, description="Ports of endpoints."
+    )
+    allowed_networks: Annotated[tuple[Network, ...], Items] = Field(
+        default=(), description="Private networks in which endpoints may be."
+    )
+    concurrency: int = Field(default=16, ge=1, le=256, description="Attempts at the same time, per instance.")
+    endpoint_concurrency: int = Field(
+        default=4, ge=1, le=64, description="Attempts at the same time at one endpoint, per instance."
+    )
+    payload_retention: Duration = duration_between(
+        "3d", "How long the content of an event is kept after its last delivery.", at_least="0s"
+    )
+    history_retention: Duration = duration_between("30d", "How long a delivery is kept after its end.")
+    disable_after: Duration = duration_between(
+        "5d", "How long an endpoint may fail before it is disabled; 0 = for ever.", at_least="0s"
+    )
+    secret_overlap: Duration = duration_between(
+        "24h", "How long both secrets sign after a rotation.", at_least="0s", at_most="7d"
+    )
+    user_fields: Annotated[tuple[UserField, ...], Items] = Field(
+        default=("id", "email", "emailVerified", "name"), description="Fields of the user in events."
+    )
+
+    def policies(self, settings: Settings) -> Iterable[object]:
+        """Return who manages endpoints, where they may be, and what they receive."""
+        is_development = settings.profile == "development"
+        return [
+            fill(
+                WebhookPolicy,
+                self,
+                allows_loopback=is_development,
+                configured={name: _endpoint(one) for name, one in self.endpoints.items()},
+            )
+        ]
+
+    def problems(self, settings: Settings) -> Iterator[str]:
+        """Yield malformed ports and endpoints."""
+        if not all(0 < port < 65536 for port in self.allowed_ports):
+            yield "webhooks.allowed_ports: a port is a number from 1 to 65535"
+        if len(self.endpoints) > self.max_endpoints:
+            yield "webhooks.endpoints: more than webhooks.max_endpoints"
+        for name, one in self.endpoints.items():
+            key = f"webhooks.endpoints.{name}"
+            if not _NAME.fullmatch(name):
+                yield f"{key}: a name has 1 to 64 letters, digits, _ and -"
+            yield from _problems(key, one)
+
+
+def _problems(key: str, endpoint: ConfiguredWebhook) -> Iterator[str]:
+    if (endpoint.secret is None) == (endpoint.secret_file is None):
+        yield f"{key}: needs either secret or secret_file"
+        return
+    try:
+        secret = _secret(endpoint)
+    except (OSError, UnicodeDecodeError):
+        yield f"{key}.secret_file: cannot be read"
+        return
+    if not is_secret(secret):
+        yield f"{key}.secret: is whsec_ and the standard base64 of 24 to 64 bytes"
+
+
+def _secret(endpoint: ConfiguredWebhook) -> str:
+    """Return the secret of an endpoint. Raises OSError and UnicodeDecodeError for a file that cannot be read."""
+    if endpoint.secret_file is not None:
+        return endpoint.secret_file.read_text(encoding="utf-8").strip()
+    return "" if endpoint.secret is None else endpoint.secret.get_secret_value()
+
+
+def _endpoint(one: ConfiguredWebhook) -> ConfiguredEndpoint:
+    return ConfiguredEndpoint(one.url, _secret(one), one.events, one.description)
