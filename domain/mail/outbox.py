@@ -1,20 +1,14 @@
-"""The states of an outbox row: created, claimed by lease, then delivered, deferred or failed.
-
-A claim counts as an attempt, and the number of attempts identifies the claim. If the lease expires and another worker
-claims the row, the number changes, so a late result of the first worker has no effect.
-"""
+"""The states of an email in the outbox: created, claimed by lease, then delivered, deferred or failed."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
-    Integer,
     String,
     bindparam,
     delete,
@@ -32,7 +26,7 @@ from domain.mail import events
 from domain.mail.errors import MailBeingSent, MailExpired, MailNotFailed, MailNotFound, MailNotWaiting
 from domain.mail.policy import MailPolicy
 from domain.ports import Reads
-from models import MailState, Outbox, OutboxRow
+from models import MailState, Outbox, OutboxRow, leased_rows
 from models.base import Instant
 from models.queries import ReadStatement
 
@@ -58,7 +52,7 @@ _COLUMNS = tuple(
 )
 
 # Built once, because each statement object is compiled once.
-_CLAIMED = (col(Outbox.id) == bindparam("claimed"), col(Outbox.attempts) == bindparam("attempt"))
+_CLAIMED = leased_rows.is_claimed(Outbox)
 _MARK = update(Outbox).where(*_CLAIMED).values(lease_until=None, updated_at=bindparam("now"))
 _DELETE = delete(Outbox).where(*_CLAIMED).returning(col(Outbox.id))
 # Links and codes in the payload are erased with the result; a failed email keeps them while it can be sent again.
@@ -324,31 +318,9 @@ def _sealed(ctx: Context, payload: Payload | None) -> bytes | None:
 
 def _filter(state: MailState, *conditions: ColumnElement[bool]) -> QueueFilter:
     of_state = col(Outbox.state) == bindparam("value", type_=String())
-    rows = select(col(Outbox.next_attempt)).where(of_state, *conditions)
-    first = rows.order_by(col(Outbox.next_attempt)).limit(1)
-    due = (
-        select(col(Outbox.id))
-        .where(col(Outbox.state) == state, *conditions, col(Outbox.next_attempt) <= bindparam("now"))
-        .order_by(col(Outbox.next_attempt))
-        .limit(bindparam("most", type_=Integer()))
-        # Instances that claim at the same time skip each other's rows instead of waiting for them.
-        .with_for_update(skip_locked=True)
-        .cte("due")
-    )
-    until: BindParameter[datetime] = bindparam("until")
-    claim = (
-        # One statement claims rows by a lease; two instances that first read them could both send an email.
-        # defence: R21 claim
-        update(Outbox)
-        .where(col(Outbox.id).in_(select(due.c.id)))
-        .values(
-            attempts=col(Outbox.attempts) + 1,
-            next_attempt=until,
-            lease_until=until,
-            updated_at=bindparam("now"),
-        )
-        .returning(*_COLUMNS, col(Outbox.payload))
-    )
+    first = leased_rows.first_due(Outbox, of_state, *conditions)
+    columns = (*_COLUMNS, col(Outbox.payload))
+    claim = leased_rows.claim(Outbox, col(Outbox.state) == state, *conditions, returning=columns)
     return QueueFilter(state, claim, ReadStatement(first, itemgetter(0)))
 
 
@@ -356,6 +328,5 @@ def _leased_mail(ctx: Context, row: Any) -> LeasedMail:
     return LeasedMail(**{**row._asdict(), "payload": opened(ctx, row.payload)})
 
 
-def _claimed(claimed: LeasedMail) -> dict[str, object]:
-    """Return the parameters of `_CLAIMED`, which match no row if the row was claimed again."""
-    return {"claimed": claimed.id, "attempt": claimed.attempts}
+def _claimed(claimed: LeasedMail) -> Mapping[str, object]:
+    return leased_rows.claimed(claimed.id, claimed.attempts)
