@@ -45,6 +45,11 @@ def backup_code() -> str:
     return f"{code[:5]}-{code[5:]}"
 
 
+def spread(part: float) -> float:
+    """Return a number from -`part` to `part`, which spreads times at random."""
+    return _choice.uniform(-part, part)
+
+
 def _pick(letters: str, length: int) -> str:
     return "".join(_choice.choice(letters) for _ in range(length))
 

@@ -86,6 +86,11 @@ class MetricsRegistry:
             "Mails by result: sent, postponed, failed for good.",
             ("template", "result"),
         )
+        self._webhook_attempts = counter(
+            "gatewright_webhook_attempts_total",
+            "Attempts to deliver an event to a webhook endpoint by result: delivered, postponed, failed for good.",
+            ("result",),
+        )
         self._key_verifications = counter(
             "gatewright_api_key_verifications_total",
             "Verifications of API keys, by service (none: the key itself was sent) and result: valid, or the code.",
@@ -181,6 +186,10 @@ class MetricsRegistry:
     def provider_call(self, provider_id: str, result: str) -> None:
         """Count a call to a provider by its result: `answered`, `refused` or `unavailable`."""
         self._provider_calls.labels(provider_id, result).inc()
+
+    def webhook_attempt(self, result: str) -> None:
+        """Count an attempt to deliver an event."""
+        self._webhook_attempts.labels(result).inc()
 
     def mail(self, template: str, result: str) -> None:
         """Count a delivery by its result: `sent`, `postponed` or `failed`."""
