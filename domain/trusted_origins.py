@@ -86,8 +86,11 @@ def _one_spelling(host: str) -> str | None:
         return None
 
 
-def _refuse_numeric_hosts(host: str, entry: str) -> None:
-    """Refuse hosts that browsers interpret as an IPv4 address, such as `2130706433` or `127.1`."""
+def refuse_numeric_hosts(host: str, entry: str) -> None:
+    """Refuse hosts that browsers and resolvers interpret as an IPv4 address, such as `2130706433` or `127.1`.
+
+    Raises ValueError naming the entry.
+    """
     if _NUMERIC_END.fullmatch(host):
         try:
             IPv4Address(host)
@@ -120,7 +123,7 @@ def _parse_origin(match: re.Match[str], entry: str) -> str:
     origin = _origin(match)
     if origin is None:
         raise ValueError(f"{entry!r} has a host or port that does not exist")
-    _refuse_numeric_hosts(match["host"], entry)
+    refuse_numeric_hosts(match["host"], entry)
     return origin
 
 

@@ -1,0 +1,175 @@
+"""Requests to the addresses that the guard has judged, limited in time and size.
+
+Each has a connection of its own. There are no redirects, cookies, decompression, HTTP/2, or proxies from the
+environment: httpcore has none of them unless they are added.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import httpcore
+
+from domain.outbound import OutboundError, OutboundFailure
+from server.outbound.addresses import Address
+from server.outbound.guard import Guard
+
+LARGEST_HEAD = 16 * 1024  # defence: WH4 largest-head
+"""Bytes of the head of a response, interim responses (1xx) included."""
+
+LARGEST_BODY = 16 * 1024  # defence: WH4 largest-body
+"""Bytes of the body that are read, and thrown away; then the connection is closed."""
+
+_MOST_ADDRESSES = 4
+"""Addresses of a host that are tried, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response to a request, without its body: that could contain what an inner network keeps to itself."""
+
+    status: int
+    """A redirect has its own status, because it is not followed."""
+    retry_after: str | None
+    """The header as it came, unchecked."""
+
+
+class OutboundClient:
+    """Sends requests to URLs that users and clients choose.
+
+    `authorities` are certificate authorities in PEM, in place of those that the system trusts.
+    """
+
+    def __init__(self, guard: Guard, authorities: str | None = None) -> None:
+        self._guard = guard
+        # Created once, because reading the authorities of the system costs more than a request.
+        self._tls = ssl.create_default_context(cadata=authorities)  # defence: WH18 verification
+        self._tls.minimum_version = ssl.TLSVersion.TLSv1_2  # defence: WH18 tls-version
+
+    async def post(self, url: str, *, headers: Mapping[str, str], body: bytes, within: float) -> Answer:
+        """Send a body as it is, and return the response, at most `within` seconds after the look-up began.
+
+        A response counts once its head has come, whatever becomes of its body. Raises OutboundError.
+        """
+        wire = _Wire(within)
+        try:
+            async with asyncio.timeout(within):  # defence: WH4 timeout
+                await self._send(wire, url, headers, body)
+        except (httpcore.RemoteProtocolError, OSError, OutboundError) as fault:
+            if wire.answer is None:
+                raise _error(fault, wire) from fault
+        assert wire.answer is not None, "there is a response or an error"  # noqa: S101 - for the type checker
+        return wire.answer
+
+    async def _send(self, wire: "_Wire", url: str, headers: Mapping[str, str], body: bytes) -> None:
+        target = self._guard.parse(url)
+        # The only look-up: connections go to the addresses that were judged.
+        wire.addresses = await self._guard.resolve(target)
+        to = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        sent: list[tuple[bytes | str, bytes | str]] = [
+            ("Host", target.authority),
+            *headers.items(),
+            ("Accept-Encoding", "identity"),
+            ("Connection", "close"),
+        ]
+        async with (
+            # defence: WH19 no-proxy
+            httpcore.AsyncHTTPConnection(to.origin, self._tls, network_backend=wire) as connection,
+            # defence: WH16 same-bytes
+            connection.stream("POST", to, headers=sent, content=body) as response,
+        ):
+            wire.end_of_head(_answer(response))  # defence: WH3 no-redirects
+            async for _ in response.aiter_stream():
+                pass
+
+
+class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
+    """The connection of one request: to the first of `addresses` that accepts it, and with bounds for what comes."""
+
+    def __init__(self, within: float) -> None:
+        self.addresses: Sequence[Address] = ()
+        self.has_begun = False
+        """Whether a byte of a response has come."""
+        self.answer: Answer | None = None
+        self._within = within
+        self._remaining = LARGEST_HEAD
+
+    def end_of_head(self, answer: Answer) -> None:
+        """Keep the response; what follows is its body."""
+        self.answer = answer
+        self._remaining = LARGEST_BODY
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to a judged address, whatever the name of the host means by now. Raises OSError."""
+        addresses = self.addresses[:_MOST_ADDRESSES]
+        error = OSError("no address")
+        for address in addresses:
+            try:
+                # An address that does not respond leaves time for the others.
+                async with asyncio.timeout(self._within / len(addresses)):
+                    self._reader, self._writer = await asyncio.open_connection(
+                        str(address),  # defence: WH2 judged-address
+                        port,
+                        limit=LARGEST_HEAD,
+                    )
+                    return self
+            except OSError as fault:
+                error = fault
+        raise error
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        """Encrypt the connection; the certificate must be valid for the host of the URL."""
+        try:
+            await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
+        except BaseException as fault:
+            # httpcore knows of the connection only once it is encrypted.
+            await self.aclose()
+            if isinstance(fault, OSError):
+                raise OutboundError(OutboundFailure.TLS) from fault
+            raise
+        return self
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return the next bytes. Raises OutboundError beyond the largest head or body."""
+        if self._remaining <= 0:
+            raise OutboundError(OutboundFailure.TOO_SLOW)
+        received = await self._reader.read(min(max_bytes, self._remaining))
+        self._remaining -= len(received)
+        self.has_begun = self.has_begun or bool(received)
+        return received
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send bytes. Raises httpcore's WriteError, after which it still reads a response that came before."""
+        try:
+            self._writer.write(buffer)
+            await self._writer.drain()
+        except OSError as fault:
+            raise httpcore.WriteError from fault
+
+    async def aclose(self) -> None:
+        """Close the connection at once; a peer that keeps it open, or sends without end, is not waited for."""
+        self._writer.transport.abort()
+
+
+def _answer(response: httpcore.Response) -> Answer:
+    found = (value for name, value in response.headers if name.lower() == b"retry-after")
+    value = next(found, None)
+    return Answer(response.status, None if value is None else value.decode("latin-1"))
+
+
+def _error(fault: Exception, wire: _Wire) -> OutboundError:
+    if isinstance(fault, OutboundError):
+        return fault
+    if isinstance(fault, TimeoutError):
+        return OutboundError(OutboundFailure.TOO_SLOW if wire.has_begun else OutboundFailure.TIMEOUT)
+    return OutboundError(OutboundFailure.TLS if isinstance(fault, ssl.SSLError) else OutboundFailure.CONNECT)
