@@ -103,7 +103,7 @@ class Failure:
 
 
 _IS_PENDING = col(Delivery.state) == DeliveryState.PENDING.value
-_OF_ENDPOINT = is_(Delivery.endpoint_id, "endpoint_id")
+_OF_ENDPOINT = is_(Delivery.endpoint_id, "of_endpoint")
 _IS_ACTIVE = col(WebhookEndpoint.state) == EndpointState.ACTIVE.value
 
 _FIRST_DUE = (
@@ -172,7 +172,7 @@ _DISABLE = (
     .returning(col(WebhookEndpoint.id))
 )
 END_PENDING = update(table_of(Delivery)).where(_OF_ENDPOINT, _IS_PENDING)
-"""Set the given columns of all pending deliveries of an endpoint."""
+"""Set the given columns of all pending deliveries of the endpoint `of_endpoint`."""
 
 _OLDEST_FIRST = (
     select(col(Delivery.id))
@@ -254,7 +254,7 @@ async def _claim_of(ctx: Context, endpoint: EndpointRow, limit: int) -> Sequence
         ):
             return ()
         limit = 1
-    return await ctx.db.execute(_CLAIM, endpoint_id=endpoint.id, now=ctx.now, until=until, most=limit)
+    return await ctx.db.execute(_CLAIM, of_endpoint=endpoint.id, now=ctx.now, until=until, most=limit)
 
 
 async def _payloads(ctx: Context, ids: set[str]) -> Mapping[str, str | None]:
@@ -288,7 +288,7 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
         updated_at=ctx.now,
     )
     if delivery.endpoint.failing_since is not None:
-        await ctx.db.execute(_SPREAD[ctx.db.dialect], endpoint_id=delivery.endpoint.id, now=ctx.now)
+        await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=delivery.endpoint.id, now=ctx.now)
     await _end(
         ctx, delivery.id, delivery.attempts, DeliveryState.DELIVERED, last_status=status, last_error=None
     )
@@ -353,7 +353,7 @@ async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
         return
     await ctx.db.execute(
         END_PENDING,
-        endpoint_id=endpoint_id,
+        of_endpoint=endpoint_id,
         state=DeliveryState.FAILED,
         last_error=DeliveryError.DISABLED,
         ended_at=ctx.now,
@@ -364,7 +364,7 @@ async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
 
 async def drop_excess(ctx: Context, endpoint_id: str) -> int:
     """Delete the newest pending deliveries of an endpoint beyond the limit; return their number."""
-    return len(await ctx.db.execute(_DROP_EXCESS, endpoint_id=endpoint_id, most=MOST_PENDING))
+    return len(await ctx.db.execute(_DROP_EXCESS, of_endpoint=endpoint_id, most=MOST_PENDING))
 
 
 async def _end(ctx: Context, delivery_id: str, attempt: int, state: DeliveryState, **values: Any) -> bool:

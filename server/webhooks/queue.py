@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 
 import structlog
-from domain.outbound import OutboundError
 
 from domain.context import Context, Runner
+from domain.outbound import OutboundError
 from domain.webhooks import deliveries, events
 from domain.webhooks.deliveries import DueEndpoint, Failure, LeasedDelivery
 from domain.webhooks.publication import DELIVERIES
@@ -101,9 +102,9 @@ class DeliveryQueue(Queue):
             if trimmed is not None and timedelta(0) <= now - trimmed < TRIM_INTERVAL:
                 continue
             self._trimmed[endpoint_id] = now
-            await self._run(lambda ctx, one=endpoint_id: self._drop_excess(ctx, one))
+            await self._run(partial(self._drop_excess, endpoint_id))
 
-    async def _drop_excess(self, ctx: Context, endpoint_id: str) -> None:
+    async def _drop_excess(self, endpoint_id: str, ctx: Context) -> None:
         dropped = await deliveries.drop_excess(ctx, endpoint_id)
         if not dropped:
             return

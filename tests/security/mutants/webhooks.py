@@ -11,7 +11,9 @@ MUTANTS = (
     Mutant("WH1", "private networks are inner ones", "ipv4-networks", Remove(f"{_NETWORKS}.elts[1]")),
     Mutant("WH1", "the networks of carriers are inner ones", "ipv4-networks", Remove(f"{_NETWORKS}.elts[2]")),
     Mutant("WH1", "the metadata of clouds is inner", "ipv4-networks", Remove(f"{_NETWORKS}.elts[4]")),
-    Mutant("WH1", "local addresses of IPv6 are inner ones", "ipv6-unicast", Replace("'::/0'", "value.args[0]")),
+    Mutant(
+        "WH1", "local addresses of IPv6 are inner ones", "ipv6-unicast", Replace("'::/0'", "value.args[0]")
+    ),
     Mutant("WH1", "an address that 6to4 carries is judged", "6to4", Always(False)),
     Mutant("WH1", "no network allows the unspecified address", "unspecified", Remove("values[0]")),
     Mutant("WH2", "an address is judged at each request", "refused-address", Always(False)),

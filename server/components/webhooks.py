@@ -1,0 +1,58 @@
+"""Webhooks: the guard of their URLs, the queue of deliveries, and the end of what is kept."""
+
+from collections.abc import Iterable
+
+from domain.outbound import OutboundGuard
+from domain.webhooks import retention
+from server.components.component import Component, Core, PeriodicJob
+from server.config.groups.webhooks import WebhookSettings
+from server.outbound.guard import Guard, OwnAddresses, SystemResolver
+from server.outbox.queue import Queue
+
+ERASE_EVERY = 3600.0
+"""Seconds from one erasure of past events to the next."""
+
+
+class Webhooks(Component):
+    """The component that sends events to endpoints."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        chosen = core.settings[WebhookSettings]
+        self._is_enabled = chosen.enabled
+        if chosen.enabled:
+            self._guard = Guard(
+                SystemResolver(),
+                OwnAddresses.of(core.settings),
+                allowed_ports=chosen.allowed_ports,
+                allowed_networks=chosen.allowed_networks,
+                development=core.settings.profile == "development",
+            )
+            core.port.add(OutboundGuard, self._guard)
+
+    def queues(self) -> Iterable[Queue]:
+        """Return the queue of deliveries."""
+        if not self._is_enabled:
+            return
+        # httpcore and the certificates that the system trusts cost 40 ms.
+        from server.outbound.client import OutboundClient  # noqa: PLC0415 - see above
+        from server.webhooks.queue import DeliveryQueue, Limits  # noqa: PLC0415 - see above
+
+        core, chosen = self._core, self._core.settings[WebhookSettings]
+        limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
+        yield DeliveryQueue(
+            run=core.run,
+            clock=core.clock,
+            client=OutboundClient(self._guard),
+            limits=limits,
+            metrics=core.metrics,
+        )
+
+    def jobs(self) -> Iterable[PeriodicJob]:
+        """Erase the content of past events."""
+        if self._is_enabled:
+            yield PeriodicJob("webhook_payloads", self._erase, ERASE_EVERY)
+
+    async def _erase(self) -> None:
+        while await self._core.run(retention.erase_payloads) == retention.BATCH:
+            pass
