@@ -10,6 +10,7 @@ import orjson
 import yaml
 
 from codegen.walk import operations, resolve
+from codegen.webhooks import KEY
 
 Document = dict[str, Any]
 
@@ -40,6 +41,9 @@ _SECTIONS = (
     "securitySchemes",
 )
 """The sections of components. A file with one of these names holds that section; any other has sections of its own."""
+
+_WITH_COMPONENTS = ("components", "webhooks")
+"""The folders of files whose sections are components of the document."""
 
 _STRING = "tag:yaml.org,2002:str"
 
@@ -106,7 +110,7 @@ class _Files:
         """The targets of references, by the file they are in; querying the file system each time would slow startup."""
 
     def bundled(self) -> Document:
-        """Return the root with its paths inlined, and the sections of every file under components/.
+        """Return the root with its paths inlined, and the sections of every file under components/ and webhooks/.
 
         Raises KeyError for an unknown section, and for a component that is defined twice.
         """
@@ -116,6 +120,12 @@ class _Files:
             content = self._rewritten(self._load(file), file)
             for section, named in ({file.stem: content} if file.stem in _SECTIONS else content).items():
                 _add(components, section, named, file)
+        for file in sorted((self._index.parent / "webhooks").glob("*.yaml")):
+            for section, named in self._rewritten(self._load(file), file).items():
+                if section == "webhooks":
+                    _merge(document.setdefault(KEY, {}), section, named, file)
+                elif not section.startswith("x-"):
+                    _add(components, section, named, file)
         _complete_error_codes(document)
         return document
 
@@ -149,7 +159,7 @@ class _Files:
             if not isinstance(node, dict) or key not in node:
                 raise KeyError(f"{file.name}: {reference} leads nowhere")
             node = node[key]
-        if target.parent.name == "components" and pointer:
+        if target.parent.name in _WITH_COMPONENTS and pointer:
             section = f"/{target.stem}" if target.stem in _SECTIONS else ""
             return {"$ref": f"#/components{section}{pointer}"}
         if target == self._index and pointer.startswith("/components/"):
@@ -161,7 +171,10 @@ def _add(components: Document, section: str, named: Document, file: Path) -> Non
     """Add a file's part of a section of components."""
     if section not in _SECTIONS:
         raise KeyError(f"{file.name}: {section} is not a section of components")
-    there = components.setdefault(section, {})
+    _merge(components.setdefault(section, {}), section, named, file)
+
+
+def _merge(there: Document, section: str, named: Document, file: Path) -> None:
     for name, component in named.items():
         if name in there:
             raise KeyError(f"{file.name}: there is another {section}/{name}")

@@ -4,16 +4,13 @@ At least one generator needs each change, and no tested generator is harmed by i
 docs/pages/guides/generate-a-client.md.
 """
 
-import re
 from typing import Any
 
-import orjson
-
+from codegen.components import unused, without_unused
 from codegen.walk import change_schemas, inside, operations, resolve
+from codegen.webhooks import with_union
 
 Document = dict[str, Any]
-
-_REFERENCE = re.compile(r'"\$ref":"#/components/(\w+)/([^"]+)"')
 
 EXTENSION = "x-client-form"
 """The key of the schema for typed clients where requests accept more, such as the text `"true"` for `true`."""
@@ -26,8 +23,6 @@ length."""
 FOR_PEOPLE = frozenset({"pages", "account_pages", "organization_pages", "console", "mailbox"})
 """The tags of operations that respond with pages, which no client uses."""
 
-_SECTIONS = ("schemas", "parameters", "headers", "responses")
-
 _BEARER = "bearerAuth"
 _ERROR = {
     "description": "An error, by its status and code.",
@@ -37,7 +32,7 @@ _ERROR = {
 
 def client_forms(document: Document) -> Document:
     """Return a copy of a bundled document from which generators make correct clients."""
-    document = for_programs(change_schemas(document, _changed))
+    document = with_union(for_programs(change_schemas(document, _changed)))
     components = document["components"]
     answers = {
         id(operation.spec): {
@@ -65,31 +60,16 @@ def for_programs(document: Document) -> Document:
         path: {key: operation for key, operation in item.items() if not FOR_PEOPLE & set(_tags(operation))}
         for path, item in document["paths"].items()
     }
-    components = dict(document["components"])
     made = {
         **document,
         "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in FOR_PEOPLE],
         "paths": {path: item for path, item in paths.items() if item},
-        "components": components,
     }
-    always = _unused(document)
-    while unused := _unused(made) - always:
-        for section, name in unused:
-            components[section] = {
-                key: operation for key, operation in components[section].items() if key != name
-            }
-    return made
+    return without_unused(made, keep=unused(document))
 
 
 def _tags(operation: Any) -> list[str]:
     return operation.get("tags", []) if isinstance(operation, dict) else []
-
-
-def _unused(document: Document) -> set[tuple[str, str]]:
-    """Return the section and name of every component without a reference to it."""
-    used = set(_REFERENCE.findall(orjson.dumps(document).decode()))
-    named = {(section, name) for section in _SECTIONS for name in document["components"].get(section, {})}
-    return named - used
 
 
 def _changed(schema: Document) -> Document:

@@ -1,4 +1,5 @@
-"""The contract without components that only responses use: half the size, for programs that only need requests."""
+"""The contract without webhooks, and without components that only responses use: half the size, for programs that
+only need requests."""
 
 import re
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import orjson
 
 from codegen.walk import operations
+from codegen.webhooks import KEY
 
 Document = dict[str, Any]
 
@@ -31,7 +33,11 @@ def without_answers(document: Document) -> Document:
     }
     if "schemas" in kept:
         kept["schemas"] = _asked_for({**kept, "schemas": {}, "paths": paths}, kept["schemas"])
-    return {**document, "paths": paths, "components": kept}
+    return {
+        **{key: value for key, value in document.items() if key != KEY},
+        "paths": paths,
+        "components": kept,
+    }
 
 
 def _asked_for(node: Any, schemas: Document) -> Document:

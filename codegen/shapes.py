@@ -13,6 +13,7 @@ from datamodel_code_generator.parser import LiteralType
 
 from codegen.bundle import bundle
 from codegen.version_3_1 import to_3_1
+from codegen.webhooks import without_webhooks
 
 ROOT = Path(__file__).resolve().parent.parent
 SHAPES = ROOT / "handlers" / "shapes.py"
@@ -22,12 +23,13 @@ HEADER = (
 
 
 def shapes(document: dict[str, Any]) -> str:
-    """Return Python source with one type per component schema of a bundled 3.0.3 document, named like the schema.
+    """Return Python source with one type per component schema of a bundled 3.0.3 document, named like the schema;
+    none for webhooks, which are no bodies of handlers.
 
     The generator reads the 3.1 form: null is a type there, so a required nullable field is generated correctly.
     """
     source = generate(
-        orjson.dumps(to_3_1(document)).decode(),
+        orjson.dumps(to_3_1(without_webhooks(document))).decode(),
         input_file_type=InputFileType.OpenAPI,
         openapi_scopes=[OpenAPIScope.Schemas],
         output_model_type=DataModelType.TypingTypedDict,

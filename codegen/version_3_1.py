@@ -3,14 +3,19 @@
 from typing import Any
 
 from codegen.walk import change_schemas
+from codegen.webhooks import KEY, KEY_3_1
 
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _ENCODINGS = {"byte": {"contentEncoding": "base64"}, "binary": {}}
 
 
 def to_3_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a bundled 3.0.3 document as 3.1.1: null is a type, bounds are numbers, schemas list examples."""
-    changed = change_schemas(document, schema_to_3_1)
+    """Return a bundled 3.0.3 document as 3.1.1: null is a type, bounds are numbers, schemas list examples,
+    webhooks are no extension."""
+    changed = {
+        KEY_3_1 if key == KEY else key: value
+        for key, value in change_schemas(document, schema_to_3_1).items()
+    }
     return {
         **changed,
         "openapi": "3.1.1",
