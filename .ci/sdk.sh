@@ -32,12 +32,13 @@ python_sdk() {
   python_tool python "$config/python/requirements.txt"
   contract --version 3.1 --ids bare >"$tools/python.json"
   local digest
-  digest=$(echo "$name" | cat - "$tools/python.json" "$config"/python/* | sha256sum)
+  digest=$(echo "$name" | cat - "$tools/python.json" "$config"/python/* codegen/python_events.py | sha256sum)
   ! is_made "$digest" "$target/$package" || return 0
   rm -rf "$target"
   sed -e "s/gatewright-client/$name/" -e "s/gatewright_client/$package/" "$config/python/config.yaml" >"$tools/python.yaml"
   PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
     --config "$tools/python.yaml" --output-path "$target" --overwrite
+  .venv/bin/python -m codegen.python_events "$tools/python.json" >"$target/$package/webhooks.py"
   readme >"$target/README.md"
   echo "$digest" >"$tools/python.made"
 }

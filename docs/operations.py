@@ -7,6 +7,7 @@ import orjson
 from codegen.bundle import bundle
 from codegen.client_forms import for_programs
 from codegen.walk import Operation, operations, resolve
+from codegen.webhooks import schemas
 from docs.curl import command
 from docs.markdown import code, fenced, folded, one_line, page, table
 from docs.schemas import Reading
@@ -81,12 +82,18 @@ def _index(document: dict[str, Any]) -> str:
 
 def _types(document: dict[str, Any]) -> str:
     reading = Reading(document, "../")
+    # Events have a page of their own: docs/webhook_events.py.
+    events = [schema["$ref"].rpartition("/")[2] for schema in schemas(document).values()]
+    events += [f"{event}Data" for event in events]
     parts = [
         page(f"## {name}", schema.get("description", ""), reading.fields(schema))
         for name, schema in reading.objects().items()
+        if name not in events
     ]
     return page(
-        "# Objects", "The objects in requests and responses, by their names in the OpenAPI document.", *parts
+        "# Objects",
+        "The objects in requests, responses and events, by their names in the OpenAPI document.",
+        *parts,
     )
 
 

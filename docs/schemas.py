@@ -73,7 +73,7 @@ class Reading:
         return {name: definition for name, definition in schemas.items() if "properties" in definition}
 
     def _kinds(self, schema: Schema) -> list[str]:
-        if "x-client-form" in schema:
+        if "x-client-form" in schema and "enum" not in schema:
             return [self.kind(schema["x-client-form"])]
         for key in ("oneOf", "anyOf"):
             if key in schema:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from docs import commands, errors, operations
+from docs import commands, errors, operations, webhook_events
 from docs.links import HOMES, PAGES, ROOT
 
 _REFERENCE = """
@@ -15,6 +15,7 @@ Every page except the changelog and the page on tools is generated from the code
 | [API operations](operations/index.md): requests, responses, errors, curl examples | the OpenAPI document, `openapi/` |
 | [Objects](types.md): the fields of requests and responses | the OpenAPI document |
 | [Errors](errors.md): every code, its meaning, and the operations that return it | `domain/` and the OpenAPI document |
+| [Webhook events](webhook-events.md): every event, its fields and an example | the OpenAPI document |
 | [Settings](settings.md): every setting with its variable, default and meaning | the settings classes |
 | [Commands](commands.md): all commands of `gatewright` | the program |
 | [Tools](tools.md): results of third-party linters and generators | written by hand, checked by the tests |
@@ -33,7 +34,13 @@ class SitePage:
 
 def generated_pages() -> list[SitePage]:
     """Return every page in addition to those in docs/pages."""
-    generated = errors.pages() | operations.pages() | commands.pages() | {"reference/index.md": _REFERENCE}
+    generated = {
+        **errors.pages(),
+        **operations.pages(),
+        **commands.pages(),
+        **webhook_events.pages(),
+        "reference/index.md": _REFERENCE,
+    }
     return [
         *(
             SitePage(path, _read(source), source)

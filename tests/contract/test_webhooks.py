@@ -12,7 +12,7 @@ from codegen.client_forms import client_forms
 from codegen.walk import resolve
 from codegen.webhooks import EVENT, KEY, requests, schemas
 from tests.contract.json_schemas import with_components
-from tests.contract.reading import DOCUMENT, DOCUMENT_3_1, schemas_in, schemas_under
+from tests.contract.reading import DOCUMENT, DOCUMENT_3_1, schemas_under
 from tests.contract.webhook_events import check_webhook, contract
 
 EVENTS = requests(DOCUMENT_3_1)
@@ -33,6 +33,10 @@ def schema(name: str) -> dict[str, Any]:
     return resolve(DOCUMENT_3_1, schemas(DOCUMENT_3_1)[name])
 
 
+def data_of(name: str) -> dict[str, Any]:
+    return resolve(DOCUMENT_3_1, schema(name)["properties"]["data"])
+
+
 def pascal(name: str) -> str:
     return "".join(word.capitalize() for word in re.split(r"[._]", name))
 
@@ -50,7 +54,9 @@ class TestEvents:
     @each_event
     def test_is_named_group_and_verb(self, name: str) -> None:
         assert re.fullmatch(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*", name)
+        assert EVENTS[name]["operationId"] == f"receive_{name.replace('.', '_')}"
         assert schemas(DOCUMENT_3_1)[name] == {"$ref": f"#/components/schemas/{pascal(name)}Event"}
+        assert schema(name)["properties"]["data"] == {"$ref": f"#/components/schemas/{pascal(name)}EventData"}
 
     @each_event
     def test_is_described(self, name: str) -> None:
@@ -80,17 +86,15 @@ class TestEvents:
 
     @each_event
     def test_says_who_did_it_to_whom(self, name: str) -> None:
-        said = set(schema(name)["properties"]["data"]["properties"])
+        said = set(data_of(name)["properties"])
 
         assert "actorId" in said
         assert ("user" in said) != name.startswith(WITHOUT_USER)
 
     @each_event
     def test_has_everything_always(self, name: str) -> None:
-        data = schema(name)["properties"]["data"]
-
         assert schema(name)["required"] == ["type", "timestamp", "data"]
-        assert set(data["required"]) == set(data["properties"])
+        assert set(data_of(name)["required"]) == set(data_of(name)["properties"])
 
     @each_event
     def test_may_get_more_members(self, name: str) -> None:
@@ -105,7 +109,7 @@ class TestEvents:
 
     @each_event
     def test_its_members_are_camel_case_and_explained(self, name: str) -> None:
-        for one in schemas_in(schema(name)):
+        for one in schemas_under(schema(name)):
             for key, value in one.get("properties", {}).items():
                 assert re.fullmatch(r"[a-z][A-Za-z0-9]*", key)
                 assert {"$ref", "description"} & set(value), f"{key} is unexplained"

@@ -11,7 +11,8 @@ import pytest
 from codegen.bundle import bundle
 from codegen.client_forms import for_programs
 from codegen.walk import Operation, operations
-from docs import commands, errors, settings
+from codegen.webhooks import requests
+from docs import commands, errors, settings, webhook_events
 from docs.curl import command
 from docs.operations import camel, pages, refusals, security
 from server.config.settings import AllSettings
@@ -120,6 +121,24 @@ class TestOperations:
             tag, _, verb = id_of(one).partition(".")
             assert re.search(rf"gatewright_client\.api\.{tag} import [^)]*?\b{verb}\b", python), id_of(one)
             assert f".{camel(tag)}.{camel(verb)}(" in typescript, id_of(one)
+
+
+class TestWebhookEvents:
+    def test_every_event_has_its_entry_and_its_line_in_the_overview(self) -> None:
+        [page] = webhook_events.pages().values()
+        overview, *_ = page.split("\n## `")
+
+        entries = re.findall(r"^## `([a-z_.]+)` ", page, re.MULTILINE)
+        assert entries == sorted(requests(DOCUMENT))
+        assert re.findall(r"^\| \[`([a-z_.]+)`\]", overview, re.MULTILINE) == entries
+        assert "`user`, `actorId`, `sessionIds`, `all`, `reason`" in overview
+        assert "`webhook-signature`" in overview
+
+    def test_what_events_refer_to_is_on_the_page_of_objects(self) -> None:
+        objects = pages()["reference/types.md"]
+
+        assert "## WebhookUser\n" in objects
+        assert "## UserCreatedEvent\n" not in objects
 
 
 VERIFIER = "v" * 40

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from codegen.bundle import bundle
 from codegen.client_forms import client_forms
 from codegen.walk import operations
+from codegen.webhooks import requests
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import LiveService, administrator, serving
@@ -90,6 +92,37 @@ def drive(
     assert every - asked == set()
 
 
+def receive(*command: str | Path, where: Path) -> None:
+    """Hand an example of every event to a receiver of webhooks that uses the generated types, and read what it says."""
+    bodies = [
+        request["requestBody"]["content"]["application/json"]["example"]
+        for request in requests(bundle()).values()
+    ]
+    finished = subprocess.run(
+        command, cwd=where, input="".join(f"{json.dumps(body)}\n" for body in bodies),
+        capture_output=True, text=True, timeout=TIME_LIMIT, check=False,
+    )  # fmt: skip
+
+    assert finished.returncode == 0, f"{command}\n{finished.stdout}\n{finished.stderr}"
+    assert finished.stdout.splitlines() == [f"{body['type']}: {_about(body)}" for body in bodies]
+
+
+def _about(event: dict[str, Any]) -> str:
+    """Return what consumers/*/events.* say of an event."""
+    match event:
+        case {"type": "user.created", "data": {"method": about}}:
+            return str(about)
+        case {"type": "user.deleted", "data": {"user": {"id": about}}}:
+            return str(about)
+        case {"type": "session.revoked", "data": {"sessionIds": ids}}:
+            return ",".join(ids)
+        case {"type": "member.role_changed", "data": {"previousRole": before, "role": after}}:
+            return f"{before} -> {after}"
+        case {"type": "signing_key.created", "data": {"kid": about}}:
+            return str(about)
+    return event["data"]["actorId"] or "nobody"
+
+
 def drive_shortly(directory: Path, *command: str | Path, where: Path = ROOT, **environment: str) -> None:
     """Run a journey through signing in, sessions, the profile and a second factor beside services of its own."""
     with serving(directory, {}) as live, open_service(directory) as open_root:
@@ -128,6 +161,7 @@ def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
     mypy: Command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
     for checked in (journey, sdk / "gatewright_client"):
         run(*mypy, "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
+    receive(python, journey / "events.py", where=tmp_path)
     drive(tmp_path, provider_process, python, journey / "journey.py", where=tmp_path)
 
 
@@ -138,6 +172,7 @@ def test_typescript(tmp_path: Path, provider_process: ProviderProcess) -> None:
     run("npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", where=place)
 
     run("npx", "tsc", where=place)
+    receive("node", "dist/events.js", where=place)
     drive(tmp_path, provider_process, "node", "dist/journey.js", where=place)
 
 
