@@ -8,7 +8,7 @@ from typing import Any
 
 from codegen.components import unused, without_unused
 from codegen.walk import change_schemas, inside, operations, resolve
-from codegen.webhooks import with_union
+from codegen.webhooks import with_types_only
 
 Document = dict[str, Any]
 
@@ -30,9 +30,13 @@ _ERROR = {
 }
 
 
-def client_forms(document: Document) -> Document:
-    """Return a copy of a bundled document from which generators make correct clients."""
-    document = with_union(for_programs(change_schemas(document, _changed)))
+def client_forms(document: Document, *, event_union: bool = False) -> Document:
+    """Return a copy of a bundled document from which generators make correct clients, and types of webhook events.
+
+    `event_union` adds the union of all events. Go's generator cannot tell its members apart, and makes the client
+    depend on a package for it, so it is only for the generators of the two SDKs.
+    """
+    document = with_types_only(for_programs(change_schemas(document, _changed)), union=event_union)
     components = document["components"]
     answers = {
         id(operation.spec): {

@@ -36,23 +36,26 @@ def without_webhooks(document: Document) -> Document:
     return without_unused(_without_key(document), keep=unused(document))
 
 
-def with_union(document: Document) -> Document:
-    """Return a 3.0.3 document with a schema of all events instead of webhooks: generators only make types of it."""
-    events = schemas(document)
-    if not events:
-        return document
-    union = {
-        "description": _DESCRIPTION,
-        "oneOf": list(events.values()),
-        "discriminator": {
-            "propertyName": "type",
-            "mapping": {name: schema["$ref"] for name, schema in events.items()},
-        },
-    }
+def with_types_only(document: Document, *, union: bool) -> Document:
+    """Return a 3.0.3 document with the schemas of events, but without webhooks: generators make only types of them.
+
+    With `union` it has a schema of all events, too.
+    """
     made = _without_key(document)
-    components = made["components"]
-    made["components"] = {**components, "schemas": {**components["schemas"], EVENT: union}}
-    return without_unused(made, keep={*unused(document), ("schemas", EVENT)})
+    kept = dict(made["components"].get("schemas", {}))
+    if union:
+        kept[EVENT] = _union(document)
+    made["components"] = {**made["components"], "schemas": kept}
+    return without_unused(made, keep={*unused(document), *(("schemas", name) for name in kept)})
+
+
+def _union(document: Document) -> Document:
+    mapping = {name: schema["$ref"] for name, schema in schemas(document).items()}
+    return {
+        "description": _DESCRIPTION,
+        "oneOf": list(schemas(document).values()),
+        "discriminator": {"propertyName": "type", "mapping": mapping},
+    }
 
 
 def _without_key(document: Document) -> Document:

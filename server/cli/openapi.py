@@ -56,8 +56,9 @@ def openapi(
 
     Example: gatewright openapi --for-clients > openapi.json
     """
-    document = client_forms(bundle()) if for_clients else bundle()
+    is_newer = version is Version.V3_1
+    document = client_forms(bundle(), event_union=is_newer) if for_clients else bundle()
     document = _RENAME[ids](document if links else without_links(document))
-    if version is Version.V3_1:
+    if is_newer:
         document = to_3_1(document)
     typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2))

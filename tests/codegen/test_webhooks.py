@@ -11,7 +11,7 @@ from codegen.python_events import module
 from codegen.requests_only import without_answers
 from codegen.shapes import shapes
 from codegen.version_3_1 import to_3_1
-from codegen.webhooks import requests, schemas, with_union, without_webhooks
+from codegen.webhooks import EVENT, requests, schemas, with_types_only, without_webhooks
 
 SHARED = """
 schemas:
@@ -82,8 +82,8 @@ def test_are_webhooks_in_version_3_1(tmp_path: Path) -> None:
     assert document["components"]["schemas"]["DoorOpened"]["properties"]["by"] == {"type": ["string", "null"]}
 
 
-def test_generators_get_one_schema_of_all_events_instead(tmp_path: Path) -> None:
-    document = with_union(bundled(tmp_path, doors=DOORS))
+def test_generators_get_the_schemas_of_events_instead_and_one_of_all(tmp_path: Path) -> None:
+    document = with_types_only(bundled(tmp_path, doors=DOORS), union=True)
 
     reference = "#/components/schemas/DoorOpened"
     assert "x-webhooks" not in document
@@ -96,10 +96,10 @@ def test_generators_get_one_schema_of_all_events_instead(tmp_path: Path) -> None
     assert document["components"]["parameters"] == {}
 
 
-def test_a_document_without_events_has_no_union() -> None:
-    document: dict[str, Any] = {"paths": {}, "components": {}}
-
-    assert with_union(document) == document
+def test_only_the_generators_of_the_sdks_get_the_schema_of_all() -> None:
+    assert EVENT in client_forms(bundle(), event_union=True)["components"]["schemas"]
+    assert EVENT not in client_forms(bundle())["components"]["schemas"]
+    assert "UserCreatedEvent" in client_forms(bundle())["components"]["schemas"]
 
 
 def test_the_service_reads_none_of_it(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_service_reads_none_of_it(tmp_path: Path) -> None:
 
 
 def test_the_module_of_the_python_sdk_knows_every_event() -> None:
-    source = module(to_3_1(client_forms(bundle())))
+    source = module(to_3_1(client_forms(bundle(), event_union=True)))
 
     assert compile(source, "webhooks.py", "exec")
     for name, schema in schemas(bundle()).items():
