@@ -1,6 +1,8 @@
 """The rules for the events in the contract, and what holds deliveries against them."""
 
 import re
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,6 +13,7 @@ from codegen.bundle import INDEX
 from codegen.client_forms import client_forms
 from codegen.walk import resolve
 from codegen.webhooks import EVENT, KEY, requests, schemas
+from domain.webhooks.publication import USER_FIELDS, WEBHOOK_EVENTS, EventType
 from tests.contract.json_schemas import with_components
 from tests.contract.reading import DOCUMENT, DOCUMENT_3_1, schemas_under
 from tests.contract.webhook_events import check_webhook, contract
@@ -20,6 +23,8 @@ SIGNED = ["webhook-id", "webhook-timestamp", "webhook-signature"]
 """The headers of Standard Webhooks."""
 
 WITHOUT_USER = ("signing_key.", "webhook.", "organization.", "invitation.", "team.")
+
+ROOT = Path(__file__).parents[2]
 
 each_event = pytest.mark.parametrize("name", EVENTS)
 
@@ -39,6 +44,12 @@ def data_of(name: str) -> dict[str, Any]:
 
 def pascal(name: str) -> str:
     return "".join(word.capitalize() for word in re.split(r"[._]", name))
+
+
+def declared() -> dict[str, EventType]:
+    for file in (ROOT / "domain").glob("*/events.py"):
+        import_module(f"domain.{file.parent.name}.events")
+    return WEBHOOK_EVENTS
 
 
 class TestEvents:
@@ -129,6 +140,30 @@ class TestEvents:
 
         assert set(union["discriminator"]["mapping"]) == set(EVENTS)
         assert {one["$ref"] for one in union["oneOf"]} == set(union["discriminator"]["mapping"].values())
+
+
+class TestDeclarations:
+    """What the capabilities declare is what the contract describes."""
+
+    def test_every_declared_event_is_in_the_contract(self) -> None:
+        assert set(declared()) - set(EVENTS) == set()
+
+    # Strict: when the last capability declares its events, this fails until the mark is removed.
+    @pytest.mark.xfail(strict=True, reason="capabilities begin to declare their events")
+    def test_every_event_of_the_contract_is_declared(self) -> None:
+        assert set(EVENTS) - set(declared()) == set()
+
+    def test_events_have_a_user_where_the_contract_says_so(self) -> None:
+        wrong = [
+            one.name
+            for one in declared().values()
+            if one.has_user != ("user" in data_of(one.name)["properties"])
+        ]
+
+        assert wrong == []
+
+    def test_the_fields_of_the_user_are_those_of_the_contract(self) -> None:
+        assert set(USER_FIELDS) == set(DOCUMENT["components"]["schemas"]["WebhookUser"]["properties"])
 
 
 class TestCheck:
