@@ -9,6 +9,7 @@ from domain.authentication.policy import SignUpPolicy
 from domain.context import Context
 from domain.emails import events as email_events
 from domain.errors import Forbidden
+from domain.sessions import events as session_events
 from domain.sessions.sessions import OpenedSession
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import events as user_events
@@ -82,6 +83,7 @@ async def sign_in(
         email_events.email_verified(ctx, user.id)
         if not confirms_session:
             removed = await unproven.remove_access(ctx, user)  # defence: M5 M21 secured
+            session_events.sessions_removed(ctx, user.id, removed)
             removed_access = bool(unproven.by_label(removed))
     wanted = SignInOptions(remembered, None, method, is_first=is_new, proves_mailbox=True)
     try:

@@ -132,6 +132,8 @@ class UnitOfWork:
             # too.
             with contextlib.suppress(AlreadyDone):
                 await self._commit(ctx, ctx.records)
+            # Some refusals are results, such as the redirects of a flow at a provider.
+            await self._complete_refusals(ctx)
 
     async def _commit(self, ctx: Context, done: Sequence[AuditRecord]) -> None:
         """Commit with the queued mail and the audit records in the same transaction."""
@@ -175,6 +177,10 @@ class UnitOfWork:
         if kept := [record for record in refused if not EVENTS[record.event].unbounded]:
             # After the first transaction has ended: no request holds two connections, which could exhaust the pool.
             await writer.write_in_new_transaction(self.database, kept)
+        await self._complete_refusals(ctx)
+
+    async def _complete_refusals(self, ctx: Context) -> None:
+        """Write what was collected for refusals; if that fails, the response is the same."""
         for completion, collected in ctx.after_refusal.items():
             with contextlib.suppress(errors.Unavailable):
                 await self.run(partial(_complete, completion, collected), ctx.facts)

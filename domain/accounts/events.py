@@ -3,6 +3,7 @@
 from domain.audit.record import Event, record
 from domain.context import Context
 from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
 
 ACCOUNT_UNLINKED = Event(
     "account.unlinked",
@@ -10,7 +11,10 @@ ACCOUNT_UNLINKED = Event(
     failure=N_("A connected account could not be removed"),
 )
 
+WEBHOOK_UNLINKED = EventType("account.unlinked")
+
 
 def account_unlinked(ctx: Context, user_id: str, provider_id: str) -> None:
     """One way to sign in was removed from a user."""
     record(ctx, ACCOUNT_UNLINKED, user_id=user_id, provider=provider_id)
+    publish(ctx, WEBHOOK_UNLINKED, user_id=user_id, providerId=provider_id)

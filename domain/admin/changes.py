@@ -15,6 +15,7 @@ from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
 from domain.sessions import sessions
+from domain.sessions.events import EndReason
 from domain.two_factor import events as two_factor_events
 from domain.two_factor import setup
 from domain.user_deletion import deletion
@@ -72,7 +73,7 @@ async def ban(
     changed = await profile.change(ctx, user, banned=True, ban_reason=reason, ban_expires=until)
     events.user_banned(ctx, user.id, reason, until)
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
-    return changed, await revoke_sessions(ctx, user)  # defence: ADM12 end-sessions
+    return changed, await revoke_sessions(ctx, user, EndReason.BANNED)  # defence: ADM12 end-sessions
 
 
 async def unban(ctx: Context, user: UserRow) -> UserRow:
@@ -87,7 +88,7 @@ async def set_password(ctx: Context, user: UserRow, hashed: str) -> int:
     """Set the password of a user, and revoke their sessions; return how many were active."""
     ended = await passwords.set_for(ctx, user, hashed)
     events.password_set_by_admin(ctx, user.id, ended)
-    return ended
+    return len(ended)
 
 
 async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | None]:
@@ -103,11 +104,11 @@ async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | 
     return changed, await revoke_sessions(ctx, user)
 
 
-async def revoke_sessions(ctx: Context, user: UserRow) -> int:
+async def revoke_sessions(ctx: Context, user: UserRow, reason: EndReason = EndReason.ADMIN) -> int:
     """Revoke every session of a user; return how many were active."""
     ended = await sessions.end_all(ctx, user)
-    session_events.sessions_revoked_all(ctx, user.id, ended, by_operator=_by_operator(ctx))
-    return ended
+    session_events.sessions_revoked_all(ctx, user.id, ended, reason, by_operator=_by_operator(ctx))
+    return len(ended)
 
 
 async def delete(ctx: Context, user: UserRow) -> None:

@@ -1,11 +1,15 @@
 """Audit events of administration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
 from domain.localization import N_
+from domain.passwords.events import publish_set
+from domain.sessions.events import EndReason, publish_ended
+from domain.users.events import user_role_published
+from domain.webhooks.publication import EventType, optional_instant, publish
 from models import Outcome
 from models.base import to_milliseconds
 
@@ -36,6 +40,9 @@ IMPERSONATION_ENDED = Event(
     "impersonation.ended", N_("A session of an administrator in the name of this account was ended")
 )
 
+WEBHOOK_BANNED = EventType("user.banned")
+WEBHOOK_UNBANNED = EventType("user.unbanned")
+
 
 def refused(ctx: Context, refusal: Refused) -> None:
     """The caller lacked a permission, or the rank, for an operation of administration."""
@@ -60,25 +67,27 @@ def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, 
 def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:
     """The roles of a user were replaced."""
     record(ctx, USER_ROLE_CHANGED, user_id=user_id, by_operator=ctx.caller is None, old=old, new=new)
+    user_role_published(ctx, user_id)
 
 
 def user_banned(ctx: Context, user_id: str, reason: str | None, until: datetime | None) -> None:
     """A user was banned, permanently or until a moment (in milliseconds since 1970)."""
     end = None if until is None else to_milliseconds(until)
     record(ctx, USER_BANNED, user_id=user_id, by_operator=ctx.caller is None, reason=reason, until=end)
+    publish(ctx, WEBHOOK_BANNED, user_id=user_id, until=optional_instant(until))
 
 
 def user_unbanned(ctx: Context, user_id: str) -> None:
     """The ban of a user was lifted."""
     record(ctx, USER_UNBANNED, user_id=user_id, by_operator=ctx.caller is None)
+    publish(ctx, WEBHOOK_UNBANNED, user_id=user_id)
 
 
-def password_set_by_admin(ctx: Context, user_id: str, sessions_ended: int) -> None:
-    """The password of a user was set; `sessions_ended` of their sessions were active."""
+def password_set_by_admin(ctx: Context, user_id: str, ended: Sequence[str]) -> None:
+    """The password of a user was set, which ended these active sessions."""
     by_operator = ctx.caller is None
-    record(
-        ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended
-    )
+    record(ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=len(ended))
+    publish_set(ctx, user_id, ended)
 
 
 def user_exported(ctx: Context, user_id: str) -> None:
@@ -100,6 +109,8 @@ def impersonation_started(ctx: Context, user_id: str, session_id: str, expires_a
 def impersonation_stopped(ctx: Context) -> None:
     """The caller ended the session in the name of a user."""
     record(ctx, IMPERSONATION_STOPPED)
+    caller = ctx.signed_in
+    publish_ended(ctx, EndReason.IMPERSONATION_ENDED, caller.user.id, [caller.session.id])
 
 
 def impersonation_ended(
@@ -122,3 +133,4 @@ def impersonation_ended(
         reason=reason,
         impersonator=impersonator_id,
     )
+    publish_ended(ctx, EndReason.IMPERSONATION_ENDED, user_id, [session_id])

@@ -11,6 +11,7 @@ from sqlmodel import col
 from domain import errors, identifiers, one_time_tokens
 from domain.admin import changes, permissions
 from domain.context import Context
+from domain.emails import events as email_events
 from domain.organizations import departure
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
@@ -190,6 +191,7 @@ async def verify_email(ctx: Context, identifier: str) -> bool:
     if not user.email_verified:
         await profile.change(ctx, user, email_verified=True)
         user_events.user_updated(ctx, user.id, ["email_verified"], by_operator=True)
+        email_events.publish_verified(ctx, user.id)
     return not user.email_verified
 
 
@@ -206,8 +208,10 @@ async def sign_out_everyone(ctx: Context) -> int:
     ended = await sessions.revoke_all_users(ctx)
     await trusted_devices.forget_all_users(ctx)  # defence: R45 trusted-devices
     await one_time_tokens.revoke_all_users(ctx)  # defence: R45 mailed-tokens
-    session_events.sessions_revoked_all(ctx, None, ended, by_operator=True)  # defence: R45 audit
-    return ended
+    session_events.sessions_revoked_all(
+        ctx, None, ended, session_events.EndReason.ADMIN, by_operator=True
+    )  # defence: R45 audit
+    return len(ended)
 
 
 async def reset_two_factor(ctx: Context, identifier: str) -> tuple[UserRow, int | None]:

@@ -21,6 +21,7 @@ from domain.admin.errors import (
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.emails import emails
+from domain.emails import events as email_events
 from domain.users import admins, lookup, profile
 from domain.users import events as user_events
 from models.user import UserRow
@@ -143,6 +144,8 @@ async def _change_profile(ctx: Context, user: UserRow, data: Mapping[str, Any]) 
     if plain:
         user = await profile.change(ctx, user, **plain)
         user_events.user_updated(ctx, user.id, plain)
+        if plain.get("email_verified"):
+            email_events.publish_verified(ctx, user.id)
     return user
 
 

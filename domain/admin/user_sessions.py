@@ -79,7 +79,7 @@ async def revoke_session(ctx: Context, value: str) -> bool:
         return False
     user = await targets.locked(ctx, owner, error)
     if await sessions.end(ctx, user, session_id):
-        session_events.session_revoked(ctx, session_id, user_id=user.id)
+        session_events.session_revoked(ctx, user.id, session_id, session_events.EndReason.ADMIN)
     return session_id == ctx.signed_in.session.id
 
 

@@ -105,7 +105,7 @@ async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> N
     """End the caller's session when a new one replaces it; the session stays while a second factor is pending."""
     replaced = ctx.signed_in.session.id
     if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, replaced):
-        session_events.session_revoked(ctx, replaced)
+        session_events.session_revoked(ctx, opened.user.id, replaced, session_events.EndReason.REPLACED)
 
 
 async def lift_ban(ctx: Context, user: UserRow, *, by_operator: bool = False) -> None:

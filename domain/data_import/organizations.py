@@ -93,7 +93,7 @@ async def add(
         for rows in _rows(ctx, settled):
             await store.insert_all(ctx, rows)
         owners = (member.user_id for member in settled.members if roles.is_owner(member.role))
-        events.created(ctx, settled.id, next(owners, None))
+        events.imported(ctx, settled.id, next(owners, None))
     return verdict
 
 

@@ -61,7 +61,7 @@ async def add(
     await insert_all(ctx, [_user(ctx, user) for user in accepted])
     await insert_all(ctx, [row for user in accepted for row in _belongings(ctx, user)])
     for user in accepted:
-        user_events.user_created(ctx, user.id, "import", by_operator=True)
+        user_events.user_imported(ctx, user.id)
     return [verdict for _, verdict in checked]
 
 

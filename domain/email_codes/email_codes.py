@@ -124,7 +124,7 @@ async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
     await right.use(ctx)
     if user is None:
         raise InvalidOtp
-    await passwords.complete_reset(ctx, user, hashed)
+    await passwords.complete_reset(ctx, user, hashed, method=events.EMAIL_CODE.name)
 
 
 # --- Change of address ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from domain.audit.record import Event, Refused, hints, record, record_request
 from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions.events import publish_failed
 from models import Outcome
 from models.user import UserRow
 
@@ -12,6 +13,9 @@ EMAIL_CODE_FAILED = Event("email_code.failed", N_("A wrong code from an email wa
 EMAIL_CODE_EXHAUSTED = Event("email_code.exhausted", N_("A code from an email was tried too often"))
 
 EMAIL_CODE = AuthenticationMethod("email_otp", N_("Code by email"), amr="mca")
+
+_SIGN_IN = "sign-in"
+"""The type of the codes that sign in."""
 
 
 def code_requested(
@@ -42,3 +46,6 @@ def _refused(
 ) -> None:
     hint = hints(ctx, email)[0] if user_id is None else None
     record(ctx, event, user_id=user_id, hint=hint, outcome=outcome, refusal=refusal, type=code_type)
+    # Anyone can send codes of unknown addresses without bound, so only those of a user are published.
+    if user_id is not None and code_type == _SIGN_IN:
+        publish_failed(ctx, user_id, EMAIL_CODE.name, refusal.code)

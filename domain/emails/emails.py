@@ -198,7 +198,7 @@ async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bo
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
     one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links
     await mails.email_changed(ctx, changed, user.email, was_verified=user.email_verified)
-    events.email_changed(ctx, user.id)
+    events.email_changed(ctx, user.id, user.email)
     return changed
 
 

@@ -3,6 +3,7 @@
 from domain.audit.record import Event, record, record_request
 from domain.context import Context
 from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 from models.user import UserRow
 
@@ -17,6 +18,9 @@ EMAIL_CHANGE_REQUESTED = Event(
 )
 EMAIL_CHANGED = Event("email.changed", N_("The email address was changed"))
 
+WEBHOOK_VERIFIED = EventType("user.email_verified")
+WEBHOOK_CHANGED = EventType("user.email_changed")
+
 
 def verification_requested(ctx: Context, user: UserRow | None, email: str) -> None:
     """A verification link was requested; it is sent if the user exists and is unverified."""
@@ -27,6 +31,12 @@ def verification_requested(ctx: Context, user: UserRow | None, email: str) -> No
 def email_verified(ctx: Context, user_id: str) -> None:
     """The user's email address was verified."""
     record(ctx, EMAIL_VERIFIED, user_id=user_id)
+    publish_verified(ctx, user_id)
+
+
+def publish_verified(ctx: Context, user_id: str) -> None:
+    """Publish that the user's email address was verified, for a change that is recorded as one of the user."""
+    publish(ctx, WEBHOOK_VERIFIED, user_id=user_id)
 
 
 def email_change_requested(ctx: Context, *, is_taken: bool) -> None:
@@ -37,6 +47,7 @@ def email_change_requested(ctx: Context, *, is_taken: bool) -> None:
         record(ctx, EMAIL_CHANGE_REQUESTED)
 
 
-def email_changed(ctx: Context, user_id: str) -> None:
-    """The user's email address was changed."""
+def email_changed(ctx: Context, user_id: str, previous: str) -> None:
+    """The user's email address was changed; the record does not contain the previous one."""
     record(ctx, EMAIL_CHANGED, user_id=user_id)
+    publish(ctx, WEBHOOK_CHANGED, user_id=user_id, previousEmail=previous)

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select, update
 from sqlmodel import col
 
 from domain.context import Context
-from domain.organizations import access, memberships, organizations, roles
+from domain.organizations import access, events, memberships, organizations, roles
 from domain.organizations.errors import YouCannotLeaveTheOrganizationAsTheOnlyOwner
 from domain.users.roles import MOST_ROLES, split
 from models.member import MEMBER_COLUMNS, Member, MemberRow
@@ -73,6 +73,7 @@ async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> 
         else:
             role = roles.text_of([roles.OWNER, *split(successor.role)][:MOST_ROLES])
             await ctx.db.execute(_PROMOTE, member_id=successor.id, role=role, updated_at=ctx.now)
+            events.publish_role_changed(ctx, successor, role)
 
 
 async def _owned(ctx: Context, user_id: str) -> Sequence[MemberRow]:

@@ -158,7 +158,7 @@ async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
     for team in joined:
         await teams.join(ctx, team, member)
     await active.activate(ctx, row.organization_id, joined[0].id if len(joined) == 1 else None)
-    events.invitation_accepted(ctx, accepted)
+    events.invitation_accepted(ctx, accepted, member)
     return AcceptedInvitation(invitation, member)
 
 

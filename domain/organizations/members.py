@@ -114,7 +114,7 @@ async def add_directly(
     member = await memberships.add(ctx, organization_id, user_id, roles.text_of(names))
     for each in team:
         await teams.join(ctx, each, member)
-    await pending.settle(ctx, organization_id, user.email)
+    await pending.settle(ctx, organization_id, user)
     events.member_added(ctx, member)
     return member
 

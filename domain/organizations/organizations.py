@@ -88,7 +88,7 @@ async def add_with_owner(
     """
     organization = await add(ctx, values)
     owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)
-    events.created(ctx, organization.id, user_id)
+    events.created(ctx, organization, owner)
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
         team = await teams.add(ctx, organization.id, organization.name)
@@ -227,7 +227,7 @@ async def store(ctx: Context, organization: OrganizationRow, values: Mapping[str
             CHANGE_ORGANIZATION, organization_id=organization.id, **values, updated_at=ctx.now
         )
     changed: OrganizationRow = rows.first()
-    events.updated(ctx, organization.id, sorted(values))
+    events.updated(ctx, changed, sorted(values))
     return changed
 
 

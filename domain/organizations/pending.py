@@ -21,6 +21,7 @@ from models.invitation import (
 )
 from models.member import MemberRow
 from models.statements import is_, table_of
+from models.user import UserRow
 
 MOST_LISTED = 500
 """How many invitations of an organization are listed."""
@@ -117,12 +118,14 @@ async def answer(ctx: Context, invitation: InvitationRow, status: InvitationStat
     return row
 
 
-async def settle(ctx: Context, organization_id: str, email: str) -> None:
-    """Count the pending invitation of an address as accepted, because its user became a member otherwise."""
-    invitation = await of_address(ctx, organization_id, email)
+async def settle(ctx: Context, organization_id: str, user: UserRow) -> None:
+    """Count the pending invitation of a user as accepted, because they became a member otherwise."""
+    invitation = await of_address(ctx, organization_id, user.email)
     if invitation is not None:
         status = InvitationStatus.ACCEPTED if invitation.is_open(ctx.now) else InvitationStatus.CANCELED
         await answer(ctx, invitation, status)
+        if status is InvitationStatus.ACCEPTED:
+            events.publish_accepted(ctx, invitation, user.id)
 
 
 async def cancel_of_inviter(ctx: Context, member: MemberRow) -> None:

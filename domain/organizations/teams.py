@@ -82,7 +82,7 @@ async def add(ctx: Context, organization_id: str, name: str) -> TeamRow:
     """Store a team of an organization that is locked."""
     row = TeamRow(tokens.token(), organization_id, name, ctx.now, None)
     await ctx.db.execute(insert(Team), **row._asdict())
-    events.team_created(ctx, organization_id, row.id)
+    events.team_created(ctx, row)
     return row
 
 
@@ -98,7 +98,7 @@ async def rename(ctx: Context, team_id: str, name: str | None, organization_id: 
     if name is None:
         return team
     changed: TeamRow = (await ctx.db.execute(_RENAME, team_id=team.id, name=name, updated_at=ctx.now)).first()
-    events.team_updated(ctx, member.organization_id, team.id)
+    events.team_updated(ctx, changed)
     return changed
 
 
@@ -113,7 +113,7 @@ async def remove(ctx: Context, team_id: str, organization_id: str | None) -> Non
     if not ctx.policy[TeamPolicy].allow_removing_all and await _count_teams(ctx, team.organization_id) <= 1:
         raise UnableToRemoveLastTeam
     await ctx.db.execute(_DELETE, team_id=team.id)
-    events.team_removed(ctx, team.organization_id, team.id)
+    events.team_removed(ctx, team)
 
 
 async def list_teams(ctx: Context, organization_id: str | None) -> Sequence[TeamRow]:

@@ -6,6 +6,8 @@ from domain.audit.record import Event, Refused, record
 from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions.events import publish_failed
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 from models.passkey import PasskeyRow
 
@@ -20,10 +22,14 @@ PASSKEY_COUNTER_REGRESSED = Event(
 
 PASSKEY = AuthenticationMethod("passkey", N_("Passkey"))
 
+WEBHOOK_ADDED = EventType("passkey.added")
+WEBHOOK_REMOVED = EventType("passkey.removed")
 
-def registered(ctx: Context, passkey_id: str, *, user_verified: bool) -> None:
+
+def registered(ctx: Context, row: PasskeyRow, *, user_verified: bool) -> None:
     """The caller has added a passkey."""
-    record(ctx, PASSKEY_REGISTERED, passkey_id=passkey_id, user_verified=user_verified)
+    record(ctx, PASSKEY_REGISTERED, passkey_id=row.id, user_verified=user_verified)
+    _publish(ctx, WEBHOOK_ADDED, row)
 
 
 def registration_failed(ctx: Context, refusal: Refused) -> None:
@@ -39,6 +45,7 @@ def renamed(ctx: Context, passkey_id: str) -> None:
 def removed(ctx: Context, row: PasskeyRow, *, by_operator: bool = False) -> None:
     """A passkey was removed."""
     record(ctx, PASSKEY_REMOVED, user_id=row.user_id, by_operator=by_operator, passkey_id=row.id)
+    _publish(ctx, WEBHOOK_REMOVED, row)
 
 
 def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
@@ -46,6 +53,9 @@ def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
     details: dict[str, Any] = {} if row is None else {"passkey_id": row.id}
     user_id = None if row is None else row.user_id
     record(ctx, PASSKEY_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal, **details)
+    # Anyone can send unknown credentials without bound, so only those of a user are published.
+    if user_id is not None:
+        publish_failed(ctx, user_id, PASSKEY.name, refusal.code)
 
 
 def counter_regressed(ctx: Context, row: PasskeyRow, refusal: Refused, *, user_verified: bool) -> None:
@@ -59,3 +69,8 @@ def counter_regressed(ctx: Context, row: PasskeyRow, refusal: Refused, *, user_v
         passkey_id=row.id,
         user_verified=user_verified,
     )
+    publish_failed(ctx, row.user_id, PASSKEY.name, refusal.code)
+
+
+def _publish(ctx: Context, event: EventType, row: PasskeyRow) -> None:
+    publish(ctx, event, user_id=row.user_id, passkeyId=row.id, name=row.name, deviceType=row.device_type)

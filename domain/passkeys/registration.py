@@ -140,6 +140,6 @@ async def _store(
     ctx.db.defer(insert(Passkey), **row._asdict())
     # If another user registers the same credential concurrently, the job runs again and finds it.
     await profile.flush(ctx)
-    events.registered(ctx, row.id, user_verified=credential.user_verified)
+    events.registered(ctx, row, user_verified=credential.user_verified)
     await mails.passkey_added(ctx, user, name)  # defence: P24 same-commit
     return row

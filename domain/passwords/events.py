@@ -1,9 +1,13 @@
 """Audit events about passwords."""
 
+from collections.abc import Sequence
+
 from domain.audit.record import Event, Refused, record, record_request
 from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions.events import EndReason, publish_ended
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 from models.user import UserRow
 
@@ -19,10 +23,22 @@ PASSWORD_RESET_FAILED = Event("password_reset.failed", N_("A link to reset the p
 PASSWORD = AuthenticationMethod("password", N_("Password"), amr="pwd")
 USERNAME = AuthenticationMethod("username", N_("Username"), amr="pwd")
 
+WEBHOOK_CHANGED = EventType("password.changed")
+WEBHOOK_RESET = EventType("password_reset.completed")
+LINK = "link"
+"""How a password is reset with a link; with a code, it is the name of its authentication method."""
+
 
 def password_changed(ctx: Context, user_id: str) -> None:
     """The caller changed their password."""
     record(ctx, PASSWORD_CHANGED, user_id=user_id)
+    publish(ctx, WEBHOOK_CHANGED, user_id=user_id, method="change")
+
+
+def publish_set(ctx: Context, user_id: str, ended: Sequence[str]) -> None:
+    """Publish that the password of a user was set for them, which ended these active sessions."""
+    publish(ctx, WEBHOOK_CHANGED, user_id=user_id, method="admin")
+    publish_ended(ctx, EndReason.PASSWORD_CHANGED, user_id, ended, is_all=True)
 
 
 def password_check_failed(ctx: Context, refusal: Refused) -> None:
@@ -40,15 +56,17 @@ def password_reset_requested(ctx: Context, user: UserRow | None, email: str) -> 
     record_request(ctx, PASSWORD_RESET_REQUESTED, user, email, "no such user" if user is None else None)
 
 
-def password_reset_completed(ctx: Context, user_id: str, sessions_ended: int) -> None:
-    """A forgotten password was replaced with an emailed token."""
+def password_reset_completed(ctx: Context, user_id: str, ended: Sequence[str], method: str) -> None:
+    """A forgotten password was replaced with an emailed link or code, which ended these active sessions."""
     record(
         ctx,
         PASSWORD_RESET_COMPLETED,
         user_id=user_id,
         actor_id=user_id,
-        sessions_ended=sessions_ended,
+        sessions_ended=len(ended),
     )
+    publish(ctx, WEBHOOK_RESET, user_id=user_id, method=method)
+    publish_ended(ctx, EndReason.PASSWORD_RESET, user_id, ended, is_all=True)
 
 
 def password_reset_failed(ctx: Context, user_id: str | None, refusal: Refused) -> None:

@@ -1,6 +1,6 @@
 """Passwords: check, reset and change them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 from domain import one_time_tokens
@@ -149,12 +149,12 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     # defence: V23 V83 consume-token
     if user is None or not await one_time_tokens.consume(ctx, Purpose.RESET, user.id, token):
         _refuse_token(ctx, row[1].id)
-    removed_access = await complete_reset(ctx, user, hashed)
+    removed_access = await complete_reset(ctx, user, hashed, method=events.LINK)
     # No session: a mailbox alone must not bypass the second factor.
     return CompletedReset(user, removed_access)  # defence: V50 reset-end
 
 
-async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
+async def complete_reset(ctx: Context, user: UserRow, hashed: str, *, method: str) -> bool:
     """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset.
 
     Returns whether other ways into the account were removed, because a stranger may have prepared them.
@@ -162,14 +162,15 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str) -> bool:
     # Sessions are revoked first, so that `remove_access` counts only access that a reset does not revoke anyway.
     # Whoever has stolen the password, or prepared the account, may have a session.
     # defence: V16 V35 reset-sessions
-    ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else 0
+    ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else []
     removed: Mapping[str, int] = {}
     if unproven.is_unproven(user):
         # defence: V16 M5 reset-secured
         removed = await unproven.remove_access(ctx, user, replaced="passwords")
+        session_events.sessions_removed(ctx, user.id, removed)
     await _set(ctx, user, hashed, is_reset=True)  # defence: R18 set-password
     await limits.reset_failures(ctx, user.id)
-    events.password_reset_completed(ctx, user.id, ended)
+    events.password_reset_completed(ctx, user.id, ended, method)
     return bool(unproven.by_label(removed))
 
 
@@ -180,9 +181,9 @@ async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
     return await ctx.hash_once(new)
 
 
-async def set_for(ctx: Context, user: UserRow, hashed: str) -> int:
+async def set_for(ctx: Context, user: UserRow, hashed: str) -> Sequence[str]:
     """Set the password of another user whose row is locked, with the effects of a reset; revoke their
-    sessions, and return how many were active."""
+    sessions, and return the ids of those that were active."""
     await _set(ctx, user, hashed, is_reset=True)
     await limits.reset_failures(ctx, user.id)
     return await sessions.end_all(ctx, user)
@@ -214,7 +215,8 @@ async def change(
         return None
     active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
     # defence: V35 change-sessions
-    session_events.sessions_revoked_all(ctx, user.id, await sessions.end_all(ctx, user))
+    ended = await sessions.end_all(ctx, user)
+    session_events.sessions_revoked_all(ctx, user.id, ended, session_events.EndReason.PASSWORD_CHANGED)
     opened = await sessions.create(
         ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name, active=active
     )

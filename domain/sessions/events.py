@@ -1,11 +1,15 @@
 """Audit events about sign-ins and sessions."""
 
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from domain.audit.record import Event, Refused, error_detail, hints, record
 from domain.context import Caller, Context
 from domain.localization import N_
+from domain.webhooks.publication import MOST_LISTED, EventType, publish, publish_refusal
 from models import Outcome
+from models.session import SessionRow
 
 SIGN_IN_SUCCEEDED = Event("sign_in.succeeded", N_("Signed in"))
 SIGN_IN_PENDING = Event("sign_in.pending", N_("A sign-in asked for the second factor"))
@@ -16,6 +20,28 @@ SESSION_CREATED = Event("session.created", N_("A new session was opened after th
 SESSION_REVOKED = Event("session.revoked", N_("A session was ended"))
 SESSION_REVOKED_ALL = Event("session.revoked_all", N_("All sessions were ended"))
 SESSION_REVOKED_OTHERS = Event("session.revoked_others", N_("All other sessions were ended"))
+
+WEBHOOK_CREATED = EventType("session.created")
+WEBHOOK_REVOKED = EventType("session.revoked")
+WEBHOOK_SIGN_IN_FAILED = EventType("sign_in.failed", by_name_only=True)
+
+
+class EndReason(StrEnum):
+    """Why sessions were ended, as receivers of webhooks are told."""
+
+    SIGN_OUT = "sign_out"
+    REVOKED = "revoked"
+    """By their user."""
+    REPLACED = "replaced"
+    """By a newer session in the same browser."""
+    SESSION_LIMIT = "session_limit"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a reason
+    PASSWORD_RESET = "password_reset"  # noqa: S105 - a reason
+    BANNED = "banned"
+    ADMIN = "admin"
+    """By an administrator or the operator."""
+    IMPERSONATION_ENDED = "impersonation_ended"
+    UNPROVEN_ACCESS_REMOVED = "unproven_access_removed"
 
 
 def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, **details: Any) -> None:
@@ -51,32 +77,93 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
         outcome=Outcome.FAILURE,
         refusal=refusal,
     )
+    publish_failed(ctx, user_id, method, refusal.code)
 
 
 def provider_sign_in_failed(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
     """A sign-in through a provider failed: invalid proof, no such user, or an error of the provider (`said`)."""
     outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
     record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))
+    publish_failed(ctx, None, method, code)
 
 
 def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
     """The proof was right, but the user's email address is not verified."""
     record(ctx, SIGN_IN_FAILED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
+    publish_failed(ctx, user_id, method, refusal.code)
 
 
 def sign_in_banned(ctx: Context, user_id: str, method: str | None, refusal: Refused) -> None:
     """The proof was right, but the user is banned."""
     record(ctx, SIGN_IN_BANNED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
+    publish_failed(ctx, user_id, method, refusal.code)
+
+
+def publish_failed(ctx: Context, user_id: str | None, method: str | None, code: str) -> None:
+    """Publish that a sign-in failed with an error code; never what was entered."""
+    publish_refusal(
+        ctx, WEBHOOK_SIGN_IN_FAILED, user_id=user_id, code=code, method=method, address=ctx.client.address
+    )
 
 
 def sign_out(ctx: Context, caller: Caller) -> None:
     """A caller signed out; if the request had two sessions, each is recorded."""
-    record(
+    actor_id = caller.session.impersonated_by or caller.user.id
+    record(ctx, SIGN_OUT, user_id=caller.user.id, actor_id=actor_id, session_id=caller.session.id)
+    publish_ended(ctx, EndReason.SIGN_OUT, caller.user.id, [caller.session.id], actor_id=actor_id)
+
+
+def session_opened(ctx: Context, session: SessionRow) -> None:
+    """Publish that a session was created, in whatever way."""
+    publish(
         ctx,
-        SIGN_OUT,
-        user_id=caller.user.id,
-        actor_id=caller.session.impersonated_by or caller.user.id,
-        session_id=caller.session.id,
+        WEBHOOK_CREATED,
+        user_id=session.user_id,
+        sessionId=session.id,
+        method=session.method,
+        address=session.ip_address,
+        userAgent=session.user_agent,
+    )
+
+
+def publish_ended(
+    ctx: Context,
+    reason: EndReason,
+    user_id: str | None,
+    session_ids: Sequence[str],
+    *,
+    is_all: bool = False,
+    actor_id: str | None = None,
+) -> None:
+    """Publish that sessions of a user were ended, if there were any; None: every session of every user.
+
+    `is_all` means that the user has no other ones. If they are too many to be listed, none is then; otherwise there are
+    several events.
+    """
+    lists = [session_ids[start : start + MOST_LISTED] for start in range(0, len(session_ids), MOST_LISTED)]
+    if is_all and session_ids and (user_id is None or len(lists) > 1):
+        lists = [()]
+    for listed in lists:
+        _publish_ended(ctx, reason, user_id, listed, is_all=is_all, actor_id=actor_id)
+
+
+def _publish_ended(
+    ctx: Context,
+    reason: EndReason,
+    user_id: str | None,
+    session_ids: Sequence[str],
+    *,
+    is_all: bool,
+    actor_id: str | None = None,
+) -> None:
+    publish(
+        ctx,
+        WEBHOOK_REVOKED,
+        user_id=user_id,
+        actor_id=actor_id,
+        sessionIds=list(session_ids),
+        all=is_all,
+        reason=reason.value,
     )
 
 
@@ -88,25 +175,45 @@ def session_created(ctx: Context, session_id: str, method: str) -> None:
 def session_replaced(ctx: Context, user_id: str, session_id: str) -> None:
     """A new session of the same user, in the same browser, replaced this one."""
     record(ctx, SESSION_REVOKED, user_id=user_id, actor_id=user_id, session_id=session_id)
+    publish_ended(ctx, EndReason.REPLACED, user_id, [session_id])
 
 
-def session_revoked(ctx: Context, session_id: str, *, user_id: str | None = None) -> None:
+def session_revoked(
+    ctx: Context, user_id: str, session_id: str, reason: EndReason = EndReason.REVOKED
+) -> None:
     """The caller revoked one of their sessions, or as an administrator one of another user."""
     record(ctx, SESSION_REVOKED, session_id=session_id, user_id=user_id)
+    publish_ended(ctx, reason, user_id, [session_id])
 
 
-def session_evicted(ctx: Context, user_id: str, session_id: str) -> None:
-    """A session of a user was revoked because a newer one exceeded the limit."""
-    record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="too many")
+def sessions_evicted(ctx: Context, user_id: str, session_ids: Sequence[str]) -> None:
+    """Sessions of a user were revoked because a newer one exceeded the limit."""
+    for session_id in session_ids:
+        record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="too many")
+    publish_ended(ctx, EndReason.SESSION_LIMIT, user_id, session_ids)
 
 
 def sessions_revoked_all(
-    ctx: Context, user_id: str | None, sessions_ended: int, *, by_operator: bool = False
+    ctx: Context,
+    user_id: str | None,
+    ended: Sequence[str],
+    reason: EndReason = EndReason.REVOKED,
+    *,
+    by_operator: bool = False,
 ) -> None:
-    """All sessions of a user were revoked, or those of all users (None); `sessions_ended` of them were active."""
-    record(ctx, SESSION_REVOKED_ALL, user_id=user_id, by_operator=by_operator, sessions_ended=sessions_ended)
+    """All sessions of a user were revoked, or those of all users (None); these were active."""
+    record(ctx, SESSION_REVOKED_ALL, user_id=user_id, by_operator=by_operator, sessions_ended=len(ended))
+    publish_ended(ctx, reason, user_id, ended, is_all=True)
 
 
-def sessions_revoked_others(ctx: Context, sessions_ended: int) -> None:
-    """All sessions of the caller but the current one were revoked; `sessions_ended` of them were active."""
-    record(ctx, SESSION_REVOKED_OTHERS, sessions_ended=sessions_ended)
+def sessions_revoked_others(ctx: Context, ended: Sequence[str]) -> None:
+    """All sessions of the caller but the current one were revoked; these were active."""
+    record(ctx, SESSION_REVOKED_OTHERS, sessions_ended=len(ended))
+    publish_ended(ctx, EndReason.REVOKED, ctx.signed_in.user.id, ended)
+
+
+def sessions_removed(ctx: Context, user_id: str, removed: Mapping[str, int]) -> None:
+    """Publish that every session was removed with the other access to an unproven account; `removed` are the numbers of
+    each kind."""
+    if removed.get("sessions"):
+        _publish_ended(ctx, EndReason.UNPROVEN_ACCESS_REMOVED, user_id, (), is_all=True)

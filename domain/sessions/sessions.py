@@ -102,6 +102,7 @@ async def create(
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )._replace(active_organization_id=active.organization_id, active_team_id=active.team_id)
     added = {**session._asdict(), "token_digest": tokens.digest(token)}  # defence: V87 token-digest
+    events.session_opened(ctx, session)
     if under_session_limit:
         ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)
@@ -136,6 +137,7 @@ async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> Open
     session = session._replace(impersonated_by=caller.user.id)
     added = {**session._asdict(), "token_digest": tokens.digest(token)}
     await ctx.db.execute(_ADD, **added, impersonator_session_id=caller.session.id)
+    events.session_opened(ctx, session)
     return OpenedSession(token, session, user)
 
 
@@ -184,8 +186,7 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
     oldest = select(col(Session.id)).where(*live, col(Session.id).not_in(kept))
     oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
     ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
-    for session_id in (await ctx.db.execute(ended)).scalars():
-        events.session_evicted(ctx, newest.user_id, session_id)
+    events.sessions_evicted(ctx, newest.user_id, (await ctx.db.execute(ended)).scalars())
 
 
 def _expiry(rules: SessionPolicy, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
@@ -262,7 +263,7 @@ async def revoke(ctx: Context, token: str) -> bool:
     await locking.lock_caller(ctx)
     # defence: V35 end-session
     if await ctx.db.execute(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
-        events.session_revoked(ctx, session_id)
+        events.session_revoked(ctx, caller.user.id, session_id)
     return session_id == caller.session.id
 
 
@@ -281,7 +282,7 @@ async def revoke_all(ctx: Context) -> int:
     user = await locking.lock_caller(ctx)
     ended = await end_all(ctx, user)  # defence: V35 V37 end-all
     events.sessions_revoked_all(ctx, user.id, ended)
-    return ended
+    return len(ended)
 
 
 async def end(ctx: Context, user: UserRow, session_id: str) -> bool:
@@ -289,13 +290,13 @@ async def end(ctx: Context, user: UserRow, session_id: str) -> bool:
     return bool(await ctx.db.execute(END_SESSION, id=session_id, user_id=user.id, now=ctx.now))
 
 
-async def end_all(ctx: Context, user: UserRow) -> int:
-    """Revoke every session of a user whose row is locked; return how many were active."""
+async def end_all(ctx: Context, user: UserRow) -> Sequence[str]:
+    """Revoke every session of a user whose row is locked; return the ids of those that were active."""
     return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
 
 
-async def revoke_all_users(ctx: Context) -> int:
-    """Revoke every session of every user; return how many were active."""
+async def revoke_all_users(ctx: Context) -> Sequence[str]:
+    """Revoke every session of every user; return the ids of those that were active."""
     return await _delete(ctx)
 
 
@@ -306,7 +307,7 @@ async def revoke_others(ctx: Context) -> int:
     # defence: V22 V35 others-of-caller
     ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
     events.sessions_revoked_others(ctx, ended)
-    return ended
+    return len(ended)
 
 
 async def discard(ctx: Context, session_id: str) -> None:
@@ -317,12 +318,11 @@ async def discard(ctx: Context, session_id: str) -> None:
     await _delete(ctx, col(Session.id) == session_id)
 
 
-async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> int:
+async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> Sequence[str]:
     # defence: V35 delete-statement
-    statement = delete(Session).where(*conditions).returning(col(Session.expires_at))
-    ended: Sequence[datetime] = (await ctx.db.execute(statement)).scalars()
+    statement = delete(Session).where(*conditions).returning(col(Session.id), col(Session.expires_at))
     # Expired sessions are deleted too, but only active ones are counted.
-    return sum(expires_at > ctx.now for expires_at in ended)
+    return [row.id for row in await ctx.db.execute(statement) if row.expires_at > ctx.now]
 
 
 def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:

@@ -5,6 +5,7 @@ from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.identity_provider import IdentityProviders
 from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 
 ACCOUNT_LINKED = Event("account.linked", N_("An account of a provider was connected"))
@@ -25,10 +26,13 @@ OAUTH_STATE_REFUSED = Event(
 OAUTH = AuthenticationMethod("oauth", label=None, amr="fed")
 ID_TOKEN = AuthenticationMethod("id_token", label=None, amr="fed")
 
+WEBHOOK_LINKED = EventType("account.linked")
+
 
 def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
     """An identity was linked to a user."""
     record(ctx, ACCOUNT_LINKED, user_id=user_id, provider=provider_id)
+    publish(ctx, WEBHOOK_LINKED, user_id=user_id, providerId=provider_id)
 
 
 def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:

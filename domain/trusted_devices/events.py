@@ -4,6 +4,7 @@ from domain.audit.record import Event, record
 from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
 
 TRUSTED_DEVICE_ADDED = Event("trusted_device.added", N_("A device was trusted"))
 TRUSTED_DEVICE_USED = Event("trusted_device.used", N_("A trusted device skipped the second factor"))
@@ -11,10 +12,13 @@ TRUSTED_DEVICE_REMOVED = Event("trusted_device.removed", N_("A trusted device wa
 
 TRUSTED_DEVICE = AuthenticationMethod("trusted_device", N_("Trusted device"))
 
+WEBHOOK_ADDED = EventType("trusted_device.added")
 
-def device_trusted(ctx: Context, user_id: str) -> None:
-    """A device was trusted: it skips the second factor from now on."""
+
+def device_trusted(ctx: Context, user_id: str, method: str) -> None:
+    """A device was trusted, with a code of this method: it skips the second factor from now on."""
     record(ctx, TRUSTED_DEVICE_ADDED, user_id=user_id, actor_id=user_id)
+    publish(ctx, WEBHOOK_ADDED, user_id=user_id, method=method)
 
 
 def trusted_device_used(ctx: Context, user_id: str) -> None:

@@ -15,8 +15,8 @@ from models import TrustedDevice
 from models.trusted_device import TRUSTED_DEVICES_OF_USER, TrustedDeviceRow
 
 
-def trust(ctx: Context, user_id: str) -> str:
-    """Trust the device behind this request; return the token for its cookie."""
+def trust(ctx: Context, user_id: str, method: str) -> str:
+    """Trust the device behind this request after a code of a method; return the token for its cookie."""
     token = tokens.token()
     ctx.db.add(
         TrustedDevice(
@@ -28,7 +28,7 @@ def trust(ctx: Context, user_id: str) -> str:
             updated_at=ctx.now,
         )
     )
-    events.device_trusted(ctx, user_id)
+    events.device_trusted(ctx, user_id, method)
     return token
 
 

@@ -152,7 +152,7 @@ async def complete(
     opened = await sessions.create(ctx, user, remembered=challenge.remembered, method=method)
     events.two_factor_verified(ctx, user.id, method)
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, method)
-    return replace(opened, device=trusted_devices.trust(ctx, user.id)) if trust_device else opened
+    return replace(opened, device=trusted_devices.trust(ctx, user.id, method)) if trust_device else opened
 
 
 async def _use_up(ctx: Context, challenge: Challenge) -> bool:

@@ -4,6 +4,8 @@ from domain.audit.record import Event, Refused, record
 from domain.authentication_methods import AuthenticationMethod
 from domain.context import Context
 from domain.localization import N_
+from domain.sessions.events import publish_failed
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 
 TWO_FACTOR_ENROLMENT_STARTED = Event(
@@ -27,6 +29,10 @@ TOTP = AuthenticationMethod("totp", N_("Authenticator"), _AMR)
 OTP = AuthenticationMethod("otp", N_("Code by email"), _AMR)
 BACKUP_CODE = AuthenticationMethod("backup_code", N_("Backup code"), _AMR)
 
+WEBHOOK_ENABLED = EventType("two_factor.enabled")
+WEBHOOK_DISABLED = EventType("two_factor.disabled")
+WEBHOOK_LOCKED = EventType("two_factor.locked")
+
 
 def enrolment_started(ctx: Context, user_id: str) -> None:
     """An enrolment was started: a pending secret and backup codes."""
@@ -36,11 +42,13 @@ def enrolment_started(ctx: Context, user_id: str) -> None:
 def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
     """The second factor was enabled; if `was_on`, the authenticator was replaced."""
     record(ctx, TWO_FACTOR_ENABLED, user_id=user_id, method=method, was_on=was_on)
+    publish(ctx, WEBHOOK_ENABLED, user_id=user_id, method=method)
 
 
 def two_factor_disabled(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
     """The second factor was disabled."""
     record(ctx, TWO_FACTOR_DISABLED, user_id=user_id, by_operator=by_operator)
+    publish(ctx, WEBHOOK_DISABLED, user_id=user_id, method=None)
 
 
 def two_factor_verified(ctx: Context, user_id: str, method: str) -> None:
@@ -58,16 +66,25 @@ def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused)
         outcome=Outcome.FAILURE,
         refusal=refusal,
     )
+    _publish_failed(ctx, user_id, method, refusal)
 
 
 def two_factor_refused(ctx: Context, user_id: str, refusal: Refused) -> None:
     """A code was refused unchecked: the second factor is locked, or no attempt is left."""
     record(ctx, TWO_FACTOR_FAILED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal)
+    _publish_failed(ctx, user_id, None, refusal)
 
 
-def two_factor_locked(ctx: Context, user_id: str) -> None:
-    """Wrong codes have locked the second factor; once per lock."""
+def _publish_failed(ctx: Context, user_id: str, method: str | None, refusal: Refused) -> None:
+    # A code sent with a session is no sign-in.
+    if ctx.challenge is not None:
+        publish_failed(ctx, user_id, method, refusal.code)
+
+
+def two_factor_locked(ctx: Context, user_id: str, method: str) -> None:
+    """Wrong codes, the last one of this method, have locked the second factor; once per lock."""
     record(ctx, TWO_FACTOR_LOCKED, user_id=user_id)
+    publish(ctx, WEBHOOK_LOCKED, user_id=user_id, method=method)
 
 
 def otp_requested(ctx: Context, user_id: str) -> None:

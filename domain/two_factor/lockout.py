@@ -28,8 +28,8 @@ def refuse(ctx: Context, row: TwoFactorRow) -> None:
         raise AccountTemporarilyLocked(retry_after=wait)
 
 
-async def count_wrong(ctx: Context, user: UserRow) -> None:
-    """Count a wrong code for a user whose row is locked; at the limit, lock and notify the user."""
+async def count_wrong(ctx: Context, user: UserRow, method: str) -> None:
+    """Count a wrong code of a method for a user whose row is locked; at the limit, lock and notify the user."""
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
     failures = (await ctx.db.execute(more)).scalar()
@@ -41,7 +41,7 @@ async def count_wrong(ctx: Context, user: UserRow) -> None:
     # The count is reset now, so that it starts from zero when the lock ends.
     await ctx.db.execute(counted.values(failures=0, locked_until=until, updated_at=ctx.now))
     await mails.second_factor_locked(ctx, user, until)
-    events.two_factor_locked(ctx, user.id)
+    events.two_factor_locked(ctx, user.id, method)
 
 
 async def reset_failures(ctx: Context, user_id: str) -> None:

@@ -255,6 +255,6 @@ async def _refuse_wrong(ctx: Context, user: UserRow, method: str, refusal: type[
     await limits.count_failure(ctx, limits.FailureSubject(user.id))  # defence: V66 wrong-session-code
     # A session alone must not be able to lock the owner's second factor.
     if ctx.challenge is not None:  # defence: V48 lock-challenge-only
-        await lockout.count_wrong(ctx, user)
+        await lockout.count_wrong(ctx, user, method)
     events.two_factor_failed(ctx, user.id, method, refusal)
     raise refusal

@@ -16,6 +16,7 @@ from domain.user_deletion.errors import InvalidDeletionToken
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins, locking
 from domain.users import events as user_events
+from domain.webhooks import publication
 from models import Purpose, User
 from models.user import UserRow
 
@@ -86,4 +87,5 @@ async def remove(ctx: Context, user: UserRow, *, hands_over: bool = False) -> No
     """
     await departure.leave_all(ctx, user.id, hands_over=hands_over)
     await record.anonymise(ctx, user.id)
+    await publication.erase(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

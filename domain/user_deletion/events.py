@@ -3,6 +3,8 @@
 from domain.audit.record import Event, record
 from domain.context import Context
 from domain.localization import N_
+from domain.users.events import WEBHOOK_DELETED
+from domain.webhooks.publication import publish
 
 USER_DELETION_REQUESTED = Event("user.deletion_requested", N_("A link to delete the account was requested"))
 USER_DISOWNED = Event(
@@ -19,3 +21,4 @@ def user_disowned(ctx: Context, user_id: str) -> None:
     """The user was deleted by the owner of their unverified address; this record does not contain it."""
     row = record(ctx, USER_DISOWNED, user_id=user_id)
     row.address = row.user_agent = None
+    publish(ctx, WEBHOOK_DELETED, user_id=user_id)

@@ -6,6 +6,7 @@ from typing import Any
 from domain.audit.record import Event, Refused, record
 from domain.context import Context
 from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
 from models import Outcome
 
 USER_CREATED = Event(
@@ -19,11 +20,26 @@ UNPROVEN_ACCESS_REMOVED = Event(
     "user.unproven_access_removed", N_("Access from before the email address was verified was removed")
 )
 
+WEBHOOK_CREATED = EventType("user.created")
+WEBHOOK_UPDATED = EventType("user.updated")
+WEBHOOK_DELETED = EventType("user.deleted")
+WEBHOOK_UNPROVEN_ACCESS_REMOVED = EventType("user.unproven_access_removed")
+
+_BAN = frozenset({"banned", "ban_reason", "ban_expires"})
+_NAMES = {"email_verified": "emailVerified", "display_username": "displayUsername"}
+"""The columns that have another name in operations."""
+
 
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
     """A user was created: by the caller, by the operator, or by themselves."""
     actor_id = user_id if ctx.caller is None and not by_operator else None
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
+    publish(ctx, WEBHOOK_CREATED, user_id=user_id, method=method)
+
+
+def user_imported(ctx: Context, user_id: str) -> None:
+    """A user was imported. Receivers of webhooks are not told: they import what they need from the same source."""
+    record(ctx, USER_CREATED, user_id=user_id, method="import", by_operator=True)
 
 
 def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused) -> None:
@@ -40,15 +56,26 @@ def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused)
 
 def user_updated(ctx: Context, user_id: str, fields: Iterable[str], *, by_operator: bool = False) -> None:
     """These columns of the user were changed."""
-    record(ctx, USER_UPDATED, user_id=user_id, by_operator=by_operator, fields=sorted(fields))
+    names = sorted(fields)
+    record(ctx, USER_UPDATED, user_id=user_id, by_operator=by_operator, fields=names)
+    # A ban has its own events, and one that expires has none.
+    if changed := [_NAMES.get(name, name) for name in names if name not in _BAN]:
+        publish(ctx, WEBHOOK_UPDATED, user_id=user_id, changed=changed)
+
+
+def user_role_published(ctx: Context, user_id: str) -> None:
+    """Publish that the roles of a user were replaced."""
+    publish(ctx, WEBHOOK_UPDATED, user_id=user_id, changed=["role"])
 
 
 def user_deleted(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
     """The user was deleted; this record does not contain their email address."""
     row = record(ctx, USER_DELETED, user_id=user_id, by_operator=by_operator)
     row.address = row.user_agent = None
+    publish(ctx, WEBHOOK_DELETED, user_id=user_id)
 
 
 def unproven_access_removed(ctx: Context, user_id: str, counts: Mapping[str, Any]) -> None:
     """Every way into an account whose address was never verified was removed: how many of each kind."""
     record(ctx, UNPROVEN_ACCESS_REMOVED, user_id=user_id, actor_id=user_id, **counts)
+    publish(ctx, WEBHOOK_UNPROVEN_ACCESS_REMOVED, user_id=user_id, counts=dict(counts))

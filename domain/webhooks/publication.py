@@ -12,13 +12,14 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, select, update
 from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
 from domain.webhooks.policy import WebhookPolicy
 from models.delivery import ADD_DELIVERY, DeliveryState
+from models.statements import is_
 from models.user import SELECT_USER, User, UserRow
 from models.webhook_endpoint import SUBSCRIPTIONS
 from models.webhook_event import ADD_EVENT, LIFETIME, PAYLOAD, WebhookEvent
@@ -111,7 +112,7 @@ def publish(
 
 
 def publish_refusal(ctx: Context, event: EventType, *, user_id: str | None, **data: Any) -> None:
-    """Publish an event about a request that is refused: it is written in a new transaction after the refusal."""
+    """Publish an event about a refusal: it is written in a new transaction, whatever becomes of the request's own."""
     if ctx.policy[WebhookPolicy].enabled:
         ctx.after_refusal[write].append(_occurrence(ctx, event, user_id, None, data))
 
@@ -137,17 +138,13 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
         if subscribers:
             received.append((occurrence, subscribers))
     if received:
-        users = await _users(ctx, {one.user_id for one, _ in received if one.user_id is not None})
+        users: dict[str | None, UserRow | None] = {}
+        for user_id in {one.user_id for one, _ in received}:
+            # Looked up for an event without a user, too: otherwise the time of a refusal would show who has an account.
+            users[user_id] = (await ctx.db.execute(_USER, user_id=user_id or "")).first()
         for occurrence, subscribers in received:
-            _add(ctx, occurrence, users.get(occurrence.user_id or ""), subscribers)
+            _add(ctx, occurrence, users[occurrence.user_id], subscribers)
         ctx.queued.add(DELIVERIES)
-
-
-async def _users(ctx: Context, ids: set[str]) -> Mapping[str, UserRow]:
-    if not ids:
-        return {}
-    rows = await ctx.db.execute(SELECT_USER.where(col(User.id).in_(sorted(ids))))
-    return {row.id: row for row in rows}
 
 
 def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None, endpoint_ids: Sequence[str]) -> str:
@@ -205,8 +202,14 @@ def _json(ctx: Context, occurrence: Occurrence, user: Mapping[str, Any] | None) 
 
 
 async def erase(ctx: Context, user_id: str) -> None:
-    """Erase the payloads of the events about a user who is about to be deleted; they are not delivered any more."""
+    """Erase the payloads of the events about a user who is about to be deleted; they are not delivered any more.
+
+    The user's row is locked in the strongest mode first: the lock of rules lets others insert events that refer to it.
+    """
+    await ctx.db.execute(_LOCK_AGAINST_EVENTS, user_id=user_id)
     await ctx.db.execute(_ERASE, whose=user_id, updated_at=ctx.now)  # defence: WH21 erase
 
 
+_USER = SELECT_USER.where(is_(User.id, "user_id"))
+_LOCK_AGAINST_EVENTS = select(col(User.id)).where(is_(User.id, "user_id")).with_for_update()
 _ERASE = update(WebhookEvent).where(col(WebhookEvent.user_id) == bindparam("whose")).values(payload=None)
