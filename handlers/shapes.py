@@ -235,10 +235,43 @@ class DeleteUserRequest(TypedDict):
     token: NotRequired[str]
 
 
+class DeleteWebhookEndpointRequest(TypedDict):
+    """The endpoint to delete."""
+
+    id: str
+
+
 class DeletedApiKey(TypedDict):
     """The key is deleted."""
 
     success: bool
+
+
+class DeletedWebhookEndpoint(TypedDict):
+    """The endpoint is deleted."""
+
+    success: bool
+
+
+class Delivery(TypedDict):
+    """One event for one endpoint."""
+
+    id: str
+    eventId: str
+    type: str
+    state: Literal["pending", "delivered", "failed", "cancelled"]
+    attempts: int
+    lastStatus: int | None
+    lastError: str | None
+    nextAttempt: str | None
+    createdAt: str
+    deliveredAt: str | None
+
+
+class Deliveries(TypedDict):
+    """Deliveries of an endpoint."""
+
+    deliveries: list[Delivery]
 
 
 class Details(TypedDict):
@@ -330,6 +363,7 @@ ErrorCode: TypeAlias = Literal[
     "CHANGE_EMAIL_DISABLED",
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
+    "DELIVERY_NOT_FOUND",
     "EMAIL_ALREADY_VERIFIED",
     "EMAIL_CAN_NOT_BE_UPDATED",
     "EMAIL_MISMATCH",
@@ -338,6 +372,9 @@ ErrorCode: TypeAlias = Literal[
     "EMAIL_PASSWORD_SIGN_UP_DISABLED",
     "EMAIL_VERIFICATION_REQUIRED_BEFORE_ACCEPTING_OR_REJECTING_INVITATION",
     "EMAIL_VERIFICATION_REQUIRED_FOR_INVITATION",
+    "ENDPOINT_NOT_ACTIVE",
+    "ENDPOINT_NOT_FOUND",
+    "ENDPOINT_READ_ONLY",
     "EXPIRES_IN_IS_TOO_LARGE",
     "EXPIRES_IN_IS_TOO_SMALL",
     "EXPORT_IN_PROGRESS",
@@ -376,6 +413,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_USER",
     "INVALID_USERNAME",
     "INVALID_USERNAME_OR_PASSWORD",
+    "INVALID_WEBHOOK_URL",
     "INVITATION_LIMIT_REACHED",
     "INVITATION_NOT_FOUND",
     "KEY_DISABLED",
@@ -420,6 +458,7 @@ ErrorCode: TypeAlias = Literal[
     "PASSWORD_TOO_COMMON",
     "PASSWORD_TOO_LONG",
     "PASSWORD_TOO_SHORT",
+    "PAYLOAD_EXPIRED",
     "PAYLOAD_TOO_LARGE",
     "PREVIOUSLY_REGISTERED",
     "PROVIDER_NOT_FOUND",
@@ -447,6 +486,7 @@ ErrorCode: TypeAlias = Literal[
     "TOKEN_REFRESH_NOT_SUPPORTED",
     "TOO_MANY_ATTEMPTS",
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE",
+    "TOO_MANY_ENDPOINTS",
     "TOO_MANY_PASSKEYS",
     "TOO_MANY_REQUESTS",
     "TOTP_NOT_ENABLED",
@@ -455,6 +495,7 @@ ErrorCode: TypeAlias = Literal[
     "UNABLE_TO_REMOVE_LAST_TEAM",
     "UNAUTHORIZED",
     "UNAUTHORIZED_SESSION",
+    "UNKNOWN_EVENT",
     "UNSUPPORTED_MEDIA_TYPE",
     "URI_TOO_LONG",
     "USAGE_EXCEEDED",
@@ -518,6 +559,19 @@ ErrorCode: TypeAlias = Literal[
     "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_ORGANIZATIONS",
     "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS",
 ]
+
+
+Event: TypeAlias = str
+
+
+class CreateWebhookEndpointRequest(TypedDict):
+    """A new endpoint."""
+
+    name: str
+    url: str
+    events: list[Event]
+    description: NotRequired[str | None]
+    secret: NotRequired[str]
 
 
 class FailuresOfCode(TypedDict):
@@ -1682,10 +1736,22 @@ class AccountProfile(TypedDict):
     account: ProviderAccount
 
 
+class QueuedDelivery(TypedDict):
+    """A delivery that is sent at once."""
+
+    deliveryId: str
+
+
 class Readiness(TypedDict):
     """The service is ready."""
 
     ready: bool
+
+
+class RedeliverRequest(TypedDict):
+    """The delivery to repeat."""
+
+    deliveryId: str
 
 
 class ReducedSession(TypedDict):
@@ -1900,6 +1966,20 @@ class RotateSigningKeyRequest(TypedDict):
     now: NotRequired[bool]
 
 
+class RotateWebhookSecretRequest(TypedDict):
+    """The endpoint whose secret is replaced."""
+
+    id: str
+    secret: NotRequired[str]
+
+
+class RotatedWebhookSecret(TypedDict):
+    """The new secret of an endpoint, which is shown only here."""
+
+    secret: str
+    previousUntil: str | None
+
+
 Scope: TypeAlias = str
 
 
@@ -1998,6 +2078,12 @@ class SendPasswordResetRequest(TypedDict):
 
     userId: str
     redirectTo: NotRequired[str]
+
+
+class SendTestWebhookRequest(TypedDict):
+    """The endpoint to test."""
+
+    id: str
 
 
 class SendVerificationEmailRequest(TypedDict):
@@ -2596,6 +2682,17 @@ class UpdateUserRequest(TypedDict):
     locale: NotRequired[str | None]
 
 
+class UpdateWebhookEndpointRequest(TypedDict):
+    """The endpoint, and its new fields."""
+
+    name: NotRequired[str]
+    url: NotRequired[str]
+    events: NotRequired[list[Event]]
+    description: NotRequired[str | None]
+    id: str
+    state: NotRequired[Literal["active", "paused"]]
+
+
 class UpdatedPasskey(TypedDict):
     """The renamed passkey."""
 
@@ -2890,6 +2987,35 @@ class VerifyTotpRequest(TypedDict):
 
     code: str
     trustDevice: NotRequired[Flag]
+
+
+class WebhookEndpoint(TypedDict):
+    """A URL that receives events, without its secret."""
+
+    id: str
+    name: str
+    url: str
+    description: str | None
+    events: list[Event]
+    state: Literal["active", "paused", "disabled"]
+    source: Literal["config", "operation", "cli"]
+    failingSince: str | None
+    lastSuccessAt: str | None
+    createdAt: str
+    updatedAt: str
+
+
+class CreatedWebhookEndpoint(TypedDict):
+    """A new endpoint and its secret, which is shown only here."""
+
+    endpoint: WebhookEndpoint
+    secret: str
+
+
+class OneWebhookEndpoint(TypedDict):
+    """An endpoint."""
+
+    endpoint: WebhookEndpoint
 
 
 class WholeOrganization(TypedDict):

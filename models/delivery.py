@@ -4,11 +4,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Index, text
-from sqlmodel import Field
+from sqlalchemy import Index, select, text
+from sqlmodel import Field, col
 
 from models.base import Instant, Record, Retention
-from models.statements import insert
+from models.statements import insert, is_
+from models.webhook_event import WebhookEvent
 
 _HAS_ENDED = text("ended_at IS NOT NULL")
 
@@ -82,4 +83,36 @@ class DeliveryRow(NamedTuple):
     updated_at: datetime
 
 
+class ListedDelivery(NamedTuple):
+    """A delivery with the type of its event."""
+
+    id: str
+    event_id: str
+    endpoint_id: str
+    state: str
+    attempts: int
+    next_attempt: datetime
+    last_status: int | None
+    last_error: str | None
+    ended_at: datetime | None
+    created_at: datetime
+    type: str
+    has_payload: bool
+    """Whether the event can be sent again."""
+
+
 ADD_DELIVERY = insert(Delivery)
+
+LIST_DELIVERIES = (
+    select(
+        *(col(getattr(Delivery, name)) for name in ListedDelivery._fields[:-2]),
+        col(WebhookEvent.type),
+        col(WebhookEvent.payload).is_not(None),
+    )
+    .join(WebhookEvent, col(Delivery.event_id) == col(WebhookEvent.id))
+    .execution_options(row=ListedDelivery)
+)
+"""Deliveries with their events, to be restricted."""
+
+FIND_DELIVERY = LIST_DELIVERIES.where(is_(Delivery.id, "delivery_id"))
+"""The delivery `delivery_id`."""

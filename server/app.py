@@ -157,7 +157,10 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 
 
 def _is_on(settings: Settings, switch: str) -> bool:
-    value = setting(settings, switch)
+    key, equals, wanted = switch.partition("=")
+    value = setting(settings, key)
+    if equals:
+        return bool(value == wanted)
     if not isinstance(value, bool | tuple):
         raise ValueError(f"the contract switches operations by {switch}, which is not a boolean or list")
     return bool(value)

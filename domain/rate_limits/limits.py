@@ -135,6 +135,13 @@ async def may_cause(ctx: Context, name: str, user_id: str, quota: Quota) -> bool
         return True
 
 
+async def check_quota(ctx: Context, name: str, user_id: str, quota: Quota) -> None:
+    """Count one action of a user, under the name of its limit. Raises Limited if it is reached; Unavailable."""
+    until = await _hit(ctx, {name: _count(ctx, f"{name} {user_id}", quota)}, user_id=user_id)
+    if until is not None:
+        raise _limited(ctx, until)
+
+
 async def check_mail(ctx: Context, family: Family, recipient: str) -> None:
     """Do the same as `may_mail` for a caller who may know that the limit is reached. Raises Limited."""
     until = await _count_mail(ctx, family, recipient)

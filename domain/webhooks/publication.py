@@ -86,8 +86,6 @@ class Occurrence:
     user_id: str | None
     actor_id: str | None
     data: Mapping[str, Any]
-    endpoint_ids: Sequence[str] | None = None
-    """The endpoints that receive it; None: those that subscribe to it."""
 
 
 def instant(moment: datetime) -> str:
@@ -132,9 +130,7 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
     ]  # defence: WH11 in-transaction
     received: list[tuple[Occurrence, Sequence[str]]] = []
     for occurrence in occurrences:
-        subscribers = occurrence.endpoint_ids
-        if subscribers is None:
-            subscribers = [one for one, subscriptions in endpoints if occurrence.type.is_in(subscriptions)]
+        subscribers = [one for one, subscriptions in endpoints if occurrence.type.is_in(subscriptions)]
         if subscribers:
             received.append((occurrence, subscribers))
     if received:
@@ -142,12 +138,18 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
         for user_id in {one.user_id for one, _ in received}:
             # Looked up for an event without a user, too: otherwise the time of a refusal would show who has an account.
             users[user_id] = (await ctx.db.execute(_USER, user_id=user_id or "")).first()
-        for occurrence, subscribers in received:
-            _add(ctx, occurrence, users[occurrence.user_id], subscribers)
-        ctx.queued.add(DELIVERIES)
+        for occurrence, endpoint_ids in received:
+            event_id = _add(ctx, occurrence, users[occurrence.user_id])
+            for endpoint_id in endpoint_ids:
+                add_delivery(ctx, event_id, endpoint_id)
 
 
-def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None, endpoint_ids: Sequence[str]) -> str:
+def send(ctx: Context, event: EventType, endpoint_id: str, **data: Any) -> str:
+    """Add an event about no user for one endpoint, whatever it subscribes to; return the id of the delivery."""
+    return add_delivery(ctx, _add(ctx, _occurrence(ctx, event, None, None, data), None), endpoint_id)
+
+
+def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None) -> str:
     event_id = tokens.token()
     times = {"created_at": ctx.now, "updated_at": ctx.now}
     ctx.db.defer(
@@ -159,8 +161,6 @@ def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None, endpoint_id
         expires_at=ctx.now + LIFETIME + ctx.policy[WebhookPolicy].history_retention,
         **times,
     )
-    for endpoint_id in endpoint_ids:
-        add_delivery(ctx, event_id, endpoint_id)
     return event_id
 
 

@@ -18,7 +18,8 @@ class OperationExtension(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
 
     switch: Annotated[list[str], BeforeValidator(_listed)] = []
-    """The settings that decide whether the operation exists: all of them true, or lists that are not empty."""
+    """The settings that decide whether the operation exists: all of them true, or lists that are not empty, or of a
+    value that follows the key (`webhooks.management=admin`)."""
     rate_limited: bool = True
     """False for health checks and monitoring, which have no request limit."""
     failures_limited: bool = False

@@ -45,6 +45,7 @@ COMMANDS = {
     "providers": Location("providers", "app", "List and check identity providers."),
     "signing-keys": Location("signing_keys", "app", "Administer the keys that sign tokens."),
     "users": Location("users", "app", "Administer users."),
+    "webhooks": Location("webhooks", "app", "Administer webhook endpoints; verify signatures."),
 }
 
 

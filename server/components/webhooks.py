@@ -1,12 +1,15 @@
 """Webhooks: the guard of their URLs, the queue of deliveries, and the end of what is kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from domain.admin_webhooks import configuration, fields
 from domain.outbound import OutboundGuard
 from domain.webhooks import retention
 from server.components.component import Component, Core, PeriodicJob
+from server.config.base import Settings
 from server.config.groups.webhooks import WebhookSettings
 from server.outbound.guard import Guard, OwnAddresses, SystemResolver
+from server.outbound.urls import parse_url
 from server.outbox.queue import Queue
 
 ERASE_EVERY = 3600.0
@@ -20,15 +23,35 @@ class Webhooks(Component):
         self._core = core
         chosen = core.settings[WebhookSettings]
         self._is_enabled = chosen.enabled
-        if chosen.enabled:
-            self._guard = Guard(
-                SystemResolver(),
-                OwnAddresses.of(core.settings),
-                allowed_ports=chosen.allowed_ports,
-                allowed_networks=chosen.allowed_networks,
-                development=core.settings.profile == "development",
-            )
-            core.port.add(OutboundGuard, self._guard)
+        # Even while webhooks are off, because the command line can prepare endpoints.
+        self._guard = Guard(
+            SystemResolver(),
+            OwnAddresses.of(core.settings),
+            allowed_ports=chosen.allowed_ports,
+            allowed_networks=chosen.allowed_networks,
+            development=core.settings.profile == "development",
+        )
+        core.port.add(OutboundGuard, self._guard)
+
+    @classmethod
+    def check(cls, settings: Settings) -> Iterator[str]:
+        """Yield the URLs and events of configured endpoints that cannot be used."""
+        chosen = settings[WebhookSettings]
+        for name, endpoint in chosen.endpoints.items():
+            key = f"webhooks.endpoints.{name}"
+            try:
+                is_development = settings.profile == "development"
+                parse_url(endpoint.url, allowed_ports=chosen.allowed_ports, development=is_development)
+            except ValueError as error:
+                yield f"{key}.url: {error}"
+            for event in endpoint.events:
+                if event not in fields.subscriptions():
+                    yield f"{key}.events: unknown event {event}"
+
+    async def start(self) -> None:
+        """Have the table of endpoints follow the configuration."""
+        if self._is_enabled:
+            await self._core.run(configuration.apply)
 
     def queues(self) -> Iterable[Queue]:
         """Return the queue of deliveries."""

@@ -1,0 +1,265 @@
+"""Manage endpoints and deliveries: for the operator, and for administrators of the service.
+
+No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import col
+
+from domain import tokens
+from domain.admin_webhooks import fields
+from domain.admin_webhooks.errors import (
+    DeliveryNotFound,
+    EndpointNotActive,
+    EndpointNotFound,
+    EndpointReadOnly,
+    PayloadExpired,
+    TooManyEndpoints,
+)
+from domain.context import Context
+from domain.keyset import Position, place
+from domain.webhooks import events, publication
+from domain.webhooks.deliveries import END_PENDING
+from domain.webhooks.policy import WebhookPolicy
+from models.delivery import FIND_DELIVERY, LIST_DELIVERIES, Delivery, DeliveryState, ListedDelivery
+from models.lease import Lease
+from models.statements import is_, upsert
+from models.webhook_endpoint import (
+    ADD_ENDPOINT,
+    CHANGE_ENDPOINT,
+    COUNT_ENDPOINTS,
+    FIND_ENDPOINT,
+    LIST_ENDPOINTS,
+    LOCK_ENDPOINT,
+    PREVIOUS_SECRET,
+    REMOVE_ENDPOINT,
+    SECRET,
+    EndpointRow,
+    EndpointSource,
+    EndpointState,
+)
+
+_ENDPOINTS = "webhook_endpoints"
+"""The lease whose row is locked before endpoints are added."""
+
+_WORKING = {"failures": 0, "failing_since": None, "next_probe": None}
+"""The columns of an endpoint that does not fail."""
+
+
+async def lock_table(ctx: Context) -> None:
+    """Serialize additions of endpoints until the transaction ends."""
+    statement = upsert(ctx.db.dialect, Lease).values(name=_ENDPOINTS, holder=_ENDPOINTS, until=ctx.now)
+    await ctx.db.execute(
+        statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
+    )
+
+
+async def list_endpoints(ctx: Context) -> Sequence[EndpointRow]:
+    """Return all endpoints, the oldest first."""
+    return await ctx.db.execute(LIST_ENDPOINTS)
+
+
+async def find(ctx: Context, endpoint: str) -> EndpointRow:
+    """Return the endpoint with this id, or with this name if no other one has it. Raises EndpointNotFound."""
+    rows = await list_endpoints(ctx)
+    found = [row for row in rows if row.id == endpoint] or [row for row in rows if row.name == endpoint]
+    if len(found) != 1:
+        raise EndpointNotFound(None if not found else "Several endpoints have this name; use the identifier")
+    return found[0]
+
+
+async def create(
+    ctx: Context, sent: Mapping[str, Any], secret: str | None, source: EndpointSource
+) -> tuple[EndpointRow, str]:
+    """Create an endpoint; return it and its secret, by default a new one.
+
+    Raises ValidationError, UnknownEvent, InvalidWebhookUrl, TooManyEndpoints.
+    """
+    values, text = fields.columns(sent), fields.secret(secret)
+    await fields.check_url(ctx, values["url"])
+    await lock_table(ctx)  # defence: WH22 lock
+    number: int = (await ctx.db.execute(COUNT_ENDPOINTS)).scalar()
+    if number >= ctx.policy[WebhookPolicy].max_endpoints:  # defence: WH22 number-of-endpoints
+        raise TooManyEndpoints
+    return add(ctx, tokens.token(), source, text, values), text
+
+
+def add(
+    ctx: Context, endpoint_id: str, source: EndpointSource, secret: str, values: Mapping[str, Any]
+) -> EndpointRow:
+    """Add an endpoint with these columns, active by default."""
+    row = EndpointRow(
+        **{
+            "description": None,
+            "state": EndpointState.ACTIVE.value,
+            **values,
+            **_WORKING,
+            "id": endpoint_id,
+            "secret": ctx.cipher.encrypt(SECRET, secret),
+            "previous_secret": None,
+            "previous_until": None,
+            "source": source.value,
+            "created_by": None if ctx.caller is None else ctx.caller.user.id,
+            "last_success_at": None,
+            "created_at": ctx.now,
+            "updated_at": ctx.now,
+        }
+    )
+    ctx.db.defer(ADD_ENDPOINT, **row._asdict())
+    events.endpoint_created(ctx, row.id, by_operator=_is_operator(ctx))
+    return row
+
+
+async def update(ctx: Context, endpoint_id: str, sent: Mapping[str, Any]) -> EndpointRow:
+    """Change the fields of an endpoint that are present; return it.
+
+    The state `active` revives an endpoint that fails or is disabled, and so does another URL, except that it stays
+    disabled. Raises ValidationError, UnknownEvent, InvalidWebhookUrl, EndpointNotFound, EndpointReadOnly.
+    """
+    values = fields.columns(sent)
+    if "url" in values:
+        await fields.check_url(ctx, values["url"])
+    return await change(ctx, await _locked(ctx, endpoint_id), values)
+
+
+async def change(ctx: Context, row: EndpointRow, values: Mapping[str, Any]) -> EndpointRow:
+    """Change columns of a locked endpoint; return it."""
+    changed = {name: value for name, value in values.items() if value != getattr(row, name)}
+    names = set(changed)
+    if "url" in changed or values.get("state") == EndpointState.ACTIVE:
+        revived = {name: value for name, value in _WORKING.items() if value != getattr(row, name)}
+        names |= {"state"} if revived and "url" not in changed else set()
+        changed |= revived
+    if not changed:
+        return row
+    events.endpoint_updated(ctx, row.id, names, by_operator=_is_operator(ctx))
+    found = await ctx.db.execute(CHANGE_ENDPOINT, endpoint_id=row.id, **changed, updated_at=ctx.now)
+    now: EndpointRow = found[0]
+    return now
+
+
+async def remove(ctx: Context, endpoint_id: str) -> EndpointRow:
+    """Delete an endpoint, and cancel its pending deliveries; return it. Raises EndpointNotFound, EndpointReadOnly."""
+    row = await _locked(ctx, endpoint_id)
+    await delete_row(ctx, row)
+    return row
+
+
+async def delete_row(ctx: Context, row: EndpointRow) -> None:
+    """Delete a locked endpoint, and cancel its pending deliveries."""
+    await ctx.db.execute(
+        END_PENDING,
+        of_endpoint=row.id,
+        state=DeliveryState.CANCELLED,
+        ended_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    await ctx.db.execute(REMOVE_ENDPOINT, endpoint_id=row.id)
+    events.endpoint_deleted(ctx, row.id, by_operator=_is_operator(ctx))
+
+
+async def rotate_secret(ctx: Context, endpoint_id: str, secret: str | None) -> tuple[str, datetime | None]:
+    """Replace the secret of an endpoint; return the new one, and until when the old one signs, too.
+
+    Raises ValidationError, EndpointNotFound, EndpointReadOnly.
+    """
+    text = fields.secret(secret)
+    row = await replace_secret(ctx, await _locked(ctx, endpoint_id), text)
+    return text, row.previous_until
+
+
+async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> EndpointRow:
+    """Replace the secret of a locked endpoint; the old one signs for `webhooks.secret_overlap`, older ones do not."""
+    old, overlap = ctx.cipher.decrypt(SECRET, row.secret), ctx.policy[WebhookPolicy].secret_overlap
+    is_kept = old is not None and bool(overlap)
+    events.secret_rotated(ctx, row.id, by_operator=_is_operator(ctx))
+    found = await ctx.db.execute(
+        CHANGE_ENDPOINT,
+        endpoint_id=row.id,
+        secret=ctx.cipher.encrypt(SECRET, secret),
+        previous_secret=ctx.cipher.encrypt(PREVIOUS_SECRET, old) if is_kept and old is not None else None,
+        previous_until=ctx.now + overlap if is_kept else None,
+        updated_at=ctx.now,
+    )
+    now: EndpointRow = found[0]
+    return now
+
+
+async def send_test(ctx: Context, endpoint_id: str) -> str:
+    """Send the event `webhook.test` to an endpoint; return the id of the delivery.
+
+    Raises EndpointNotFound, EndpointNotActive.
+    """
+    row = await _locked_active(ctx, endpoint_id, EndpointNotFound)
+    return publication.send(ctx, events.TEST, row.id, endpointId=row.id)
+
+
+async def list_deliveries(
+    ctx: Context, endpoint_id: str, *, state: str | None, before: str | None, limit: int
+) -> Sequence[ListedDelivery]:
+    """Return the deliveries of an endpoint, newest first; those that are older than the delivery `before`.
+
+    Raises EndpointNotFound, DeliveryNotFound.
+    """
+    if not await ctx.db.execute(FIND_ENDPOINT, endpoint_id=endpoint_id):
+        raise EndpointNotFound
+    position = None
+    if before is not None:
+        last = await _find_delivery(ctx, before)
+        if last.endpoint_id != endpoint_id:  # defence: WH14 delivery-of-endpoint
+            raise DeliveryNotFound
+        position = Position(last.created_at, last.id)
+    where, (time, id_) = place(before=position), (col(Delivery.created_at), col(Delivery.id))
+    conditions = [is_(Delivery.endpoint_id, "endpoint_id"), *where.conditions(time, id_)]
+    if state is not None:
+        conditions.append(col(Delivery.state) == state)
+    statement = LIST_DELIVERIES.where(*conditions).order_by(*where.order(time, id_)).limit(limit)
+    return await ctx.db.execute(statement, endpoint_id=endpoint_id)
+
+
+async def redeliver(ctx: Context, delivery_id: str) -> str:
+    """Send the event of a delivery again, with the same `webhook-id`; return the id of the new delivery.
+
+    Raises DeliveryNotFound, PayloadExpired, EndpointNotActive.
+    """
+    past = await _find_delivery(ctx, delivery_id)
+    row = await _locked_active(ctx, past.endpoint_id, DeliveryNotFound)
+    if not past.has_payload:
+        raise PayloadExpired
+    events.redelivered(ctx, row.id, past.event_id, by_operator=_is_operator(ctx))
+    return publication.add_delivery(ctx, past.event_id, row.id)
+
+
+async def _find_delivery(ctx: Context, delivery_id: str) -> ListedDelivery:
+    row: ListedDelivery | None = (await ctx.db.execute(FIND_DELIVERY, delivery_id=delivery_id)).first()
+    if row is None:
+        raise DeliveryNotFound
+    return row
+
+
+async def _locked_active(
+    ctx: Context, endpoint_id: str, missing: type[EndpointNotFound | DeliveryNotFound]
+) -> EndpointRow:
+    row: EndpointRow | None = (await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)).first()
+    if row is None:
+        raise missing
+    if not row.is_active:
+        raise EndpointNotActive
+    return row
+
+
+async def _locked(ctx: Context, endpoint_id: str) -> EndpointRow:
+    """Return an endpoint that may be changed, locked."""
+    row: EndpointRow | None = (await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)).first()
+    if row is None:
+        raise EndpointNotFound
+    if row.source == EndpointSource.CONFIG:
+        raise EndpointReadOnly
+    return row
+
+
+def _is_operator(ctx: Context) -> bool:
+    return ctx.caller is None

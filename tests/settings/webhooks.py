@@ -1,0 +1,3 @@
+"""Webhooks that administrators manage."""
+
+SETTINGS = {"webhooks.enabled": "true", "webhooks.management": "admin"}
