@@ -8,7 +8,7 @@ from domain.webhooks import retention
 from server.components.component import Component, Core, PeriodicJob
 from server.config.base import Settings
 from server.config.groups.webhooks import WebhookSettings
-from server.outbound.guard import Guard, OwnAddresses, SystemResolver
+from server.outbound.guard import SystemResolver, guard_of
 from server.outbound.urls import parse_url
 from server.outbox.queue import Queue
 
@@ -21,16 +21,9 @@ class Webhooks(Component):
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        chosen = core.settings[WebhookSettings]
-        self._is_enabled = chosen.enabled
+        self._is_enabled = core.settings[WebhookSettings].enabled
         # Even while webhooks are off, because the command line can prepare endpoints.
-        self._guard = Guard(
-            SystemResolver(),
-            OwnAddresses.of(core.settings),
-            allowed_ports=chosen.allowed_ports,
-            allowed_networks=chosen.allowed_networks,
-            development=core.settings.profile == "development",
-        )
+        self._guard = guard_of(core.settings, SystemResolver())
         core.port.add(OutboundGuard, self._guard)
 
     @classmethod
@@ -58,18 +51,10 @@ class Webhooks(Component):
         if not self._is_enabled:
             return
         # httpcore and the certificates that the system trusts cost 40 ms.
-        from server.outbound.client import OutboundClient  # noqa: PLC0415 - see above
-        from server.webhooks.queue import DeliveryQueue, Limits  # noqa: PLC0415 - see above
+        from server.webhooks.queue import delivery_queue  # noqa: PLC0415 - see above
 
-        core, chosen = self._core, self._core.settings[WebhookSettings]
-        limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
-        yield DeliveryQueue(
-            run=core.run,
-            clock=core.clock,
-            client=OutboundClient(self._guard),
-            limits=limits,
-            metrics=core.metrics,
-        )
+        core = self._core
+        yield delivery_queue(core.settings, core.run, core.clock, self._guard, core.metrics)
 
     def jobs(self) -> Iterable[PeriodicJob]:
         """Erase the content of past events."""

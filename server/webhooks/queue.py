@@ -17,8 +17,11 @@ from domain.webhooks.deliveries import DueEndpoint, Failure, LeasedDelivery
 from domain.webhooks.publication import DELIVERIES
 from models.delivery import DeliveryError
 from server.clock import Clock
+from server.config.base import Settings
+from server.config.groups.webhooks import WebhookSettings
 from server.observability.metrics.registry import MetricsRegistry
 from server.outbound.client import Answer, OutboundClient
+from server.outbound.guard import Guard
 from server.outbox.queue import Pause, Queue, record_outcome, report
 from server.webhooks import signature
 
@@ -163,6 +166,15 @@ class DeliveryQueue(Queue):
     def _count(self, result: str) -> None:
         if self._metrics is not None:
             self._metrics.webhook_attempt(result)
+
+
+def delivery_queue(
+    settings: Settings, run: Runner, clock: Clock, guard: Guard, metrics: MetricsRegistry | None
+) -> DeliveryQueue:
+    """Return the queue of a service with these settings."""
+    chosen = settings[WebhookSettings]
+    limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
+    return DeliveryQueue(run=run, clock=clock, client=OutboundClient(guard), limits=limits, metrics=metrics)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:
