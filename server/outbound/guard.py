@@ -14,6 +14,7 @@ from domain.outbound import OutboundError, OutboundFailure
 from server.config.base import Settings
 from server.config.groups.observability import MetricsSettings
 from server.config.groups.server import ServerSettings
+from server.config.groups.webhooks import WebhookSettings
 from server.outbound.addresses import LOOPBACK, Address, Network, is_refused, parts
 from server.outbound.urls import LOOPBACK_HOSTS, Target, parse_url
 
@@ -54,15 +55,6 @@ class OwnAddresses:
     base_url: str
     listeners: Collection[tuple[Address, int]] = ()
     """The address and port of each listening socket; 0.0.0.0 and :: are all addresses of this machine."""
-
-    @classmethod
-    def of(cls, settings: Settings) -> "OwnAddresses":
-        """Return the addresses of a service with these settings."""
-        server, metrics = settings[ServerSettings], settings[MetricsSettings]
-        places = [(server.host, server.port), (metrics.host, metrics.port or 0)]
-        return cls(
-            settings.base_url, [(address, port) for host, port in places for address in _listening(host)]
-        )
 
     def has_name(self, target: Target) -> bool:
         """Return whether a URL has the host of `base_url`. On this machine other ports are other programs."""
@@ -139,6 +131,20 @@ class Guard:
         if is_refused(address, self._allowed_networks):  # defence: WH1 WH2 refused-address
             return True
         return any(self._own.has_address(part, port) for part in parts(address))  # defence: WH20 own-address
+
+
+def guard_of(settings: Settings, resolver: Resolver) -> Guard:
+    """Return the guard of a service with these settings."""
+    webhooks, server, metrics = settings[WebhookSettings], settings[ServerSettings], settings[MetricsSettings]
+    sockets = [(server.host, server.port), *([] if metrics.port is None else [(metrics.host, metrics.port)])]
+    listeners = [(address, port) for host, port in sockets for address in _listening(host)]
+    return Guard(
+        resolver,
+        OwnAddresses(settings.base_url, listeners),
+        allowed_ports=webhooks.allowed_ports,
+        allowed_networks=webhooks.allowed_networks,
+        development=settings.profile == "development",
+    )
 
 
 def _listening(host: str) -> Sequence[Address]:

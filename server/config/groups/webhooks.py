@@ -49,7 +49,7 @@ class WebhookSettings(Group):
     timeout: Duration = duration_between(
         "15s", "Time of one attempt, from the look-up of the address to the status.", at_most="30s"
     )
-    allowed_ports: Annotated[tuple[int, ...], Items] = Field(
+    allowed_ports: Annotated[tuple[Annotated[int, Field(strict=False)], ...], Items] = Field(
         default=(443,), min_length=1, max_length=100, description="Ports of endpoints."
     )
     allowed_networks: Annotated[tuple[Network, ...], Items] = Field(

@@ -409,6 +409,7 @@ async def test_no_proxy_of_the_environment_is_used(
             monkeypatch.setenv(name, proxy.url(""))
 
         assert (await client.post(receiver.url())).status == 204
+        assert proxy.connections == 0
         assert (await make_client(Names({}), secure).post(secure.url())).status == 204
         assert proxy.connections == 0
 

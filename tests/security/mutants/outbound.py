@@ -1,4 +1,4 @@
-"""Mutants of the rows WH1 to WH4, WH15, WH16 and WH18 to WH20: requests to the receivers of webhooks."""
+"""Mutants of the rows WH1 to WH4, WH15, WH16 and WH18 to WH20: requests to URLs that users choose."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import After, Always, Before, Remove, Replace, Respell
@@ -26,7 +26,8 @@ MUTANTS = (
         Before(
             "location = next((value for name, value in response.headers if name == b'Location'), None)\n"
             "if location is not None:\n"
-            "    return await self._send(wire, location.decode(), headers, body)"
+            "    wire.answer = await self.post(location.decode(), headers=headers, body=body, within=10)\n"
+            "    return"
         ),
     ),
     Mutant("WH4", "a request has an end", "timeout", Replace("30 * ...", "items[0].context_expr.args[0]")),
