@@ -148,8 +148,6 @@ class TestDeclarations:
     def test_every_declared_event_is_in_the_contract(self) -> None:
         assert set(declared()) - set(EVENTS) == set()
 
-    # Strict: when the last capability declares its events, this fails until the mark is removed.
-    @pytest.mark.xfail(strict=True, reason="capabilities begin to declare their events")
     def test_every_event_of_the_contract_is_declared(self) -> None:
         assert set(EVENTS) - set(declared()) == set()
 
