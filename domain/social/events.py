@@ -29,10 +29,12 @@ ID_TOKEN = AuthenticationMethod("id_token", label=None, amr="fed")
 WEBHOOK_LINKED = EventType("account.linked")
 
 
-def account_linked(ctx: Context, user_id: str, provider_id: str) -> None:
-    """An identity was linked to a user."""
+def account_linked(ctx: Context, user_id: str, provider_id: str, *, by_user: bool = False) -> None:
+    """An identity was linked to a user: by them, or by their sign-in."""
     record(ctx, ACCOUNT_LINKED, user_id=user_id, provider=provider_id)
-    publish(ctx, WEBHOOK_LINKED, user_id=user_id, providerId=provider_id)
+    # A flow that comes back from the provider has no caller, but its user is signed in.
+    actor_id = user_id if by_user else None
+    publish(ctx, WEBHOOK_LINKED, user_id=user_id, actor_id=actor_id, providerId=provider_id)
 
 
 def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:

@@ -92,7 +92,7 @@ async def link(
     if refusal is not None:
         raise refusal
     await accounts.add_identity(ctx, user.id, identity, proof.tokens, requested_scopes)
-    events.account_linked(ctx, user.id, identity.provider_id)
+    events.account_linked(ctx, user.id, identity.provider_id, by_user=True)
 
 
 def _refusal(ctx: Context, user: UserRow, identity: Identity, address: str) -> type[errors.Refusal] | None:
