@@ -214,8 +214,7 @@ async def change(
     if not revoke_others:
         return None
     active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
-    # defence: V35 change-sessions
-    ended = await sessions.end_all(ctx, user)
+    ended = await sessions.end_all(ctx, user)  # defence: V35 change-sessions
     session_events.sessions_revoked_all(ctx, user.id, ended, session_events.EndReason.PASSWORD_CHANGED)
     opened = await sessions.create(
         ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name, active=active

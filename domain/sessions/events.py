@@ -119,6 +119,7 @@ def session_opened(ctx: Context, session: SessionRow) -> None:
         ctx,
         WEBHOOK_CREATED,
         user_id=session.user_id,
+        # defence: WH23 session-id
         sessionId=session.id,
         method=session.method,
         address=session.ip_address,

@@ -206,7 +206,7 @@ async def erase(ctx: Context, user_id: str) -> None:
 
     The user's row is locked in the strongest mode first: the lock of rules lets others insert events that refer to it.
     """
-    await ctx.db.execute(_LOCK_AGAINST_EVENTS, user_id=user_id)
+    await ctx.db.execute(_LOCK_AGAINST_EVENTS, user_id=user_id)  # defence: WH21 lock
     await ctx.db.execute(_ERASE, whose=user_id, updated_at=ctx.now)  # defence: WH21 erase
 
 

@@ -1,5 +1,6 @@
 """The events of webhooks: each is raised through its own operation, and held to the contract."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from domain.context import Context
 from domain.users.events import WEBHOOK_UPDATED
 from domain.webhooks.publication import WEBHOOK_EVENTS, publish
 from models.user import SELECT_USER
-from models.webhook_event import PAYLOAD
+from models.webhook_event import ADD_EVENT, PAYLOAD
 from server.components.jwt import SigningKeyStore
 from tests import rows
 from tests.authenticator import Authenticator
@@ -35,6 +36,7 @@ from tests.handlers.steps import (
     reset_token,
     set_user,
     sign_in,
+    until_blocked,
     user_of,
     verify,
 )
@@ -617,6 +619,7 @@ async def test_an_operation_raises_its_events(scene: Scene, act: Act) -> None:
 
 
 @pytest.mark.both_databases
+@pytest.mark.threat("WH21")
 async def test_a_deleted_user_leaves_no_payload(scene: Scene) -> None:
     """Neither in what happened before, nor in what the deletion itself causes."""
     root, user = await add_person(scene.service, "admin"), await add_person(scene.service, email=ADA)
@@ -628,7 +631,35 @@ async def test_a_deleted_user_leaves_no_payload(scene: Scene) -> None:
     about = [event for event in events if event["data"].get("user", {}).get("id") == user.id]
     assert [(event["type"], event["data"]["user"]) for event in about] == [("user.deleted", {"id": user.id})]
     assert ADA not in json.dumps(events)
-    assert (before, [event["type"] for event in events].count("organization.deleted")) == (6, 1)
+    assert (before, [event["type"] for event in events].count("organization.deleted")) == (8, 1)
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+@pytest.mark.threat("WH21")
+async def test_an_event_that_is_written_during_the_deletion_is_erased(make_service: MakeService) -> None:
+    """The lock of a user lets rows that refer to the user be inserted, so the deletion needs another one."""
+    service = await make_service(EVENTS)
+    await add_endpoint(service, RECEIVER, events=["user.updated"])
+    root, user = await add_person(service, "admin"), await add_person(service, email=ADA)
+    async with service.services.database.begin() as db:
+        now = {"created_at": service.clock.now, "updated_at": service.clock.now}
+        sealed = service.services.cipher.encrypt(PAYLOAD, "about Ada")
+        more = {
+            "type": "user.updated",
+            "payload": sealed,
+            "user_id": user.id,
+            "expires_at": service.clock.now,
+        }
+        await db.execute(ADD_EVENT, id=tokens.token(), **more, **now)
+        deleting = asyncio.create_task(
+            service.post("/admin/remove-user", {"userId": user.id}, headers=root.headers)
+        )
+        await until_blocked(service)
+        await db.commit()
+
+    assert (await deleting).status_code == 200
+    [row] = await service.rows("SELECT user_id, payload FROM webhook_event")
+    assert (row.user_id, row.payload) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Rows V31, V86, V87: what is secret stands in no log, in no answer it does not belong to, and nowhere in the database.
+"""Rows V31, V86, V87, WH23: what is secret stands in no log, in no answer it does not belong to, in no event of
+webhooks, and nowhere in the database.
 
 Every operation of the contract is driven against real processes, one on each database, at the log level debug.
 """
@@ -8,6 +9,7 @@ import json
 import re
 import socket
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +21,13 @@ import httpx
 import pytest
 from sqlalchemy import make_url
 
+from domain import tokens
+from domain.webhooks import secrets
+from domain.webhooks.publication import WEBHOOK_EVENTS
 from models import metadata
+from models.webhook_endpoint import SECRET
+from models.webhook_event import PAYLOAD
+from server.crypto.keyring import Keyring
 from tests.contract.reading import JSON_OPERATIONS
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
@@ -39,6 +47,14 @@ GUESSABLE = frozenset(
     ("password", "newPassword", "currentPassword", "code", "code of the mail otp", "backup code")
 )
 """Secrets of so little randomness that a fast hash would give them away."""
+
+KEYRING = Keyring([journey.SETTINGS["secrets"]])
+"""The keys of the service."""
+
+NOT_ON_THE_WAY = frozenset(
+    {"two_factor.locked", "user.banned", "user.unbanned", "user.unproven_access_removed", "webhook.test"}
+)
+"""Events that the journey need not cause."""
 
 FORGED = '{"event":"forged"}'
 LINE_BREAKS = ("\r\n", "\n", "\u2028", "\x85", "\x1b[2K\r", "\x0b")
@@ -63,6 +79,8 @@ class Case:
     witness: Witness
     dumps: list[str] = field(default_factory=list)
     output: str = ""
+    payloads: set[str] = field(default_factory=set)
+    """The bodies of the events of webhooks."""
 
     @property
     def stored(self) -> str:
@@ -91,11 +109,14 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         url = _with_password(cluster.create(migrated=True))
     provider: ProviderProcess = request.getfixturevalue("provider_process")
     provider.reset()
-    settings = {**journey.settings(), **social_settings(provider), "database_url": url}
+    webhooks = {"webhooks.enabled": "true"}
+    settings = {**journey.settings(), **social_settings(provider), **webhooks, "database_url": url}
     with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
+        _subscribe(url)
         for _ in journey.journey(case.witness, provider, partial(_promote, url)):
             case.dumps.append(dump(url))
+            case.payloads |= payloads(url)
         _break(url, case.witness)
         for line_break in LINE_BREAKS:
             _attack(live.url, f"x{line_break}{FORGED}")
@@ -113,6 +134,32 @@ def _with_password(url: str) -> str:
 def _promote(url: str, email: str) -> None:
     """Make a user an administrator behind the service's back, which costs less than the command."""
     _execute(url, f"UPDATE \"user\" SET role = 'admin' WHERE email = '{email}'")
+
+
+def _subscribe(url: str) -> None:
+    """Add an endpoint that receives every event; nothing listens there."""
+    moment = "0" if url.startswith("sqlite") else "epoch"
+    row = {
+        "id": tokens.token(),
+        "name": "receiver",
+        "url": "http://127.0.0.1:9/",
+        "events": json.dumps(["*", "sign_in.failed"]),
+        "source": "cli",
+        "state": "active",
+        "failures": 0,
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    sealed = KEYRING.encrypt(SECRET, secrets.create()).hex()
+    values = [*(f"'{value}'" for value in row.values())]
+    values.append(f"X'{sealed}'" if url.startswith("sqlite") else f"'\\x{sealed}'")
+    _execute(url, f"INSERT INTO webhook_endpoint ({', '.join(row)}, secret) VALUES ({', '.join(values)})")
+
+
+def payloads(url: str) -> set[str]:
+    """Return the bodies of all events that are not erased."""
+    found = _query(url, ["SELECT payload FROM webhook_event WHERE payload IS NOT NULL"])
+    return {KEYRING.decrypt(PAYLOAD, row[0]) or "" for row in found}
 
 
 def _break(url: str, witness: Witness) -> None:
@@ -170,7 +217,10 @@ def dump(url: str) -> str:
 
 
 def _rows(url: str) -> list[tuple[Any, ...]]:
-    statements = [f'SELECT * FROM "{name}"' for name in metadata.tables]
+    return _query(url, [f'SELECT * FROM "{name}"' for name in metadata.tables])
+
+
+def _query(url: str, statements: Sequence[str]) -> list[tuple[Any, ...]]:
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as db:
             return [row for statement in statements for row in db.execute(statement)]
@@ -285,6 +335,23 @@ class TestLeakedDatabase:
 
         assert len(hashes) > 2
         assert {found for found in hashes if not HASH.match(found)} == set()
+
+
+@pytest.mark.threat("WH23")
+class TestWebhooks:
+    """Secrets in the events of webhooks."""
+
+    def test_no_secret_stands_in_an_event(self, case: Case) -> None:
+        whole = "\n".join(case.payloads)
+
+        assert case.find(whole) == []
+        assert "$argon2" not in whole
+        assert traveller.UNKNOWN not in whole
+
+    def test_nearly_every_kind_of_event_is_there(self, case: Case) -> None:
+        seen = {json.loads(payload)["type"] for payload in case.payloads}
+
+        assert set(WEBHOOK_EVENTS) - seen <= NOT_ON_THE_WAY
 
 
 @pytest.mark.threat("V31")

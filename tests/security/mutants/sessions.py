@@ -22,7 +22,7 @@ MUTANTS = (
         "V35",
         "a changed password ends every session when asked to",
         "change-sessions",
-        Replace("1", "value.args[2]"),
+        Replace("['x']", "value"),
     ),
     Mutant(
         "V35",
