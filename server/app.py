@@ -148,7 +148,8 @@ def _moved(path: str, root: str, new_root: str) -> str:
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
     """Return the operationIds that respond with 404 by these settings.
 
-    Raises ValueError if the contract names a switch that is neither a boolean setting nor a list.
+    Raises ValueError if the contract names a switch that is neither a boolean setting nor a list, nor a text with its
+    value.
     """
     switches = {each.spec["operationId"]: extension_of(each.spec).switch for each in operations(document)}
     return frozenset(
@@ -159,8 +160,8 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 def _is_on(settings: Settings, switch: str) -> bool:
     key, equals, wanted = switch.partition("=")
     value = setting(settings, key)
-    if equals:
-        return bool(value == wanted)
+    if equals and isinstance(value, str):
+        return value == wanted
     if not isinstance(value, bool | tuple):
         raise ValueError(f"the contract switches operations by {switch}, which is not a boolean or list")
     return bool(value)

@@ -46,6 +46,7 @@ PARTS = {
     "teams": {"team_member"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},
     "users": {"delete_user", "deletion", "role", "user_deletion", "username"},
+    "webhooks": {"admin_webhook", "delivery", "webhook_endpoint", "webhook_event"},
 }
 """Names of parts of a slice other than its tag, in the singular."""
 
