@@ -98,7 +98,7 @@ def add(
             **values,
             **_WORKING,
             "id": endpoint_id,
-            "secret": ctx.cipher.encrypt(SECRET, secret),
+            "secret": ctx.cipher.encrypt(SECRET, secret),  # defence: WH8 stored
             "previous_secret": None,
             "previous_until": None,
             "source": source.value,
@@ -179,7 +179,7 @@ async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> Endpoin
     found = await ctx.db.execute(
         CHANGE_ENDPOINT,
         endpoint_id=row.id,
-        secret=ctx.cipher.encrypt(SECRET, secret),
+        secret=ctx.cipher.encrypt(SECRET, secret),  # defence: WH8 rotated
         previous_secret=ctx.cipher.encrypt(PREVIOUS_SECRET, old) if is_kept and old is not None else None,
         previous_until=ctx.now + overlap if is_kept else None,
         updated_at=ctx.now,

@@ -135,7 +135,7 @@ class DeliveryQueue(Queue):
                 delivery.endpoint.url, headers=headers, body=body, within=self._limits.timeout
             )
         except OutboundError as error:
-            return Failure(DeliveryError(error.reason))
+            return Failure(DeliveryError(error.reason))  # defence: WH5 fixed-words
         except Exception as error:
             report(error, id=delivery.id)
             return Failure(DeliveryError.CONNECT)

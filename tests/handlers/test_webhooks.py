@@ -601,6 +601,11 @@ class TestDeliveries:
         [one] = answer.json()["deliveries"]
         assert (one["lastStatus"], one["lastError"]) == (500, "status")
         assert "inner" not in answer.text
+        await execute(service, "UPDATE webhook_endpoint SET url = 'https://10.0.0.1/'")
+        await execute(service, "UPDATE delivery SET next_attempt = created_at")
+        await attempt(service)
+        [one] = await past(service, admin, endpoint)
+        assert (one["lastStatus"], one["lastError"]) == (None, "refused_address")
         rows = await service.rows("SELECT * FROM delivery")
         assert "inner" not in str(rows) + str([record.details for record in await trail(service)])
 
