@@ -19,10 +19,21 @@ from tests.live import TIMEOUT, LiveService
 from tests.security.second_factor import secret_in
 from tests.service import NO_TLS
 
-SENT = ("password", "currentPassword", "newPassword", "code", "otp", "token", "idToken", "state", "key")
+SENT = (
+    "password",
+    "currentPassword",
+    "newPassword",
+    "code",
+    "otp",
+    "token",
+    "idToken",
+    "state",
+    "key",
+    "secret",
+)
 """The members of a body, and the parameters of a query or path, that hold secrets."""
 
-ANSWERED = ("token", "accessToken", "refreshToken", "idToken", "key")
+ANSWERED = ("token", "accessToken", "refreshToken", "idToken", "key", "secret")
 """The members of an answer that do."""
 
 ASKED = ("state", "nonce")
