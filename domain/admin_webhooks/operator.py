@@ -98,7 +98,7 @@ def add(
             **values,
             **_WORKING,
             "id": endpoint_id,
-            "secret": ctx.cipher.encrypt(SECRET, secret),  # defence: WH8 stored
+            "secret": _sealed(ctx, secret),
             "previous_secret": None,
             "previous_until": None,
             "source": source.value,
@@ -179,7 +179,7 @@ async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> Endpoin
     found = await ctx.db.execute(
         CHANGE_ENDPOINT,
         endpoint_id=row.id,
-        secret=ctx.cipher.encrypt(SECRET, secret),  # defence: WH8 rotated
+        secret=_sealed(ctx, secret),
         previous_secret=ctx.cipher.encrypt(PREVIOUS_SECRET, old) if is_kept and old is not None else None,
         previous_until=ctx.now + overlap if is_kept else None,
         updated_at=ctx.now,
@@ -259,6 +259,10 @@ async def _locked(ctx: Context, endpoint_id: str) -> EndpointRow:
     if row.source == EndpointSource.CONFIG:
         raise EndpointReadOnly
     return row
+
+
+def _sealed(ctx: Context, secret: str) -> bytes:
+    return ctx.cipher.encrypt(SECRET, secret)  # defence: WH8 encrypted
 
 
 def _is_operator(ctx: Context) -> bool:

@@ -71,9 +71,9 @@ def create(
     description: Description = None,
     secret_file: OwnSecret = None,
 ) -> None:
-    """Create an endpoint and print its secret, alone, on standard output.
+    """Create an endpoint, and print its secret.
 
-    It is shown only once.
+    It is shown only once, alone on standard output.
 
     Example: gatewright webhooks create crm https://crm.example.com/hooks --event user.created
     """
@@ -126,9 +126,9 @@ def delete(endpoint: Endpoint, yes: Yes = False) -> None:
 
 @app.command()
 def rotate_secret(endpoint: Endpoint, secret_file: OwnSecret = None) -> None:
-    """Replace the secret of an endpoint and print the new one, alone, on standard output.
+    """Replace the secret of an endpoint, and print the new one.
 
-    It is shown only once. The previous one signs for webhooks.secret_overlap, too.
+    It is shown only once, alone on standard output. The previous one signs for webhooks.secret_overlap, too.
 
     Example: gatewright webhooks rotate-secret crm
     """
@@ -208,9 +208,9 @@ def verify(
         str, typer.Option(metavar="FILE", help="File with the secret of the endpoint.", show_default=False)
     ],
 ) -> None:
-    """Verify the signature of a captured request, read from standard input, as a receiver does.
+    """Verify the signature of a captured request.
 
-    The request is its headers, one a line, an empty line, and the body exactly as it was received.
+    It is read from standard input: its headers, one a line, an empty line, and the body exactly as it was received.
 
     Example: gatewright webhooks verify --secret-file secret.txt < request.txt
     """

@@ -483,10 +483,10 @@ async def test_a_secret_is_shown_once_and_kept_encrypted(service: Service, log_s
         service, admin, "create-endpoint", {"name": "x", "url": "wrong", "events": ["*"], "secret": OWN}
     )
 
+    kept = [str(row) for row in await service.rows("SELECT * FROM webhook_endpoint")]
     answers = [(await call(service, path, body, admin.headers)).text for path, body in calls(endpoint).items()
                if path not in ("create-endpoint", "rotate-secret")]  # fmt: skip
     answers.append((await service.get("/admin/list-audit-events", headers=admin.headers)).text)
-    kept = [str(row) for row in await service.rows("SELECT * FROM webhook_endpoint")]
     records = [f"{record.event} {record.details}" for record in await trail(service)]
     seen = "".join((*answers, *kept, *records, log_stream.getvalue().decode()))
     for secret in shown:
