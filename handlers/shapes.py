@@ -268,7 +268,7 @@ class Delivery(TypedDict):
     deliveredAt: str | None
 
 
-class Deliveries(TypedDict):
+class DeliveryPage(TypedDict):
     """Deliveries of an endpoint."""
 
     deliveries: list[Delivery]

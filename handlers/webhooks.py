@@ -57,7 +57,7 @@ async def deliveries(
     state: str | None = None,
     before: str | None = None,
     limit: int | None = None,
-) -> shapes.Deliveries:
+) -> shapes.DeliveryPage:
     """Return deliveries of an endpoint."""
     rows = await past.list_all(
         ctx, endpoint_id, state=state, before=before, limit=50 if limit is None else limit

@@ -34,7 +34,7 @@ def stage() -> None:
     assert of(rotated, models.RotatedWebhookSecret).secret != made.secret
     test = send_test.sync(client=admin, body=models.SendTestWebhookRequest(id=made.endpoint.id))
     delivery = of(test, models.QueuedDelivery).delivery_id
-    page = of(deliveries.sync(client=admin, endpoint_id=made.endpoint.id, limit=5), models.Deliveries)
+    page = of(deliveries.sync(client=admin, endpoint_id=made.endpoint.id, limit=5), models.DeliveryPage)
     assert [(one.id, one.type_) for one in page.deliveries] == [(delivery, "webhook.test")]
     again = redeliver.sync(client=admin, body=models.RedeliverRequest(delivery_id=delivery))
     assert of(again, models.QueuedDelivery).delivery_id != delivery
