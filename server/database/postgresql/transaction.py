@@ -113,12 +113,12 @@ class PostgresqlTransaction(Transaction):
     async def _run_together(
         self, connection: Driver, guard: Guard | None, deferred: Sequence[Deferred]
     ) -> None:
-        compiled, arguments = self._combine(guard, deferred[:MAX_COMBINED])
-        rows = await self._checked(connection.fetch(compiled.sql, *arguments), compiled.sql)
-        if guard is not None and not rows:
-            raise guard.error
-        if deferred[MAX_COMBINED:]:
-            await self._run_together(await self._begun(), None, deferred[MAX_COMBINED:])
+        for start in range(0, max(1, len(deferred)), MAX_COMBINED):
+            compiled, arguments = self._combine(guard, deferred[start : start + MAX_COMBINED])
+            rows = await self._checked(connection.fetch(compiled.sql, *arguments), compiled.sql)
+            if guard is not None and not rows:
+                raise guard.error
+            guard = None
 
     def _combine(
         self, guard: Guard | None, deferred: Sequence[Deferred]

@@ -164,7 +164,7 @@ class TestFiled:
 
         assert await names(migrated) == ["ada"]
 
-    @pytest.mark.parametrize("number", [1, 30])
+    @pytest.mark.parametrize("number", [1, 30, 10_000])
     async def test_all_of_it_happens(self, migrated: Database, number: int) -> None:
         async with migrated.transaction() as db:
             for each in range(number):
