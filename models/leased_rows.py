@@ -53,7 +53,10 @@ def first_due(table: type[SQLModel], *conditions: ColumnElement[bool]) -> Select
 def is_claimed(table: type[SQLModel]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the conditions of a claimed row; they match no row if it was claimed again."""
     columns = _columns_of(table)
-    return col(columns.id) == bindparam("claimed"), col(columns.attempts) == bindparam("attempt")
+    return (
+        col(columns.id) == bindparam("claimed"),
+        col(columns.attempts) == bindparam("attempt"),  # defence: WH13 claim-number
+    )
 
 
 def claimed(row_id: str, attempt: int) -> Mapping[str, object]:

@@ -1,8 +1,8 @@
 """The states of a delivery: written, claimed by lease, then delivered, postponed or failed; and those of its endpoint.
 
-After three failures in a row an endpoint is failing: one attempt is made at a time, and everything else waits without
-counting attempts. After a success what waits is delivered at most 20 times a second. Transactions lock the endpoint
-before its deliveries.
+After three failures in a row an endpoint is failing: one attempt is made at a time, a probe, and everything else waits
+without counting attempts. Attempts that began before do not change the state. After a successful probe what waits is
+delivered at most 20 times a second. Transactions lock the endpoint before its deliveries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,33 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Integer, Interval, bindparam, case, delete, func, literal, or_, select, update
+from sqlalchemy import (
+    Boolean,
+    Integer,
+    Interval,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
 from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
 from domain.webhooks import events
 from domain.webhooks.policy import WebhookPolicy
-from models import leased_rows
+from models import Audit, leased_rows
 from models.base import Instant
 from models.delivery import Delivery, DeliveryError, DeliveryState
 from models.statements import is_, table_of
 from models.webhook_endpoint import (
     ENDPOINT_COLUMNS,
+    LOCK_ENDPOINT,
     PREVIOUS_SECRET,
     SECRET,
     EndpointRow,
@@ -63,6 +77,9 @@ DRAIN_INTERVAL = timedelta(milliseconds=50)
 MOST_PENDING = 10_000
 """Deliveries of one endpoint that may wait; newer ones are dropped."""
 
+REPORT_INTERVAL = timedelta(hours=1)
+"""The time between two audit records that deliveries of an endpoint were dropped."""
+
 _SUCCESS_EXACT_TO = timedelta(minutes=1)
 """How exact `last_success_at` is: otherwise every delivery would write the row of the endpoint."""
 
@@ -90,6 +107,11 @@ class LeasedDelivery:
     body: str = field(repr=False)
     secrets: Sequence[str] = field(repr=False)
     """The secrets that sign, the newest first."""
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it is the one attempt at a failing endpoint."""
+        return self.endpoint.next_probe is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +161,9 @@ _END = (
     .values(lease_until=None)
     .returning(col(Delivery.id))
 )
-_SUCCEEDED = update(table_of(WebhookEndpoint)).where(
-    is_(WebhookEndpoint.id, "endpoint_id"),
+_RECOVERED = update(table_of(WebhookEndpoint)).where(is_(WebhookEndpoint.id, "endpoint_id"))
+_SUCCEEDED = _RECOVERED.where(
+    col(WebhookEndpoint.failing_since).is_(None),
     or_(
         col(WebhookEndpoint.failures) > 0,
         col(WebhookEndpoint.last_success_at).is_(None),
@@ -150,7 +173,11 @@ _SUCCEEDED = update(table_of(WebhookEndpoint)).where(
 _MORE_FAILURES = col(WebhookEndpoint.failures) + 1
 _FAILED = (
     update(table_of(WebhookEndpoint))
-    .where(is_(WebhookEndpoint.id, "endpoint_id"))
+    .where(
+        is_(WebhookEndpoint.id, "endpoint_id"),
+        # Others that were in flight would postpone the first probe, and have it overlap with another.
+        or_(col(WebhookEndpoint.failing_since).is_(None), bindparam("is_probe", type_=Boolean())),
+    )
     .values(
         failures=_MORE_FAILURES,
         failing_since=case(
@@ -174,6 +201,19 @@ _DISABLE = (
 END_PENDING = update(table_of(Delivery)).where(_OF_ENDPOINT, _IS_PENDING)
 """Set the given columns of all pending deliveries of the endpoint `of_endpoint`."""
 
+_EXPIRE = (
+    update(table_of(Delivery))
+    .where(
+        col(Delivery.id).in_(
+            select(col(Delivery.id))
+            .where(
+                _OF_ENDPOINT, _IS_PENDING, col(Delivery.created_at) <= bindparam("oldest", type_=Instant())
+            )
+            .limit(1000)
+        )
+    )
+    .returning(col(Delivery.event_id))
+)
 _OLDEST_FIRST = (
     select(col(Delivery.id))
     .where(_OF_ENDPOINT, _IS_PENDING)
@@ -185,17 +225,39 @@ _DROP_EXCESS = (
     .returning(col(Delivery.id))
     .execution_options(in_thread=True)
 )
+_IS_FULL = (
+    # In the order of an index that has the pending rows only; that of creation has the past ones too.
+    select(col(Delivery.id))
+    .where(_OF_ENDPOINT, _IS_PENDING)
+    .order_by(col(Delivery.next_attempt))
+    .offset(bindparam("most", type_=Integer()))
+    .limit(1)
+)
+_REPORTS = select(col(Audit.details)).where(
+    col(Audit.event) == events.BACKLOG_FULL.name,
+    col(Audit.time) > bindparam("since", type_=Instant()),
+    col(Audit.time) <= bindparam("now", type_=Instant()),
+)
 
 
 def _spread(interval: Any) -> Any:
-    """Return the statement that gives the pending deliveries of an endpoint times with this interval."""
+    """Return the statement that gives the pending deliveries of an endpoint times with this interval.
+
+    Those that are due later are counted too: a former spread may have given them the times of the next minutes.
+    """
     number = func.row_number().over(order_by=(col(Delivery.next_attempt), col(Delivery.id))).label("number")
-    waiting = select(col(Delivery.id), number).where(
-        _OF_ENDPOINT, _IS_PENDING, col(Delivery.next_attempt) <= bindparam("now", type_=Instant())
+    now = bindparam("now", type_=Instant())
+    is_in_flight = and_(col(Delivery.lease_until).is_not(None), col(Delivery.next_attempt) > now)
+    rows = (
+        select(col(Delivery.id), number).where(_OF_ENDPOINT, _IS_PENDING, ~is_in_flight).subquery("waiting")
     )
-    rows = waiting.subquery("waiting")
-    due = bindparam("now", type_=Instant()) + rows.c.number * interval
-    return update(table_of(Delivery)).where(col(Delivery.id) == rows.c.id).values(next_attempt=due)
+    due = now + rows.c.number * interval
+    return (
+        update(table_of(Delivery))
+        .where(col(Delivery.id) == rows.c.id, col(Delivery.next_attempt) < due)
+        .values(next_attempt=due)
+        .execution_options(in_thread=True)
+    )
 
 
 _SPREAD = {
@@ -228,7 +290,7 @@ async def claim(
         for row in await _claim_of(ctx, one.row, endpoints[one.row.id])
     ]
     payloads = await _payloads(ctx, {row.event_id for _, row in claimed})
-    deliveries = []
+    deliveries: list[LeasedDelivery] = []
     for endpoint, row in claimed:
         body, secrets = payloads.get(row.event_id), live_secrets(ctx, endpoint)
         if not secrets:
@@ -242,6 +304,11 @@ async def claim(
             deliveries.append(
                 LeasedDelivery(row.id, row.event_id, endpoint, row.attempts, row.created_at, body, secrets)
             )
+    attempted = {delivery.endpoint.id for delivery in deliveries}
+    for endpoint, _ in claimed:
+        if endpoint.next_probe is not None and endpoint.id not in attempted:
+            # Its probe is the next delivery, without the wait for the end of a lease.
+            await ctx.db.execute(_NEXT_PROBE, endpoint_id=endpoint.id, next_probe=ctx.now)
     return deliveries
 
 
@@ -253,8 +320,24 @@ async def _claim_of(ctx: Context, endpoint: EndpointRow, limit: int) -> Sequence
             _PROBE, endpoint_id=endpoint.id, seen=endpoint.next_probe, next_probe=until
         ):
             return ()
+        await _expire(ctx, endpoint.id)
         limit = 1
     return await ctx.db.execute(_CLAIM, of_endpoint=endpoint.id, now=ctx.now, until=until, most=limit)
+
+
+async def _expire(ctx: Context, endpoint_id: str) -> None:
+    """End deliveries that waited too long; one by one, they would take the turns of a day of probes."""
+    expired = await ctx.db.execute(
+        _EXPIRE,
+        of_endpoint=endpoint_id,
+        oldest=ctx.now - LIFETIME,
+        state=DeliveryState.FAILED,
+        last_error=DeliveryError.EXPIRED,
+        ended_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    for event_id in expired.scalars():
+        events.delivery_failed(ctx, endpoint_id, event_id, DeliveryError.EXPIRED)
 
 
 async def _payloads(ctx: Context, ids: set[str]) -> Mapping[str, str | None]:
@@ -277,18 +360,19 @@ def live_secrets(ctx: Context, endpoint: EndpointRow) -> Sequence[str]:
 
 async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) -> None:
     """Record a success; what has waited for a failing endpoint becomes due bit by bit."""
-    await ctx.db.execute(
-        _SUCCEEDED,
-        endpoint_id=delivery.endpoint.id,
-        stale=ctx.now - _SUCCESS_EXACT_TO,
-        failures=0,
-        failing_since=None,
-        next_probe=None,
-        last_success_at=ctx.now,
-        updated_at=ctx.now,
-    )
-    if delivery.endpoint.failing_since is not None:
-        await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=delivery.endpoint.id, now=ctx.now)
+    endpoint_id = delivery.endpoint.id
+    healthy = {
+        "failures": 0, "failing_since": None, "next_probe": None,
+        "last_success_at": ctx.now, "updated_at": ctx.now,
+    }
+    if delivery.is_probe:
+        await ctx.db.execute(_RECOVERED, endpoint_id=endpoint_id, **healthy)
+        await ctx.db.execute(
+            _SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now
+        )  # defence: WH9 drain
+    else:
+        stale = ctx.now - _SUCCESS_EXACT_TO
+        await ctx.db.execute(_SUCCEEDED, endpoint_id=endpoint_id, stale=stale, **healthy)
     await _end(
         ctx, delivery.id, delivery.attempts, DeliveryState.DELIVERED, last_status=status, last_error=None
     )
@@ -297,40 +381,36 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
 async def mark_failed(ctx: Context, delivery: LeasedDelivery, failure: Failure) -> bool:
     """Record a failed attempt, and schedule the next one; return whether there is one."""
     outcome = {"last_status": failure.status, "last_error": failure.error}
-    endpoint_fails = await _note_failure(ctx, delivery.endpoint.id, failure)
+    reason = await _note_failure(ctx, delivery, failure)
     delay = _next_delay(delivery, failure)
     due = None if delay is None else ctx.now + delay
-    if endpoint_fails or due is None or due >= delivery.created_at + LIFETIME:
-        if await _end(ctx, delivery.id, delivery.attempts, DeliveryState.FAILED, **outcome):
-            events.delivery_failed(ctx, delivery.endpoint.id, delivery.event_id, failure.error)
-        return False
-    await ctx.db.execute(
-        _END,
-        **leased_rows.claimed(delivery.id, delivery.attempts),
-        next_attempt=due,
-        updated_at=ctx.now,
-        **outcome,
-    )
-    return True
+    if reason is None and due is not None and due < delivery.created_at + LIFETIME:
+        claimed = leased_rows.claimed(delivery.id, delivery.attempts)
+        await ctx.db.execute(_END, **claimed, next_attempt=due, updated_at=ctx.now, **outcome)
+        return True
+    if await _end(ctx, delivery.id, delivery.attempts, DeliveryState.FAILED, **outcome):
+        events.delivery_failed(ctx, delivery.endpoint.id, delivery.event_id, failure.error)
+    if reason is not None:
+        await disable(ctx, delivery.endpoint.id, reason)
+    return False
 
 
-async def _note_failure(ctx: Context, endpoint_id: str, failure: Failure) -> bool:
-    """Count a failure of an endpoint; return whether it is disabled for it."""
-    counted = (await ctx.db.execute(_FAILED, endpoint_id=endpoint_id, now=ctx.now)).first()
-    if counted is None:
-        return False
+async def _note_failure(ctx: Context, delivery: LeasedDelivery, failure: Failure) -> str | None:
+    """Count a failure of an endpoint; return why it is to be disabled, if it is."""
+    endpoint_id = delivery.endpoint.id
+    counted = (
+        await ctx.db.execute(_FAILED, endpoint_id=endpoint_id, is_probe=delivery.is_probe, now=ctx.now)
+    ).first()
     if failure.status == GONE:  # defence: WH17 gone
-        await disable(ctx, endpoint_id, "gone")
-        return True
-    if counted.failing_since is None:
-        return False
+        return "gone"
+    if counted is None or counted.failing_since is None:
+        return None
     longest = ctx.policy[WebhookPolicy].disable_after
-    if longest and ctx.now - counted.failing_since >= longest:
-        await disable(ctx, endpoint_id, "failing")
-        return True
+    if longest and ctx.now - counted.failing_since >= longest:  # defence: WH9 disabled
+        return "failing"
     next_probe = ctx.now + _probe_delay(counted.failures)
     await ctx.db.execute(_NEXT_PROBE, endpoint_id=endpoint_id, next_probe=next_probe)
-    return False
+    return None
 
 
 def _next_delay(delivery: LeasedDelivery, failure: Failure) -> timedelta | None:
@@ -362,9 +442,25 @@ async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
     events.endpoint_disabled(ctx, endpoint_id, reason)
 
 
+async def full_endpoints(ctx: Context, endpoint_ids: Sequence[str]) -> Sequence[str]:
+    """Return those of the endpoints for which more deliveries wait than may."""
+    return [
+        endpoint_id
+        for endpoint_id in endpoint_ids
+        if await ctx.db.execute(_IS_FULL, of_endpoint=endpoint_id, most=MOST_PENDING)
+    ]
+
+
 async def drop_excess(ctx: Context, endpoint_id: str) -> int:
-    """Delete the newest pending deliveries of an endpoint beyond the limit; return their number."""
-    return len(await ctx.db.execute(_DROP_EXCESS, of_endpoint=endpoint_id, most=MOST_PENDING))
+    """Delete the newest pending deliveries of an endpoint beyond the limit; return their number. Audited once an
+    hour."""
+    await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)
+    # defence: WH9 bounded
+    dropped = len(await ctx.db.execute(_DROP_EXCESS, of_endpoint=endpoint_id, most=MOST_PENDING))
+    recent = await ctx.db.execute(_REPORTS, since=ctx.now - REPORT_INTERVAL, now=ctx.now)
+    if dropped and all(details.get("endpointId") != endpoint_id for details in recent.scalars()):
+        events.backlog_full(ctx, endpoint_id, dropped)
+    return dropped
 
 
 async def _end(ctx: Context, delivery_id: str, attempt: int, state: DeliveryState, **values: Any) -> bool:

@@ -12,7 +12,7 @@ import structlog
 
 from domain.context import Context, Runner
 from domain.outbound import OutboundError
-from domain.webhooks import deliveries, events
+from domain.webhooks import deliveries
 from domain.webhooks.deliveries import DueEndpoint, Failure, LeasedDelivery
 from domain.webhooks.publication import DELIVERIES
 from models.delivery import DeliveryError
@@ -26,10 +26,7 @@ from server.outbox.queue import Pause, Queue, record_outcome, report
 from server.webhooks import signature
 
 TRIM_INTERVAL = timedelta(seconds=1)
-"""The time between two counts of the deliveries that wait for an endpoint."""
-
-REPORT_INTERVAL = timedelta(hours=1)
-"""The time between two audit records that deliveries of an endpoint were dropped."""
+"""The time between two counts of the deliveries that wait."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,12 +64,13 @@ class DeliveryQueue(Queue):
         self._in_flight: Counter[str] = Counter()
         """Attempts in flight by endpoint."""
         self._turn = 0
-        self._trimmed: dict[str, datetime] = {}
-        self._reported: dict[str, datetime] = {}
+        self._trimmed: datetime | None = None
 
     async def next_due(self) -> datetime | None:
         """Return the time of the next attempt at an endpoint that may receive one more."""
         endpoints = await self._run(deliveries.due_endpoints)
+        # Those of a failing endpoint too, of which nothing is claimed for minutes.
+        await self._trim([one.row.id for one in endpoints if one.due is not None])
         self._due = [one for one in endpoints if one.due is not None and self._free(one)]
         return min((one.due for one in self._due if one.due is not None), default=None)
 
@@ -89,39 +87,35 @@ class DeliveryQueue(Queue):
         self._turn = (self._turn + 1) % len(due)
         chosen = (due[self._turn :] + due[: self._turn])[:free]
         share = max(1, free // len(chosen))
-        numbers = {one.row.id: min(self._free(one), share) for one in chosen}
+        numbers = {one.row.id: min(self._free(one), share) for one in chosen}  # defence: WH10 own-slots
         in_order = [one for one in due if one.row.id in numbers]
         claimed = await self._run(lambda ctx: deliveries.claim(ctx, numbers, in_order))
         for delivery in claimed:
             self._in_flight[delivery.endpoint.id] += 1
-        await self._trim(numbers)
         return claimed
 
-    async def _trim(self, endpoint_ids: Sequence[str] | dict[str, int]) -> None:
-        """Drop deliveries beyond the limit, at most once a second for an endpoint, because they have to be counted."""
+    async def _trim(self, endpoint_ids: Sequence[str]) -> None:
+        """Drop deliveries beyond the limit, at most once a second, because they have to be counted."""
         now = self._clock()
-        for endpoint_id in endpoint_ids:
-            trimmed = self._trimmed.get(endpoint_id)
-            if trimmed is not None and timedelta(0) <= now - trimmed < TRIM_INTERVAL:
-                continue
-            self._trimmed[endpoint_id] = now
-            await self._run(partial(self._drop_excess, endpoint_id))
-
-    async def _drop_excess(self, endpoint_id: str, ctx: Context) -> None:
-        dropped = await deliveries.drop_excess(ctx, endpoint_id)
-        if not dropped:
+        if self._trimmed is not None and timedelta(0) <= now - self._trimmed < TRIM_INTERVAL:
             return
-        log.warning("webhook.backlog_full", endpoint_id=endpoint_id, dropped=dropped)
-        reported = self._reported.get(endpoint_id)
-        if reported is None or not timedelta(0) <= ctx.now - reported < REPORT_INTERVAL:
-            self._reported[endpoint_id] = ctx.now
-            events.backlog_full(ctx, endpoint_id, dropped)
+        self._trimmed = now
+        for endpoint_id in await self._run(lambda ctx: deliveries.full_endpoints(ctx, endpoint_ids)):
+            dropped = await self._run(partial(deliveries.drop_excess, endpoint_id=endpoint_id))
+            if dropped:
+                log.warning("webhook.backlog_full", endpoint_id=endpoint_id, dropped=dropped)
+                if self._metrics is not None:
+                    self._metrics.webhooks_dropped(dropped)
 
     async def process(self, delivery: LeasedDelivery) -> None:
         """Attempt a delivery, and record the outcome."""
         try:
             outcome = await self._attempt(delivery)
-            await record_outcome(self._run, lambda ctx: self._record(ctx, delivery, outcome), self._pause)
+            result = await record_outcome(
+                self._run, lambda ctx: self._record(ctx, delivery, outcome), self._pause
+            )
+            if result is not None and self._metrics is not None:
+                self._metrics.webhook_attempt(result)
         finally:
             self._in_flight[delivery.endpoint.id] -= 1
 
@@ -147,13 +141,12 @@ class DeliveryQueue(Queue):
         retry_after = answer.retry_after if answer.status in {429, 503} else None
         return Failure(DeliveryError.STATUS, answer.status, parse_retry_after(retry_after, self._clock()))
 
-    async def _record(self, ctx: Context, delivery: LeasedDelivery, outcome: int | Failure) -> None:
+    async def _record(self, ctx: Context, delivery: LeasedDelivery, outcome: int | Failure) -> str:
+        """Record the outcome; return it as the metrics call it."""
         if isinstance(outcome, int):
             await deliveries.mark_delivered(ctx, delivery, outcome)
-            self._count("delivered")
-            return
+            return "delivered"
         is_postponed = await deliveries.mark_failed(ctx, delivery, outcome)
-        self._count("postponed" if is_postponed else "failed")
         log.warning(
             "webhook.attempt_failed",
             id=delivery.id,
@@ -162,10 +155,7 @@ class DeliveryQueue(Queue):
             attempts=delivery.attempts,
             is_last=not is_postponed,
         )
-
-    def _count(self, result: str) -> None:
-        if self._metrics is not None:
-            self._metrics.webhook_attempt(result)
+        return "postponed" if is_postponed else "failed"
 
 
 def delivery_queue(
