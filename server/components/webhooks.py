@@ -1,4 +1,4 @@
-"""Webhooks: the guard of their URLs, the queue of deliveries, and the end of what is kept."""
+"""Webhooks: the guard of their URLs, the queue of deliveries, the end of what is kept, and the gauges."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,10 @@ from server.config.groups.webhooks import WebhookSettings
 from server.outbound.guard import SystemResolver, guard_of
 from server.outbound.urls import parse_url
 from server.outbox.queue import Queue
+from server.webhooks.sampler import Sampler
 
+SAMPLE_EVERY = 5.0
+"""Seconds between two samples of the gauges."""
 ERASE_EVERY = 3600.0
 """Seconds from one erasure of past events to the next."""
 
@@ -57,9 +60,14 @@ class Webhooks(Component):
         yield delivery_queue(core.settings, core.run, core.clock, self._guard, core.metrics)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Erase the content of past events."""
-        if self._is_enabled:
-            yield PeriodicJob("webhook_payloads", self._erase, ERASE_EVERY)
+        """Erase the content of past events, and set the gauges."""
+        core = self._core
+        if not self._is_enabled:
+            return
+        yield PeriodicJob("webhook_payloads", self._erase, ERASE_EVERY)
+        if core.metrics is not None:
+            sampler = Sampler(core.metrics, core.database.reads, core.clock)
+            yield PeriodicJob("webhook_metrics", sampler.sample, SAMPLE_EVERY)
 
     async def _erase(self) -> None:
         while await self._core.run(retention.erase_payloads) == retention.BATCH:

@@ -91,6 +91,27 @@ class MetricsRegistry:
             "Attempts to deliver an event to a webhook endpoint by result: delivered, postponed, failed for good.",
             ("result",),
         )
+        self._webhooks_dropped = counter(
+            "gatewright_webhook_dropped_total",
+            "Deliveries that were dropped because too many waited for their endpoint.",
+        )
+        self.webhook_pending = latest(
+            "gatewright_webhook_pending",
+            "Deliveries that wait for an active endpoint; the same in every instance.",
+        )
+        self.webhook_oldest = latest(
+            "gatewright_webhook_oldest_seconds",
+            "Age of the oldest waiting delivery; 0 without one; the same in every instance.",
+        )
+        self.webhook_overdue = latest(
+            "gatewright_webhook_overdue_seconds",
+            "Time for which a delivery to an endpoint that is not failing has been due; the same in every instance.",
+        )
+        self.webhook_endpoints = latest(
+            "gatewright_webhook_endpoints",
+            "Webhook endpoints by state: active, failing, paused, disabled; the same in every instance.",
+            ("state",),
+        )
         self._key_verifications = counter(
             "gatewright_api_key_verifications_total",
             "Verifications of API keys, by service (none: the key itself was sent) and result: valid, or the code.",
@@ -190,6 +211,10 @@ class MetricsRegistry:
     def webhook_attempt(self, result: str) -> None:
         """Count an attempt to deliver an event."""
         self._webhook_attempts.labels(result).inc()
+
+    def webhooks_dropped(self, number: int) -> None:
+        """Count deliveries that were dropped."""
+        self._webhooks_dropped.inc(number)
 
     def mail(self, template: str, result: str) -> None:
         """Count a delivery by its result: `sent`, `postponed` or `failed`."""
