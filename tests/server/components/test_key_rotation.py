@@ -12,15 +12,19 @@ from sqlmodel import col
 
 from domain.ports import Transaction
 from models import Account, Outbox, Session, TwoFactor, User, metadata
+from models.webhook_endpoint import PREVIOUS_SECRET, WebhookEndpoint
+from models.webhook_event import WebhookEvent
 from server.components.jwt import SigningKeyStore
 from server.components.key_rotation import COLUMNS, RotationResult, reencrypt
 from server.crypto.keyring import Keyring
 from server.database.database import Database
+from tests import webhooks
+from tests.conftest import MakeService
 from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user, begin, enter
 from tests.rows import add
 from tests.security import second_factor
-from tests.service import Service
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OLD, BOTH, NEW = (
@@ -30,7 +34,8 @@ OLD, BOTH, NEW = (
 NOTHING_LEFT = {
     "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0,
     "account.access_token": 0, "account.refresh_token": 0, "account.id_token": 0,
-    "signing_key.private_jwk": 0,
+    "signing_key.private_jwk": 0, "webhook_endpoint.secret": 0, "webhook_endpoint.previous_secret": 0,
+    "webhook_event.payload": 0,
 }  # fmt: skip
 
 
@@ -68,8 +73,9 @@ async def _payloads(database: Database) -> dict[str, bytes | None]:
 class TestColumns:
     @pytest.mark.threat("R44")
     async def test_whatever_is_encrypted_stands_in_a_column_declared_so(
-        self, social: Service, provider: ProviderProcess
+        self, make_service: MakeService, provider: ProviderProcess, other_provider: ProviderProcess
     ) -> None:
+        social = await make_service({**social_settings(provider, other_provider), **webhooks.SETTINGS})
         as_user(provider, "bob@example.com", "1001")
         await social.services.port[SigningKeyStore].prepare()
         await enter(social)
@@ -77,6 +83,9 @@ class TestColumns:
         owner = await second_factor.enrol(social)
         await second_factor.begin(social, owner.session)
         await social.post("/request-password-reset", {"email": owner.email})
+        previous = social.services.cipher.encrypt(PREVIOUS_SECRET, "previous")
+        await webhooks.add_endpoint(social, "https://example.com/", previous_secret=previous)
+        await webhooks.happen(social)
 
         found = set()
         for column in [column for table in metadata.sorted_tables for column in table.c]:
@@ -97,14 +106,21 @@ class TestRewrite:
         account = Account(
             id="a", user_id="u", provider_id="test", account_id="7", created_at=NOW, updated_at=NOW
         )
+        endpoint = WebhookEndpoint(
+            id="w", name="receiver", url="https://example.com/", events="[]", secret=b"", source="cli",
+            created_at=NOW, updated_at=NOW,
+        )  # fmt: skip
+        event = WebhookEvent(id="e", type="webhook.test", expires_at=NOW, created_at=NOW, updated_at=NOW)
         sealed_rows = (
             (factor, ("secret", "new_secret")),
+            (endpoint, ("secret", "previous_secret")),
+            (event, ("payload",)),
             (account, ("access_token", "refresh_token", "id_token")),
         )
         for row, names in sealed_rows:
             for name in names:
                 setattr(row, name, OLD.encrypt(f"{row.__tablename__}.{name}", name))
-        await add(migrated, factor, account)
+        await add(migrated, factor, account, endpoint, event)
 
         assert await reencrypt(migrated.transaction, BOTH, batch=3) == NOTHING_LEFT
 
