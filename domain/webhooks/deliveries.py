@@ -362,14 +362,16 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
     """Record a success; what has waited for a failing endpoint becomes due bit by bit."""
     endpoint_id = delivery.endpoint.id
     healthy = {
-        "failures": 0, "failing_since": None, "next_probe": None,
-        "last_success_at": ctx.now, "updated_at": ctx.now,
+        "failures": 0,
+        "failing_since": None,
+        "next_probe": None,
+        "last_success_at": ctx.now,
+        "updated_at": ctx.now,
     }
     if delivery.is_probe:
         await ctx.db.execute(_RECOVERED, endpoint_id=endpoint_id, **healthy)
-        await ctx.db.execute(
-            _SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now
-        )  # defence: WH9 drain
+        # defence: WH9 drain
+        await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now)
     else:
         stale = ctx.now - _SUCCESS_EXACT_TO
         await ctx.db.execute(_SUCCEEDED, endpoint_id=endpoint_id, stale=stale, **healthy)
