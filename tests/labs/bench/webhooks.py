@@ -163,9 +163,11 @@ async def _medians(
 async def _serving(url: str, directory: Path, *, is_on: bool) -> AsyncIterator[Service]:
     """Yield a service in this process with one user."""
     settings = {
-        **{"webhooks.enabled": str(is_on).lower(), "limits.enabled": "false"},
+        "webhooks.enabled": str(is_on).lower(),
+        "limits.enabled": "false",
         # Those of the service as it ships.
-        **{"password.argon2_memory_kib": "19456", "password.argon2_time": "2"},
+        "password.argon2_memory_kib": "19456",
+        "password.argon2_time": "2",
     }
     clock = MovableClock()
     services = Services(

@@ -1,6 +1,7 @@
 """Figures about webhooks."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -15,7 +16,7 @@ from tests.webhooks import SETTINGS, add_endpoint, attempt, happen
 
 pytestmark = pytest.mark.both_databases
 
-FAILING = {"failures": 3, "failing_since": START, "next_probe": START + timedelta(hours=1)}
+FAILING: dict[str, Any] = {"failures": 3, "failing_since": START, "next_probe": START + timedelta(hours=1)}
 
 
 async def values(service: Service) -> Values:
