@@ -71,6 +71,16 @@ def hang(first: bytes = b"") -> Behaviour:
     return behave
 
 
+def hold(until: asyncio.Event, status: int = 204) -> Behaviour:
+    """Respond when the test says so."""
+
+    async def behave(writer: asyncio.StreamWriter) -> None:
+        await until.wait()
+        await respond(status)(writer)
+
+    return behave
+
+
 def endless(piece: bytes, first: bytes = b"HTTP/1.1 200 OK\r\n", every: float = 0) -> Behaviour:
     """Send the first bytes, and then the same piece, with `every` seconds between, until the connection is closed."""
 

@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import update
+from sqlmodel import col
+
 from domain import tokens
 from domain.context import Context
 from domain.webhooks import secrets
 from domain.webhooks.events import TEST
 from domain.webhooks.publication import publish
-from models.webhook_endpoint import SECRET, EndpointState, WebhookEndpoint
+from models.statements import table_of
+from models.webhook_endpoint import PREVIOUS_SECRET, SECRET, EndpointState, WebhookEndpoint
 from tests import rows
 from tests.service import START, Service
 
@@ -42,12 +46,12 @@ async def add_endpoint(
     return endpoint.id
 
 
-async def happen(service: Service, number: int = 1) -> None:
+async def happen(service: Service, number: int = 1, **data: Any) -> None:
     """Publish events that need nothing else."""
 
     async def job(ctx: Context) -> None:
         for index in range(number):
-            publish(ctx, TEST, number=index)
+            publish(ctx, TEST, number=index, **data)
 
     await service.services.unit_of_work.run(job)
 
@@ -66,6 +70,21 @@ async def endpoint(service: Service) -> Any:
     """Return the only endpoint."""
     [row] = await service.rows("SELECT * FROM webhook_endpoint")
     return row
+
+
+async def rotate(service: Service, endpoint_id: str, secret: str, overlap: timedelta) -> None:
+    """Replace the secret of an endpoint; the old one signs as well, for the overlap."""
+    cipher = service.services.cipher
+    old = cipher.decrypt(SECRET, (await endpoint(service)).secret)
+    assert old is not None
+    async with service.services.database.transaction() as db:
+        await db.execute(
+            update(table_of(WebhookEndpoint)).where(col(WebhookEndpoint.id) == endpoint_id),
+            secret=cipher.encrypt(SECRET, secret),
+            previous_secret=cipher.encrypt(PREVIOUS_SECRET, old),
+            previous_until=service.clock.now + overlap,
+            updated_at=service.clock.now,
+        )
 
 
 def later(service: Service, **time: float) -> None:

@@ -122,6 +122,7 @@ class DeliveryQueue(Queue):
     async def _attempt(self, delivery: LeasedDelivery) -> int | Failure:
         """Return the status of a success, or why the attempt failed."""
         # The time of the attempt, which receivers compare with theirs.
+        # defence: WH6 time-of-attempt
         headers = signature.headers(delivery.event_id, delivery.secrets, delivery.body, self._clock())
         body = delivery.body.encode()
         try:

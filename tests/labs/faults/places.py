@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pyotp
 import pytest
-from sqlalchemy import make_url, text
+from sqlalchemy import Executable, make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -59,13 +59,13 @@ class Place:
         """Serve here until the end of the block, or until the process is killed."""
         return serving(self.directory, self.settings(overrides), workers=workers, variables=variables)
 
-    async def rows(self, statement: str) -> list[Any]:
-        """Read the tables, by a connection of its own."""
+    async def rows(self, statement: str | Executable) -> list[Any]:
+        """Read or write the tables, by a connection of its own."""
         url = make_url(self.url)
         engine = create_async_engine(url.set(drivername=_DRIVERS[url.drivername]), poolclass=NullPool)
         try:
             async with engine.begin() as connection:
-                found = await connection.execute(text(statement))
+                found = await connection.execute(text(statement) if isinstance(statement, str) else statement)
                 return list(found.all()) if found.returns_rows else []
         finally:
             await engine.dispose()
