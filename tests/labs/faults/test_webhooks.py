@@ -154,7 +154,10 @@ async def test_killed_processes_lose_and_invent_no_event(place: Place) -> None:
 
     there, sent, rows = await users(place), by_id(receiver.requests), await deliveries(place)
     print(len(there), "users,", len(sent), "events,", len(receiver.requests), "requests")
-    events = {webhook_id: {json.loads(body)["data"]["user"]["id"] for body in bodies} for webhook_id, bodies in sent.items()}
+    events = {
+        webhook_id: {json.loads(body)["data"]["user"]["id"] for body in bodies}
+        for webhook_id, bodies in sent.items()
+    }
     # Each user who is there was told once, and nobody else.
     assert Counter(user for found in events.values() for user in found) == Counter(there.keys())
     assert kills.told <= set(there.values())
@@ -163,7 +166,9 @@ async def test_killed_processes_lose_and_invent_no_event(place: Place) -> None:
     # A repeat has the same content; only what a process was sending when it was killed is sent again.
     assert {webhook_id for webhook_id, bodies in sent.items() if len(set(bodies)) > 1} == set()
     again = {webhook_id: len(bodies) - 1 for webhook_id, bodies in sent.items()}
-    assert {one: number for one, number in again.items() if number > kills.claimed[one.removeprefix("msg_")]} == {}
+    assert {
+        one: number for one, number in again.items() if number > kills.claimed[one.removeprefix("msg_")]
+    } == {}
     assert {row.last_status for row in rows} == {204}
 
 

@@ -108,14 +108,19 @@ def altered(request: Request, other: Request) -> dict[str, Request]:
         "other version": request.having(signature=f"v2{signature[2:]}"),
         "no version": request.having(signature=signature[3:]),
         "nonsense": request.having(signature="v1,ä v1"),
-        **{f"no {name}": request.lacking(name) for name in ("webhook-id", "webhook-timestamp", "webhook-signature")},
+        **{
+            f"no {name}": request.lacking(name)
+            for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
+        },
     }
 
 
 @pytest.mark.threat("WH6", "WH7")
 @pytest.mark.parametrize("dialect", ["sqlite"])
 @pytest.mark.parametrize("verifier", VERIFIERS, ids=lambda one: one.__name__)
-async def test_a_library_verifies(verifier: Callable[[], list[str | Path]], make_service: MakeService) -> None:
+async def test_a_library_verifies(
+    verifier: Callable[[], list[str | Path]], make_service: MakeService
+) -> None:
     command, service = verifier(), await make_service(SETTINGS)
     old, new, foreign = secrets.create(), secrets.create(), secrets.create()
     async with Receiver() as receiver:
@@ -131,7 +136,9 @@ async def test_a_library_verifies(verifier: Callable[[], list[str | Path]], make
         ahead = await capture(service, receiver, -timedelta(minutes=10))
 
     by_new, by_old = during.signatures
-    broken_new, broken_old = (f"{one[:9]}{'A' if one[9] != 'A' else 'B'}{one[10:]}" for one in (by_new, by_old))
+    broken_new, broken_old = (
+        f"{one[:9]}{'A' if one[9] != 'A' else 'B'}{one[10:]}" for one in (by_new, by_old)
+    )
     refused = altered(after, early)
     with verifying(command, "") as peer:
         seen = {
