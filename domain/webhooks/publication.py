@@ -106,6 +106,7 @@ def publish(
     It is written before the commit. The members of `data` have their names in JSON.
     """
     if ctx.policy[WebhookPolicy].enabled:
+        # defence: WH11 in-transaction
         ctx.before_commit[write].append(_occurrence(ctx, event, user_id, actor_id, data))
 
 
@@ -125,9 +126,7 @@ def _occurrence(
 
 async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
     """Write events, each with a delivery for every endpoint that receives it; without any, nothing is written."""
-    endpoints = [
-        (row.id, json.loads(row.events)) for row in await ctx.db.execute(SUBSCRIPTIONS)
-    ]  # defence: WH11 in-transaction
+    endpoints = [(row.id, json.loads(row.events)) for row in await ctx.db.execute(SUBSCRIPTIONS)]
     received: list[tuple[Occurrence, Sequence[str]]] = []
     for occurrence in occurrences:
         subscribers = [one for one, subscriptions in endpoints if occurrence.type.is_in(subscriptions)]

@@ -137,7 +137,7 @@ class DeliveryQueue(Queue):
         return answer.status if 200 <= answer.status < 300 else self._refused(answer)
 
     def _refused(self, answer: Answer) -> Failure:
-        if 300 <= answer.status < 400:  # defence: WH3 not-followed
+        if 300 <= answer.status < 400:
             return Failure(DeliveryError.REDIRECT, answer.status)
         retry_after = answer.retry_after if answer.status in {429, 503} else None
         return Failure(DeliveryError.STATUS, answer.status, parse_retry_after(retry_after, self._clock()))

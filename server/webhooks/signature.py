@@ -20,7 +20,8 @@ def headers(event_id: str, secrets: Sequence[str], body: str, now: datetime) -> 
     """Return the headers of an attempt at `now`, a time in UTC, signed with every secret."""
     message_id = f"msg_{event_id}"
     # The library takes the time for UTC whatever its time zone is.
-    signatures = [Webhook(secret).sign(message_id, now, body) for secret in secrets]  # defence: WH7 signatures
+    # defence: WH7 signatures
+    signatures = [Webhook(secret).sign(message_id, now, body) for secret in secrets]
     return {
         "content-type": "application/json",
         "user-agent": USER_AGENT,
