@@ -106,8 +106,8 @@ def publish(
     It is written before the commit. The members of `data` have their names in JSON.
     """
     if ctx.policy[WebhookPolicy].enabled:
-        # defence: WH11 in-transaction
-        ctx.before_commit[write].append(_occurrence(ctx, event, user_id, actor_id, data))
+        occurrence = _occurrence(ctx, event, user_id, actor_id, data)
+        ctx.before_commit[write].append(occurrence)  # defence: WH11 in-transaction
 
 
 def publish_refusal(ctx: Context, event: EventType, *, user_id: str | None, **data: Any) -> None:

@@ -23,6 +23,6 @@ MUTANTS = (
         "WH11",
         "an event is written with the change",
         "in-transaction",
-        Replace("ctx.after_refusal[write].append(_occurrence(ctx, event, user_id, actor_id, data))"),
+        Replace("ctx.after_refusal[write].append(occurrence)"),
     ),
 )
