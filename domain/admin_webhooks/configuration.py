@@ -6,7 +6,8 @@ from typing import Any
 
 from domain.admin_webhooks import operator
 from domain.context import Context
-from domain.webhooks.policy import ConfiguredEndpoint, WebhookPolicy
+from domain.webhooks.policy import WebhookPolicy
+from domain.webhooks.secrets import ConfiguredEndpoint
 from models.webhook_endpoint import LOCK_ENDPOINT, SECRET, EndpointRow, EndpointSource, EndpointState
 
 

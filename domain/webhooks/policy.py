@@ -1,19 +1,11 @@
 """Policy for webhooks, from the operator's settings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredEndpoint:
-    """An endpoint from the configuration."""
-
-    url: str
-    secret: str = field(repr=False)
-    events: Sequence[str]
-    description: str | None
+from domain.webhooks.secrets import ConfiguredEndpoint
 
 
 @dataclass(frozen=True, slots=True)

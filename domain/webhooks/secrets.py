@@ -1,13 +1,26 @@
-"""The secrets of endpoints, in the form of Standard Webhooks: `whsec_` and the base64 of the key."""
+"""The secrets of endpoints, in the form of Standard Webhooks: `whsec_` and the base64 of the key; and the endpoints
+whose secrets are in the configuration."""
 
 import base64
 import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from domain import tokens
 
 _PREFIX = "whsec_"
 _LEAST, _MOST, _OURS = 24, 64, 32
 """Bytes of a key: at least, at most, and of one that is created here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredEndpoint:
+    """An endpoint from the configuration."""
+
+    url: str
+    secret: str = field(repr=False)
+    events: Sequence[str]
+    description: str | None
 
 
 def create() -> str:

@@ -11,6 +11,7 @@ NAMED = re.compile("secret|digest|key|token|code|password|hash|credential")
 HARMLESS = {
     "known_network": "digests of networks that the user signed in from: they let nobody in",
     "outbox": "emails to the user's own address",
+    "webhook_event": "what endpoints are told of the user: no token is among it",
 }
 """Tables with a user and a secret that let nobody in."""
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from domain.webhooks.policy import ConfiguredEndpoint, WebhookPolicy
-from domain.webhooks.secrets import is_secret
+from domain.webhooks.policy import WebhookPolicy
+from domain.webhooks.secrets import ConfiguredEndpoint, is_secret
 from server.config.base import Group, Settings, fill
 from server.config.value_types import Duration, Items, Network, OptionalPath, OptionalText, duration_between
 

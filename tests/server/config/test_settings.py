@@ -436,7 +436,8 @@ class TestPolicy:
     def test_is_filled_for_every_capability(self) -> None:
         names = [name for _, name, _ in walk_packages(domain.__path__, "domain.") if name.endswith(".policy")]
         modules = [import_module(name) for name in (*names, "domain.pages") if name != "domain.policy"]
-        kinds = {kind for module in modules for kind in vars(module).values() if is_dataclass(kind)}
+        declared = [(module.__name__, kind) for module in modules for kind in vars(module).values()]
+        kinds = {kind for module, kind in declared if is_dataclass(kind) and kind.__module__ == module}
         kinds.discard(Policy)
 
         assert kinds == set(policy().parts)
