@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import update
-from sqlmodel import col
-
 from domain import tokens
+from domain.admin_webhooks import operator
 from domain.context import Context
 from domain.webhooks import secrets
 from domain.webhooks.events import TEST
 from domain.webhooks.publication import publish
-from models.statements import table_of
-from models.webhook_endpoint import PREVIOUS_SECRET, SECRET, EndpointState, WebhookEndpoint
+from models.webhook_endpoint import SECRET, EndpointState, WebhookEndpoint
 from tests import rows
 from tests.service import START, Service
 
@@ -72,19 +69,9 @@ async def endpoint(service: Service) -> Any:
     return row
 
 
-async def rotate(service: Service, endpoint_id: str, secret: str, overlap: timedelta) -> None:
-    """Replace the secret of an endpoint; the old one signs as well, for the overlap."""
-    cipher = service.services.cipher
-    old = cipher.decrypt(SECRET, (await endpoint(service)).secret)
-    assert old is not None
-    async with service.services.database.transaction() as db:
-        await db.execute(
-            update(table_of(WebhookEndpoint)).where(col(WebhookEndpoint.id) == endpoint_id),
-            secret=cipher.encrypt(SECRET, secret),
-            previous_secret=cipher.encrypt(PREVIOUS_SECRET, old),
-            previous_until=service.clock.now + overlap,
-            updated_at=service.clock.now,
-        )
+async def rotate(service: Service, endpoint_id: str, secret: str) -> None:
+    """Replace the secret of an endpoint, as an operator does."""
+    await service.services.unit_of_work.run(lambda ctx: operator.rotate_secret(ctx, endpoint_id, secret))
 
 
 def later(service: Service, **time: float) -> None:

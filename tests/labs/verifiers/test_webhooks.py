@@ -20,7 +20,7 @@ from tests.service import Service
 from tests.webhooks import SETTINGS, add_endpoint, attempt, happen, rotate
 
 MODULE = "github.com/standard-webhooks/standard-webhooks/libraries@v0.0.1"
-OVERLAP = timedelta(minutes=1)
+OVERLAP = {"webhooks.secret_overlap": "1m"}
 TEXT = '\r\n"\\ \u2028\u2029 Ada <b> 👩‍🚀 \u0301'
 """Characters that programs escape in different ways."""
 
@@ -121,7 +121,7 @@ def altered(request: Request, other: Request) -> dict[str, Request]:
 async def test_a_library_verifies(
     verifier: Callable[[], list[str | Path]], make_service: MakeService
 ) -> None:
-    command, service = verifier(), await make_service(SETTINGS)
+    command, service = verifier(), await make_service({**SETTINGS, **OVERLAP})
     old, new, foreign = secrets.create(), secrets.create(), secrets.create()
     async with Receiver() as receiver:
         endpoint_id = await add_endpoint(service, receiver.url(), secret=old)
@@ -129,7 +129,7 @@ async def test_a_library_verifies(
         stale = await capture(service, receiver, timedelta(minutes=6))
         repeated = await again(service, receiver, timedelta(minutes=3, seconds=10))
         before = await capture(service, receiver, timedelta(minutes=3))
-        await rotate(service, endpoint_id, new, OVERLAP)
+        await rotate(service, endpoint_id, new)
         during = await capture(service, receiver, timedelta(minutes=2, seconds=30))
         early = await capture(service, receiver, timedelta(minutes=1))
         after = await capture(service, receiver, timedelta(seconds=30))

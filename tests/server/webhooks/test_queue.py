@@ -5,7 +5,11 @@ import json
 import pytest
 from standardwebhooks import Webhook
 
+from domain.context import Context
+from domain.errors import NotFound
 from domain.webhooks import secrets
+from domain.webhooks.events import TEST
+from domain.webhooks.publication import publish
 from tests.conftest import MakeService
 from tests.receiver import Receiver, respond
 from tests.service import Service
@@ -56,3 +60,18 @@ async def test_a_failed_attempt_is_repeated_later(service: Service) -> None:
     assert (len(receiver.requests), len(ids)) == (3, 1)
     [delivery] = await deliveries(service)
     assert (delivery.state, delivery.attempts) == ("delivered", 3)
+
+
+@pytest.mark.threat("WH11")
+async def test_an_event_is_written_only_with_what_it_is_about(service: Service) -> None:
+    async def refused(ctx: Context) -> None:
+        publish(ctx, TEST, number=1)
+        raise NotFound
+
+    async with Receiver() as receiver:
+        await add_endpoint(service, receiver.url())
+        with pytest.raises(NotFound):
+            await service.services.unit_of_work.run(refused)
+        await attempt(service)
+
+    assert (await deliveries(service), receiver.requests) == ([], [])
