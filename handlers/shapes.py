@@ -611,6 +611,20 @@ class IdTokenWithCompanions(TypedDict):
 IdToken: TypeAlias = str | IdTokenWithCompanions
 
 
+class Instance(TypedDict):
+    """A process of the service."""
+
+    id: str
+    host: str
+    process: int
+    version: str
+    startedAt: str
+    lastSeenAt: str
+
+
+InstanceId: TypeAlias = str
+
+
 InvalidField = TypedDict(
     "InvalidField",
     {
@@ -2092,6 +2106,27 @@ class SettingList(TypedDict):
     """The settings in force."""
 
     settings: list[Setting]
+
+
+class SettingValue(TypedDict):
+    """A value of a setting."""
+
+    value: str | None
+    instanceIds: list[InstanceId]
+
+
+class SettingDifference(TypedDict):
+    """A setting that has several values."""
+
+    name: str
+    values: list[SettingValue]
+
+
+class InstanceList(TypedDict):
+    """The running instances."""
+
+    instances: list[Instance]
+    differences: list[SettingDifference]
 
 
 class SignInEmailCodeRequest(TypedDict):

@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
 from models.api_key import ApiKey
 from models.daily_count import DailyCount
+from models.instance import Instance
 from models.invitation import Invitation
 from models.organization import Organization
 from server.components import cleanup
@@ -48,6 +49,10 @@ def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
             id=f"i{n}", organization_id="o", email=f"{n}@x.test", role="member", status="canceled", inviter_id=user_id
         ),
         Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
+        Instance: lambda n: {
+            "id": f"n{n}", "host": "h", "process": n, "version": "1", "settings": "{}", "started_at": LONG_AGO,
+            "last_seen_at": LONG_AGO
+        },
         KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
         DailyCount: lambda n: {
             "day": LONG_AGO - timedelta(days=n), "event": "sign_out", "way_in": "", "code": "", "count": 1
