@@ -15,6 +15,7 @@ from tests.contract.reading import OPERATIONS
 from tests.handlers.pages import SAME_ORIGIN, SETTINGS, Browser, act_as, send
 from tests.handlers.steps import ADA, UNKNOWN, execute, join, set_user
 from tests.service import Service
+from tests.trail import forget, trail
 
 ROOT = "root@example.com"
 ABSENT = "/console/nothing-is-here"
@@ -129,6 +130,21 @@ class TestOthers:
 
         for path in GETS:
             assert (await service.get(path)).status_code == 404
+
+    async def test_a_limited_form_is_not_shown_again_to_others(self, make_service: MakeService) -> None:
+        """The limit of requests is before the look at the caller."""
+        service = await make_service({**SETTINGS, "limits.requests": "1"})
+        await join(service, ADA)
+        await forget(service)
+
+        for method, path, fields in PAGES:
+            if method == "post":
+                await request(service, method, path, {**fields, "account": ADA})
+                answer = await request(service, method, path, {**fields, "account": ADA})
+                assert (path, answer.status_code) == (path, 429)
+                assert "Search the console" not in answer.text
+        # The page of the form would refuse them too, and record it.
+        assert {record.event for record in await trail(service)} == {"limit.reached"}
 
     async def test_nothing_is_there_when_it_is_switched_off(self, make_service: MakeService) -> None:
         service = await make_service({**SETTINGS, "console.enabled": "false"})
