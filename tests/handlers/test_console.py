@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from codegen.bundle import bundle
 from codegen.walk import operations
@@ -356,6 +357,44 @@ class TestErrorPages:
         service.client.cookies.set("service.notice", "user-banned")
 
         assert "The user is banned." not in (await browser.open(ABSENT)).text
+
+    @pytest.mark.threat("C12")
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
+    async def test_while_the_database_is_away_the_frame_is_empty(self, make_service: MakeService) -> None:
+        """Nobody knows then who calls; a path that does not exist has no frame either."""
+        service = await make_service({**SETTINGS, "database.timeout": "0.3s"})
+        await join(service, ADA)
+        browser = Browser(service)
+
+        async with service.services.database.transaction() as db:
+            await db.execute(text("LOCK TABLE session IN ACCESS EXCLUSIVE MODE"))
+            pages = [await browser.open(path) for path in ("/console/users?search=ann", ABSENT)]
+            stylesheets = [
+                "/account/static/console." in (await service.get(path)).text for path in ("/console", ABSENT)
+            ]
+
+        assert [page.status for page in pages] == [503, 404]
+        assert "Search the console" not in pages[0].text
+        assert pages[0].links["Try again"] == "/console/users?search=ann"
+        assert {"Users", "Settings"}.isdisjoint(pages[0].links)
+        assert stylesheets == [True, False]
+
+    @pytest.mark.threat("H8")
+    async def test_a_form_that_was_shown_to_another_administrator_is_refused_inside_the_frame(
+        self, service: Service
+    ) -> None:
+        await administrator(service, "second@example.com")
+        service.client.cookies.clear()
+        browser = await administrator(service)
+        await browser.open("/console/users/new")
+        shown_to = {"account": "second@example.com", "user": ""}
+
+        page = await browser.submit("/console/users/new", **shown_to, name="Ann", email="ann@example.com")
+
+        assert page.status == 409
+        assert f"You opened this form as second@example.com , and are signed in as {ROOT} now." in page.text
+        assert page.links["Settings"] == "/console/settings"
 
     @pytest.mark.threat("C1")
     async def test_others_see_nothing_of_the_frame(self, service: Service) -> None:
