@@ -298,6 +298,13 @@ class TestFrame:
 
         assert (page.path, page.title) == ("/console/users", "Users · Gatewright")
 
+    async def test_the_account_of_an_administrator_leads_to_it(self, service: Service) -> None:
+        browser = await administrator(service)
+        assert (await browser.open("/account")).links["Console"] == "/console"
+
+        await set_user(service, ROOT, role="user")
+        assert "Console" not in (await browser.open("/account")).links
+
     async def test_it_speaks_the_language_of_the_administrator(self, service: Service) -> None:
         browser = await administrator(service)
         await set_user(service, ROOT, locale="ar")
