@@ -10,7 +10,7 @@ from domain.admin import api_keys, permissions
 from domain.admin import search as user_search
 from domain.admin.api_keys import KeyFilter
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
-from domain.api_keys import keys, owners
+from domain.api_keys import creation, keys, owners
 from domain.api_keys.errors import KeyNotFound
 from domain.api_keys.owners import Owner
 from domain.api_keys.policy import ApiKeyPolicy
@@ -162,7 +162,7 @@ async def show_creation(ctx: Context, owner: str | None = None, ui_locales: str 
         "api_keys/new.html",
         owner=user,
         is_outranked=not roles.outranks(ctx.policy, ctx.signed_in.user, user),
-        seen=await keys.state_of_list(ctx, user.id),
+        seen=await creation.state_of_list(ctx, user.id),
         values={},
         kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
         lifetimes=lifetimes(here.localization, policy),
@@ -181,7 +181,7 @@ async def create(ctx: Context, body: shapes.ConsoleNewKeyForm) -> Redirect:
     owner = await lookup.by_id(ctx, body["owner"])
     if owner is None:
         raise UserNotFound
-    row, text = await keys.create_once(
+    row, text = await creation.create_once(
         ctx, requested({**body}), kind=body.get("kind") or None, user_id=owner.id, seen=body.get("seen", "")
     )
     return shown_once.redirect(ctx, here, _CREATED, name=row.name, owner=owner.email, text=text)
