@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import orjson
 
-from domain.admin import api_keys, permissions
-from domain.admin import search as user_search
+from domain.admin import api_keys, permissions, targets
 from domain.admin.api_keys import KeyFilter
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
 from domain.api_keys import creation, keys, owners
@@ -132,7 +131,7 @@ async def _show(
     """Return a page about a key; `act` is the last part of its path."""
     row, owner = await _owned(ctx, key_id)
     here = view(ctx, _page_of(row) + act, ui_locales)
-    creator = await user_search.names_of(ctx, {row.created_by})
+    creator = await targets.names_of(ctx, {row.created_by})
     return layout.render(
         ctx,
         here,

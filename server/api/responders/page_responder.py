@@ -19,7 +19,7 @@ from domain.pages.errors import CookiesBlocked, NotSubmitted
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor.errors import InvalidTwoFactorCookie
@@ -130,7 +130,7 @@ class PageResponder:
 
     def _require_fresh(self, request: Request, operation: Operation) -> None:
         if operation.needs_fresh_session:
-            sessions.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
+            expiry.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
         """Return the response for what the handler returned; a form with errors has their status."""
