@@ -9,7 +9,7 @@ import orjson
 from domain.admin import api_keys, permissions, targets
 from domain.admin.api_keys import KeyFilter
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
-from domain.api_keys import creation, keys, owners
+from domain.api_keys import keys, owners
 from domain.api_keys.errors import KeyNotFound
 from domain.api_keys.owners import Owner
 from domain.api_keys.policy import ApiKeyPolicy
@@ -17,13 +17,12 @@ from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
 from domain.policy import Policy
-from domain.users import lookup, roles
-from domain.users.errors import UserNotFound
+from domain.users import roles
 from handlers import shapes, wire
 from handlers.account_pages import shown_once
 from handlers.account_pages.api_keys import lifetimes
 from handlers.console import layout, lists
-from handlers.console.key_fields import changes, form_values, requested
+from handlers.console.key_fields import changes, form_values
 from handlers.console.registry import Hit, NavigationItem, Search, UserSection
 from handlers.console.view import ConsoleView, view
 from handlers.positions import positions
@@ -38,7 +37,6 @@ NOTICES = {
     "key-deleted": N_("The key is deleted. Programs that use it are refused from now on."),
     "key-gone": N_("That key was deleted already."),
 }
-_CREATED = "/api-keys/created"
 _STATES = {"active": N_("Active"), "disabled": N_("Disabled"), "expired": N_("Expired")}
 _HITS = 5
 _OF_USER = 20
@@ -145,55 +143,9 @@ async def _show(
     )
 
 
-# console.api_keys.show_creation
-async def show_creation(ctx: Context, owner: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask for the owner of a new key, and then for the key."""
-    permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
-    identifier = (owner or "").strip()
-    user = await lookup.look_up(ctx, identifier) if identifier else None
-    here = view(ctx, "/api-keys/new", ui_locales, owner=identifier or None)
-    if user is None:
-        return layout.render(ctx, here, "api_keys/owner.html", owner=identifier)
-    policy = ctx.policy[ApiKeyPolicy]
-    return layout.render(
-        ctx,
-        here,
-        "api_keys/new.html",
-        owner=user,
-        is_outranked=not roles.outranks(ctx.policy, ctx.signed_in.user, user),
-        seen=await creation.state_of_list(ctx, user.id),
-        values={},
-        kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
-        lifetimes=lifetimes(here.localization, policy),
-        **_bounds(policy),
-    )
-
-
-def _bounds(policy: ApiKeyPolicy) -> Mapping[str, Any]:
+def bounds(policy: ApiKeyPolicy) -> Mapping[str, Any]:
+    """Return what the form says of the name of a key."""
     return {"require_name": policy.require_name, "longest_name": policy.maximum_name_length}
-
-
-# console.api_keys.create
-async def create(ctx: Context, body: shapes.ConsoleNewKeyForm) -> Redirect:
-    """Create a key of a user, and redirect to the page that shows its text."""
-    here = view(ctx)
-    owner = await lookup.by_id(ctx, body["owner"])
-    if owner is None:
-        raise UserNotFound
-    row, text = await creation.create_once(
-        ctx, requested({**body}), kind=body.get("kind") or None, user_id=owner.id, seen=body.get("seen", "")
-    )
-    return shown_once.redirect(ctx, here, _CREATED, name=row.name, owner=owner.email, text=text)
-
-
-# console.api_keys.show_created
-async def show_created(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the text of a new key until the administrator goes on; then redirect to the list."""
-    here = view(ctx, _CREATED, ui_locales)
-    content = shown_once.content_of(ctx, here, _CREATED)
-    if content is None:
-        return here.redirect("/api-keys")
-    return layout.render(ctx, here, "api_keys/created.html", **content)
 
 
 # console.api_keys.show_edit
@@ -211,7 +163,7 @@ async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
         values=form_values(row),
         version=keys.version(row),
         lifetimes=keep,
-        **_bounds(policy),
+        **bounds(policy),
     )
 
 

@@ -64,7 +64,9 @@ def names(page: Page) -> list[str]:
 
 class TestCreation:
     @pytest.mark.operation(
-        "console.api_keys.show_creation", "console.api_keys.create", "console.api_keys.show_created"
+        "console.api_key_creation.show",
+        "console.api_key_creation.create",
+        "console.api_key_creation.show_created",
     )
     async def test_a_key_of_a_user_is_created(self, root: Browser, service: Service, user: str) -> None:
         page = await root.open(user)
