@@ -1187,7 +1187,7 @@ class ConsoleMemberRolesForm(TypedDict):
 
 
 class ConsoleNewKeyForm(TypedDict):
-    """A new key of a user."""
+    """A new key of a user or an organization."""
 
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]

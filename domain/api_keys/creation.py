@@ -8,6 +8,7 @@ from sqlmodel import col
 from domain import tokens
 from domain.api_keys import events, fields, key_text, keys, mails, owners
 from domain.api_keys.errors import (
+    ApiKeyConfigurationNotFound,
     ApiKeyLimitReached,
     ApiKeysChanged,
     NameRequired,
@@ -18,10 +19,14 @@ from domain.api_keys.owners import Owner
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy
 from domain.context import Context
 from models.api_key import ApiKey, ApiKeyRow
+from models.organization import OrganizationRow
 from models.statements import insert, table_of
 from models.user import UserRow
 
-_IDS = select(col(ApiKey.id)).where(col(ApiKey.user_id) == bindparam("user_id")).order_by(col(ApiKey.id))
+_IDS_OF = {
+    owner: select(col(ApiKey.id)).where(col(column) == bindparam("owner_id")).order_by(col(ApiKey.id))
+    for owner, column in ((UserRow, ApiKey.user_id), (OrganizationRow, ApiKey.organization_id))
+}
 
 
 async def create(
@@ -59,25 +64,34 @@ async def create(
 
 
 async def create_once(
-    ctx: Context, requested: Fields, *, kind: str | None = None, user_id: str | None = None, seen: str
+    ctx: Context, requested: Fields, *, kind: str | None = None, owner: Owner | None = None, seen: str
 ) -> tuple[ApiKeyRow, str]:
     """Create a key as `create` does, unless the owner's keys have changed since `state_of_list` returned `seen`.
 
-    A form that is sent twice therefore creates one key.
+    The owner is the caller or, for a manager, another one. A form that is sent twice therefore creates one key.
 
-    Raises ApiKeysChanged, and the errors of `create`.
+    Raises ApiKeysChanged, and the errors of `create`; ApiKeyConfigurationNotFound also for an organization and a kind
+    of users.
     """
-    if user_id is not None:
+    if owner is not None:
         owners.require_manager(ctx)
-    owner = await owners.lock_user(ctx, user_id)
-    if await state_of_list(ctx, owner.id) != seen:  # defence: H7 C8 seen-keys
+    locked: Owner
+    if isinstance(owner, OrganizationRow):
+        if not keys.kind_of(ctx, kind or DEFAULT).is_of_organizations:  # defence: KEY3 form-kind
+            raise ApiKeyConfigurationNotFound
+        locked = await owners.lock_organization(ctx, owner.id, "create")
+    else:
+        locked = await owners.lock_user(ctx, owner and owner.id)
+    if await state_of_list(ctx, locked) != seen:  # defence: H7 C8 seen-keys
         raise ApiKeysChanged
-    return await create(ctx, requested, kind=kind, user_id=user_id)
+    if isinstance(owner, OrganizationRow):
+        return await create(ctx, requested, kind=kind, organization_id=owner.id)
+    return await create(ctx, requested, kind=kind, user_id=owner and owner.id)
 
 
-async def state_of_list(ctx: Context, user_id: str) -> str:
-    """Return a hexadecimal digest of the ids of the keys of a user."""
-    ids = await ctx.db.execute(_IDS, user_id=user_id)
+async def state_of_list(ctx: Context, owner: Owner) -> str:
+    """Return a hexadecimal digest of the ids of the keys of an owner."""
+    ids = await ctx.db.execute(_IDS_OF[type(owner)], owner_id=owner.id)
     return tokens.digest(" ".join(ids.scalars())).hex()
 
 

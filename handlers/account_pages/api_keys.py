@@ -42,7 +42,7 @@ async def show_api_keys(
         notices=_NOTICES,
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
-        seen=await creation.state_of_list(ctx, ctx.signed_in.user.id),
+        seen=await creation.state_of_list(ctx, ctx.signed_in.user),
         kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
         lifetimes=lifetimes(view.localization, policy),
         grantable=_grantable(policy),

@@ -77,7 +77,7 @@ async def show_list(
         here,
         "api_keys/list.html",
         headers=shown_once.forget(ctx),
-        keys=[{**_line(ctx, one.key), "owner": _owner(one.owner)} for one in found.keys],
+        keys=[{**_line(ctx, one.key), "owner": shown_owner(one.owner)} for one in found.keys],
         newer=found.first and here.url("/api-keys", **here.query, before=wire.cursor(*found.first)),
         older=found.last and here.url("/api-keys", **here.query, after=wire.cursor(*found.last)),
         filters=filters,
@@ -99,7 +99,7 @@ def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
     }
 
 
-def _owner(owner: Owner) -> Mapping[str, Any]:
+def shown_owner(owner: Owner) -> Mapping[str, Any]:
     """Return the owner of a key as pages show it."""
     is_user = isinstance(owner, UserRow)
     address = owner.email if isinstance(owner, UserRow) else owner.slug
@@ -135,7 +135,7 @@ async def _show(
         here,
         f"api_keys/{template}",
         **_line(ctx, row),
-        owner=_owner(owner),
+        owner=shown_owner(owner),
         creator=creator.get(row.created_by or ""),
         page=_page_of(row),
         key_name=row.name or row.start or here.localization.gettext("Without a name"),
@@ -228,7 +228,11 @@ async def delete(ctx: Context, id_: str, body: shapes.ConsoleKeyButtonForm) -> R
 async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
     found = await api_keys.list_keys(ctx, KeyFilter(start=text), limit=_HITS)
     return [
-        Hit(f"{one.key.start}…", one.key.name or _owner(one.owner)["address"], here.url(_page_of(one.key)))
+        Hit(
+            f"{one.key.start}…",
+            one.key.name or shown_owner(one.owner)["address"],
+            here.url(_page_of(one.key)),
+        )
         for one in found.keys
     ]
 

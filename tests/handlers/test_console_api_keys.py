@@ -353,6 +353,32 @@ async def test_keys_of_organizations_show_their_owner(make_service: MakeService)
     assert await service.rows("SELECT id FROM api_key") == []
 
 
+@pytest.mark.threat("KEY3", "C8")
+async def test_a_key_of_an_organization_is_created_once(make_service: MakeService) -> None:
+    kinds = {"api_keys.kinds": '{"team": {"references": "organization"}}', "organizations.enabled": "true"}
+    service = await make_service({**SETTINGS, "limits.enabled": "false", **kinds})
+    await add(service, ADA, name="Ada Lovelace")
+    ada = bearer((await sign_in(service)).json()["token"])
+    acme = await service.post("/organization/create", {"name": "Acme & Co", "slug": "acme"}, headers=ada)
+    root = await administrator(service)
+    page = await root.open(f"{NEW}?owner=nobody")
+    assert "There is no such user or organization." in page.text
+    page = await root.open(f"{NEW}?owner=ACME")
+    assert "Acme & Co acme Organization" in page.text
+
+    # A kind of users would make it a key of the administrator.
+    refused = await root.submit(NEW, name="deploy", kind="default")
+    assert (refused.status, await service.rows("SELECT id FROM api_key")) == (422, [])
+    text = await create(root, "deploy", acme.json()["id"])
+    root.page = page
+    assert (await root.submit(NEW, name="deploy")).status == 422
+
+    [(owner, kind)] = await service.rows("SELECT organization_id, kind FROM api_key")
+    assert (owner, kind) == (acme.json()["id"], "team")
+    assert text not in (await root.open(KEYS)).text
+    assert await recorded(service, "api_key.created") == 1
+
+
 @pytest.mark.threat("C3")
 async def test_keys_of_a_user_of_higher_rank_are_not_shown_or_changed(service: Service, user: str) -> None:
     other = await add(service, "boss@example.com", role="admin")
