@@ -133,11 +133,10 @@ async def _check(ctx: Context, organization_id: str, action: str, error: type[Re
 
 async def by_id(ctx: Context, owner_id: str) -> Owner | None:
     """Return the user or the organization with this id, or None."""
-    user = await lookup.by_id(ctx, owner_id)
-    if user is not None:
-        return user
-    organization = await ctx.reads.one(ORGANIZATION_BY_ID, owner_id)
-    return organization
+    owner: Owner | None = await lookup.by_id(ctx, owner_id)
+    if owner is None:
+        owner = await ctx.reads.one(ORGANIZATION_BY_ID, owner_id)
+    return owner
 
 
 async def of(ctx: Context, row: ApiKeyRow) -> Owner:
