@@ -87,8 +87,8 @@ USER_BY_ID = ReadStatement(select(*USER_COLUMNS).where(by(User.id)), UserRow._ma
 SELECT_USER = select(*USER_COLUMNS).execution_options(row=UserRow)
 """All columns of users, read as `UserRow`."""
 
-# FOR NO KEY UPDATE: rows that refer to a locked user can still be inserted. With FOR UPDATE, fifteen members who created
-# API keys at once, each with an email to the owner, lost up to 4 s in deadlocks.
+# FOR NO KEY UPDATE: rows that refer to a locked user can still be inserted. With FOR UPDATE, fifteen members who
+# created API keys at once, each with an email to the owner, lost up to 4 s in deadlocks.
 LOCK_USER = SELECT_USER.where(is_(User.id, "id")).with_for_update(key_share=True)
 
 LOCK_USER_BY_EMAIL = SELECT_USER.where(is_(User.email, "email")).with_for_update(key_share=True)
