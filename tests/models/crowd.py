@@ -117,6 +117,11 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
             {"user_id": owner, "network": digest("'n' || n"), "last_success": made["created_at"]},
         ),
         (
+            "instance", PEOPLE,
+            {"id": own_id, "host": "'auth'", "process": "n", "version": "'1'", "settings": "'{}'",
+             "started_at": made["created_at"], "last_seen_at": made["created_at"]},
+        ),
+        (
             "audit", PEOPLE * 5,
             {"id": own_id, "time": made["created_at"], "event": "'sign_in.succeeded'", "outcome": "'success'",
              "user_id": owner, "details": "'{}'"},
