@@ -8,7 +8,11 @@ _UNLOCKED = (
     "organization = (await ctx.db.execute(FIND_ORGANIZATION, organization_id={})).first()"
 )
 _MEMBER = "MemberRow('m' * 32, {}, ctx.signed_in.user.id, 'owner', True, ctx.now, ctx.now)"
-_IS_MEMBER = Replace(f"if member is None:\n    member = {_MEMBER.format('organization_id')}")
+_IS_MEMBER = Replace(
+    "from models.organization import FIND_ORGANIZATION\n"
+    "if not await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization_id):\n    raise error\n"
+    f"if member is None:\n    member = {_MEMBER.format('organization_id')}"
+)
 _READS = Replace(
     "if found is None:\n"
     "    row = (await ctx.db.execute(FIND_ORGANIZATION, organization_id=chosen)).first()\n"
