@@ -10,6 +10,7 @@ from sqlalchemy import exc
 _RETRYABLE_STATES = frozenset({"40001", "40P01"})
 """serialization_failure, deadlock_detected."""
 
+# defence: ORG27 unavailable
 _UNAVAILABLE_CLASSES = frozenset({"08", "28", "3D", "53", "57", "58", "F0", "XX"})
 """Connection, authorization, unknown database, resources (disk full among them), operator (restart, statement timeout),
 system, configuration, internal: PostgreSQL's appendix A."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from email.message import EmailMessage
 
 import pytest
 
@@ -42,14 +41,12 @@ async def test_an_invitation_is_mailed_when_the_server_is_back(
     made = await invite(service, ada, bob.email)
     await service.services.worker.drain()
     await peer.start()
-    mails: list[EmailMessage] = []
-    while not mails:
-        service.clock.advance(minutes=5)
-        mails = [
-            mail
-            for mail in await Post(service, peer).delivered()
-            if mail["to"] == bob.email and "Acme" in part(mail, "plain")
-        ]
+    service.clock.advance(minutes=5)
+    mails = [
+        mail
+        for mail in await Post(service, peer).delivered()
+        if mail["to"] == bob.email and "Acme" in part(mail, "plain")
+    ]
 
     assert made["status"] == "pending"
     link = next(word for word in part(mails[0], "plain").split() if "/invitation/inv_" in word)

@@ -1,7 +1,7 @@
 """Mutants of the rows ORG1 to ORG31: organizations."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Remove, Replace, Unwrap
+from tests.security.mutants.operators import Always, Before, Remove, Replace, Respell, Unwrap
 
 _UNLOCKED = (
     "from models.organization import FIND_ORGANIZATION\n"
@@ -18,6 +18,12 @@ _READS = Replace(
     "    row = (await ctx.db.execute(FIND_ORGANIZATION, organization_id=chosen)).first()\n"
     f"    return row, {_MEMBER.format('row.id')}"
 )
+_FORWARDED_HOST = Before(
+    "from domain.organizations.policy import OrganizationPolicy\n"
+    "object.__setattr__(self._policy[OrganizationPolicy], 'invitation_url', 'http://' + "
+    "head.fields.get(b'x-forwarded-host', b'127.0.0.1:8000').decode('latin-1') + '/{id}')"
+)
+_SECOND = Replace("timedelta(seconds=1)", "value")
 MUTANTS = (
     Mutant("ORG1", "the address decides", "recipient", Always(False)),
     Mutant("ORG2", "an address must be proven", "unverified", Always(False)),
@@ -121,6 +127,7 @@ MUTANTS = (
         "line-breaks",
         Replace("name: {type: string, minLength: 1, maxLength: 128, description: x, example: Acme}"),
     ),
+    Mutant("ORG17", "no header names the site of the link", "host", _FORWARDED_HOST),
     Mutant(
         "ORG18",
         "the creator is the owner",
@@ -148,6 +155,10 @@ MUTANTS = (
     Mutant(
         "ORG24", "what is off does not exist", "switch", Replace("x-gatewright: {impersonation: restricted}")
     ),
+    Mutant("ORG25", "an organization comes with its owner", "created", Before("await ctx.db.commit()")),
+    Mutant("ORG25", "a used invitation comes with its member", "accepted", Before("await ctx.db.commit()")),
+    Mutant("ORG26", "an invitation is mailed as long as it lasts", "lasts", _SECOND),
+    Mutant("ORG27", "a server that ends is an outage", "unavailable", Respell("57", "59")),
     Mutant("ORG28", "a user is deleted before or after", "lock", Replace("user = ctx.signed_in.user")),
     Mutant("ORG29", "a slug that was just taken is found", "create", Unwrap("body")),
     Mutant("ORG29", "also while renaming", "rename", Unwrap("body")),
