@@ -1047,7 +1047,7 @@ class TestPaths:
         for operation in OPERATIONS.values():
             if (tag := operation.spec["tags"][0]) in found:
                 method, path = operation.method.upper(), operation.path
-                body = {} if method == "POST" else None
+                body: dict[str, str] | None = {} if method == "POST" else None
                 answer = await service.client.request(method, path, json=body, headers=ada.headers)
                 found[tag].add(answer.status_code)
 
