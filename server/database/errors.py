@@ -10,7 +10,6 @@ from sqlalchemy import exc
 _RETRYABLE_STATES = frozenset({"40001", "40P01"})
 """serialization_failure, deadlock_detected."""
 
-# defence: ORG27 unavailable
 _UNAVAILABLE_CLASSES = frozenset({"08", "28", "3D", "53", "57", "58", "F0", "XX"})
 """Connection, authorization, unknown database, resources (disk full among them), operator (restart, statement timeout),
 system, configuration, internal: PostgreSQL's appendix A."""
@@ -112,7 +111,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_unavailable(error: BaseException) -> bool:
-    # defence: R1 refused-connection
+    # defence: R1 ORG27 refused-connection
     match error:
         case OSError() | exc.TimeoutError():  # asyncio's TimeoutError is an OSError
             return True
