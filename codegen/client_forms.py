@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from codegen.walk import change_schemas, inside, operations, resolve
+from codegen.walk import change_schemas, inside, operations, page_tags, resolve
 
 Document = dict[str, Any]
 
@@ -22,9 +22,6 @@ _KEPT = ("description", "example")
 _OF_TEXTS = ("pattern", "maxLength")
 """The constraints on the text of a date-time; in a client it is a date, which some languages print at another
 length."""
-
-FOR_PEOPLE = frozenset({"pages", "account_pages", "organization_pages", "console", "mailbox"})
-"""The tags of operations that respond with pages, which no client uses."""
 
 _SECTIONS = ("schemas", "parameters", "headers", "responses")
 
@@ -60,15 +57,16 @@ def client_forms(document: Document) -> Document:
 
 
 def for_programs(document: Document) -> Document:
-    """Return the document without the operations for people, and without components that only these refer to."""
+    """Return the document without hosted pages, which no client uses, and without components that only they use."""
+    pages = page_tags(document)
     paths = {
-        path: {key: operation for key, operation in item.items() if not FOR_PEOPLE & set(_tags(operation))}
+        path: {key: operation for key, operation in item.items() if pages.isdisjoint(_tags(operation))}
         for path, item in document["paths"].items()
     }
     components = dict(document["components"])
     made = {
         **document,
-        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in FOR_PEOPLE],
+        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in pages],
         "paths": {path: item for path, item in paths.items() if item},
         "components": components,
     }
