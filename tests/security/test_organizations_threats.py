@@ -672,6 +672,24 @@ class TestInviters:
         assert (await service.post("/reset-password", body)).status_code == 200
 
         assert await answers(service, eve, made["id"]) == [GONE] * 3
+        [mail] = await service.inbox(stranger.email, "account-secured")
+        assert "invitations: 1" in mail["text"]
+
+    async def test_a_mailbox_that_is_proven_keeps_those_that_let_nobody_in(self, service: Service) -> None:
+        stranger = await add(service, "owner", verified=False)
+        await create(service, stranger)
+        for name in ("bob", "eve"):
+            await join(service, stranger, await add(service, name))
+        await invite(service, stranger, "late@example.com")
+        service.clock.advance(days=3)
+        token = await reset_token(service, stranger.email)
+
+        body = {"token": token, "newPassword": NEW_PASSWORD}
+        assert (await service.post("/reset-password", body)).status_code == 200
+
+        assert await service.inbox(stranger.email, "account-secured") == []
+        rows = await service.rows("SELECT status FROM invitation")
+        assert [row.status for row in rows] == ["accepted"] * 2
 
 
 class TestActiveOrganization:
