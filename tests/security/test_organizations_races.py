@@ -8,12 +8,7 @@ import httpx
 import pytest
 
 from tests.conftest import Headers
-from tests.handlers.people import Person
-from tests.handlers.steps import NEW_PASSWORD, bearer, code, set_user, sign_in
-from tests.security.conftest import PATIENT, UNLIMITED
-from tests.security.crowd import CROWDS, all_of, turns
-from tests.security.limits import told
-from tests.security.organization_steps import (
+from tests.handlers.organization_steps import (
     accept,
     active,
     add,
@@ -25,6 +20,11 @@ from tests.security.organization_steps import (
     join,
     secret,
 )
+from tests.handlers.people import Person
+from tests.handlers.steps import NEW_PASSWORD, bearer, code, set_user, sign_in
+from tests.security.conftest import PATIENT, UNLIMITED
+from tests.security.crowd import CROWDS, all_of, turns
+from tests.security.limits import told
 from tests.service import PASSWORD, Service, close_service, open_service
 
 pytestmark = pytest.mark.both_databases
@@ -402,7 +402,7 @@ class TestOwners:
         await set_user(service, root.email, role="admin")
         for number in range(ROUNDS):
             ada, bob, eve = [await add(service, f"{name}{number}") for name in ("ada", "bob", "eve")]
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             other, plain = await join(service, ada, bob, "owner"), await join(service, ada, eve, "admin")
             named, new = {"organizationId": acme}, await add(service, f"new{number}")
             made = await invite(service, ada, new.email)
@@ -464,7 +464,7 @@ class TestActiveOrganizations:
     ) -> None:
         for number in range(ROUNDS):
             bob, eve = [await add(service, f"{name}{number}") for name in ("bob", "eve")]
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             await join(service, ada, eve)
             made = await invite(service, ada, bob.email)
             named = {"organizationId": acme}
@@ -493,7 +493,7 @@ class TestActiveOrganizations:
     ) -> None:
         for number in range(ROUNDS):
             bob = await add(service, f"bob{number}")
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             await join(service, ada, bob)
             changed = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, "revokeOtherSessions": True}
 

@@ -10,21 +10,7 @@ import pytest
 from domain.organizations.roles import STATEMENTS
 from tests.conftest import Headers, MakeService
 from tests.contract.reading import OPERATIONS
-from tests.handlers.people import Person
-from tests.handlers.steps import (
-    NEW_PASSWORD,
-    UNKNOWN,
-    bearer,
-    code,
-    execute,
-    reset_token,
-    set_user,
-    sign_in,
-    token_in,
-)
-from tests.security.limits import told
-from tests.security.mailing import Page, Post, by_smtp, part
-from tests.security.organization_steps import (
+from tests.handlers.organization_steps import (
     MAIL,
     TABLES,
     Request,
@@ -43,6 +29,20 @@ from tests.security.organization_steps import (
     secret,
     stored,
 )
+from tests.handlers.people import Person
+from tests.handlers.steps import (
+    NEW_PASSWORD,
+    UNKNOWN,
+    bearer,
+    code,
+    execute,
+    reset_token,
+    set_user,
+    sign_in,
+    token_in,
+)
+from tests.security.limits import told
+from tests.security.mailing import Page, Post, by_smtp, part
 from tests.service import BASE_URL, PASSWORD, Service
 from tests.smtp_peer import SmtpPeer
 
@@ -278,7 +278,7 @@ class TestRoles:
     ) -> None:
         service = await make_service(ROLES)
         ada, bob = await add(service, "ada"), await add(service, "bob")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await join(service, ada, bob, "admin")
         before = await stored(service)
 
@@ -361,7 +361,7 @@ class TestRoles:
         powers = {name: list(actions) for name, actions in STATEMENTS.items()}
         service = await make_service({"organizations.roles": json.dumps({"chief": powers})})
         ada, bob = await add(service, "ada"), await add(service, "bob")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         chief = await join(service, ada, bob, "chief")
         [owner] = await service.rows("SELECT id FROM member WHERE is_owner")
         before = await stored(service)
@@ -404,7 +404,7 @@ class TestScope:
         await do(service, "add-team-member", ada.headers, teamId=team, userId=bob.id)
         invitation = (await invite(service, ada, "new@example.com"))["id"]
         eve = await add(service, "eve")
-        beta = await create(service, eve, "beta")
+        beta = (await create(service, eve, "beta"))["id"]
         [own] = await service.rows("SELECT id FROM team WHERE organization_id = :id", id=beta)
         before = await stored(service)
 
@@ -444,7 +444,7 @@ class TestScope:
         member = await join(service, ada, bob)
         [team] = await service.rows("SELECT id, organization_id FROM team")
         eve = await add(service, "eve")
-        beta = await create(service, eve, "beta")
+        beta = (await create(service, eve, "beta"))["id"]
         before = await stored(service)
 
         foreign = [
@@ -493,7 +493,7 @@ class TestOwners:
         service = await make_service({"delete_user.confirm_by_mail": "false"})
         ada, bob, root = [await add(service, name) for name in ("ada", "bob", "root")]
         await set_user(service, root.email, role="admin")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await join(service, ada, bob, "admin")
         [owner] = await service.rows("SELECT id FROM member WHERE is_owner")
         named = {"userId": ada.id}
@@ -535,7 +535,7 @@ class TestOwners:
     @pytest.mark.threat("ORG10", "N1")
     async def test_a_disowned_user_leaves_an_owner_behind(self, service: Service) -> None:
         mallory = await add(service, "owner", verified=False)
-        acme = await create(service, mallory)
+        acme = (await create(service, mallory))["id"]
         bob, eve = await add(service, "bob"), await add(service, "eve")
         await join(service, mallory, bob)
         await join(service, mallory, eve, "admin")

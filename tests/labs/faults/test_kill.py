@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from models import metadata
 from tests.authenticator import Authenticator
-from tests.handlers import passkey_steps, steps
+from tests.handlers import organization_steps, passkey_steps, steps
 from tests.handlers.mailed import code_for, link_to, open_link
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.labs.faults import victims
@@ -32,7 +32,7 @@ from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user, begin, deliver, visit
 from tests.live import LiveService
 from tests.postgres import Cluster
-from tests.security import organization_steps, second_factor
+from tests.security import second_factor
 from tests.service import PASSWORD, Service, running_service
 
 KILLS = 100 if IS_LONG else 2
@@ -279,7 +279,7 @@ async def accept_invitation(service: Service, provider: ProviderProcess) -> Step
 async def delete_organization(service: Service, provider: ProviderProcess) -> Step:
     """Delete an organization."""
     ada = await organization_steps.add(service, "ada")
-    body = {"organizationId": await organization_steps.create(service, ada)}
+    body = {"organizationId": (await organization_steps.create(service, ada))["id"]}
     return lambda: service.post("/organization/delete", body, headers=ada.headers)
 
 

@@ -17,6 +17,8 @@ from models.session import Session
 from models.statements import table_of
 from models.user import User
 from tests.conftest import Headers
+from tests.handlers import organization_steps
+from tests.handlers.organization_steps import MAIL, accept, add, broken, create, invite
 from tests.handlers.people import Person
 from tests.handlers.steps import join, token_in
 from tests.labs.faults.asking import UNAVAILABLE, measured, told, until, until_ready
@@ -24,8 +26,6 @@ from tests.labs.faults.engines import OwnCluster, restart
 from tests.labs.faults.places import IS_LONG, Place, Visitor
 from tests.labs.faults.test_kill import LATEST, new_random
 from tests.live import LiveService
-from tests.security import organization_steps
-from tests.security.organization_steps import MAIL, accept, add, broken, create, invite
 from tests.service import Service, running_service
 
 SETTINGS = {"organizations.enabled": "true", "organizations.teams.enabled": "true"}
@@ -174,7 +174,7 @@ async def test_a_database_that_stops_lets_in_once_at_most(server: OwnCluster, tm
 async def test_many_members_go_while_sessions_are_read(place: Place) -> None:
     async with running_service(place.url, place.directory, PLAIN) as service:
         ada = await add(service, "ada")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await fill(service, acme, MEMBERS)
         eve = await join(service, "eve@example.com")
         deleted, took, times = await read_during_deletion(service, acme, ada, eve)
@@ -198,7 +198,7 @@ async def test_sqlite_reads_sessions_while_it_deletes(tmp_path: Path) -> None:
     url, settings = f"sqlite:///{tmp_path / 'gatewright.db'}", {**PLAIN, "database.timeout": "60s"}
     async with running_service(url, tmp_path, settings) as service:
         ada = await add(service, "ada")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await fill(service, acme, AT_A_TIME)
         async with service.services.database.transaction() as db:
             await db.execute(text(SLOW_DELETION))

@@ -2,11 +2,11 @@
 
 from hypothesis import strategies as st
 
+from tests.handlers.organization_steps import MAIL, broken
 from tests.handlers.steps import token_in
 from tests.labs.fuzz.accounts import Accounts
 from tests.labs.fuzz.base import Mails, addresses, flags, pick, step, which
 from tests.labs.fuzz.model import INVITATION, Invitation, Organization, Role, Session, User
-from tests.security.organization_steps import MAIL, broken
 
 NO_MEMBER = "400 MEMBER_NOT_FOUND"
 NOT_A_MEMBER = "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION"
