@@ -234,7 +234,13 @@ async def fill(service: Service, organization_id: str, number: int) -> None:
     users = _copied(table_of(User), {"id": "'u' || n", "email": "'u' || n || '@example.com'"})
     sessions = _copied(
         table_of(Session),
-        {"id": "'s' || n", "user_id": "'u' || n", "token_digest": digest, "token_copy": "NULL"},
+        {
+            "id": "'s' || n",
+            "user_id": "'u' || n",
+            "token_digest": digest,
+            "token_copy": "NULL",
+            "active_team_id": "NULL",
+        },
     )
     members = (
         "INSERT INTO member (id, organization_id, user_id, role, is_owner, created_at, updated_at)"
@@ -253,12 +259,11 @@ async def fill(service: Service, organization_id: str, number: int) -> None:
 
 
 def _copied(table: Any, changed: dict[str, str]) -> str:
-    """Return the statement that copies the only row of a table so many times, with changed columns."""
+    """Return the statement that copies the first row of a table so many times, with changed columns."""
     names = [column.name for column in table.columns]
     values = ", ".join(changed.get(name, f"t.{name}") for name in names)
-    where = "t.id NOT LIKE 'u%' OR length(t.id) = 32" if table.name == "user" else "length(t.id) = 32"
     columns = ", ".join(names)
     return (
-        f'INSERT INTO "{table.name}" ({columns}) {{numbers}} SELECT {values} FROM numbers, "{table.name}" t'
-        f" WHERE {where}"
+        f'INSERT INTO "{table.name}" ({columns}) {{numbers}} SELECT {values} FROM numbers,'
+        f' (SELECT * FROM "{table.name}" WHERE length(id) = 32 LIMIT 1) t'
     )
