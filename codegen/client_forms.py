@@ -7,7 +7,7 @@ docs/pages/guides/generate-a-client.md.
 from typing import Any
 
 from codegen.components import unused, without_unused
-from codegen.walk import change_schemas, inside, operations, resolve
+from codegen.walk import change_schemas, inside, operations, page_tags, resolve
 from codegen.webhooks import with_types_only
 
 Document = dict[str, Any]
@@ -20,8 +20,6 @@ _OF_TEXTS = ("pattern", "maxLength")
 """The constraints on the text of a date-time; in a client it is a date, which some languages print at another
 length."""
 
-FOR_PEOPLE = frozenset({"pages", "account_pages", "organization_pages", "console", "mailbox"})
-"""The tags of operations that respond with pages, which no client uses."""
 
 _BEARER = "bearerAuth"
 _ERROR = {
@@ -59,14 +57,15 @@ def client_forms(document: Document, *, event_union: bool = False) -> Document:
 
 
 def for_programs(document: Document) -> Document:
-    """Return the document without the operations for people, and without components that only these refer to."""
+    """Return the document without hosted pages, which no client uses, and without components that only they use."""
+    pages = page_tags(document)
     paths = {
-        path: {key: operation for key, operation in item.items() if not FOR_PEOPLE & set(_tags(operation))}
+        path: {key: operation for key, operation in item.items() if pages.isdisjoint(_tags(operation))}
         for path, item in document["paths"].items()
     }
     made = {
         **document,
-        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in FOR_PEOPLE],
+        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in pages],
         "paths": {path: item for path, item in paths.items() if item},
     }
     return without_unused(made, keep=unused(document))

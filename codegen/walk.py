@@ -42,6 +42,17 @@ def resolve(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
+def page_tags(document: dict[str, Any]) -> frozenset[str]:
+    """Return the tags of hosted pages: those whose operations all respond with HTML."""
+    is_page: dict[str, bool] = {}
+    for operation in operations(document):
+        responses = [resolve(document, response) for response in operation.spec["responses"].values()]
+        has_html = any("text/html" in response.get("content", {}) for response in responses)
+        for tag in operation.spec.get("tags", ()):
+            is_page[tag] = is_page.get(tag, True) and has_html
+    return frozenset(tag for tag, has_only_pages in is_page.items() if has_only_pages)
+
+
 def change_schemas(document: dict[str, Any], change: Change) -> dict[str, Any]:
     """Return a copy of the document in which `change` has replaced every schema, innermost first."""
     changed: dict[str, Any] = _outside(document, change)

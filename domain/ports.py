@@ -184,6 +184,8 @@ class SettingInForce(NamedTuple):
     """Its description in the reference of settings, in English, with names in backticks."""
     anchor: str
     """The heading of its group in the reference."""
+    digests: Sequence[str] = ()
+    """Of a secret that is set: its digests under every service secret, to compare it with that of another process."""
 
 
 class SettingsInForce(Protocol):
@@ -210,11 +212,13 @@ class InstallationChecks(Protocol):
         """Run the checks and return their findings, in the order in which to fix them."""
 
 
-class Instance(NamedTuple):
-    """A process of the service."""
+class ThisInstance(NamedTuple):
+    """The process that responds."""
 
+    id: str
     host: str
     process: int
+    version: str
     started_at: datetime
 
 

@@ -4,7 +4,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from domain.admin_organizations import changes
 from domain.admin_organizations import search as organization_search
-from domain.admin_organizations.search import OrganizationSearch, Position
+from domain.admin_organizations.paging import Position
+from domain.admin_organizations.search import OrganizationSearch
 from domain.context import Context
 from domain.errors import ValidationError
 from domain.organizations.operator import ListedOrganization

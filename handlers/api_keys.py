@@ -7,7 +7,7 @@ import orjson
 
 from domain.admin import api_keys
 from domain.admin.api_keys import KeyFilter
-from domain.api_keys import fields, keys, verification
+from domain.api_keys import creation, fields, keys, verification
 from domain.api_keys.owners import Owner
 from domain.context import Context, Rollback
 from domain.errors import Refusal
@@ -30,7 +30,7 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
     """Create a key."""
     sent: dict[str, Any] = {**body}
     requested = {name: sent[name] for name in fields.SHARED | {"prefix"} if name in sent}
-    row, text = await keys.create(
+    row, text = await creation.create(
         ctx,
         requested,
         kind=body.get("configId"),

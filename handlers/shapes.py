@@ -665,6 +665,20 @@ class IdTokenWithCompanions(TypedDict):
 IdToken: TypeAlias = str | IdTokenWithCompanions
 
 
+class Instance(TypedDict):
+    """A process of the service."""
+
+    id: str
+    host: str
+    process: int
+    version: str
+    startedAt: str
+    lastSeenAt: str
+
+
+InstanceId: TypeAlias = str
+
+
 InvalidField = TypedDict(
     "InvalidField",
     {
@@ -1227,7 +1241,7 @@ class ConsoleMemberRolesForm(TypedDict):
 
 
 class ConsoleNewKeyForm(TypedDict):
-    """A new key of a user."""
+    """A new key of a user or an organization."""
 
     ui_locales: NotRequired[PageText]
     account: NotRequired[PageText]
@@ -2178,6 +2192,27 @@ class SettingList(TypedDict):
     """The settings in force."""
 
     settings: list[Setting]
+
+
+class SettingValue(TypedDict):
+    """A value of a setting."""
+
+    value: str | None
+    instanceIds: list[InstanceId]
+
+
+class SettingDifference(TypedDict):
+    """A setting that has several values."""
+
+    name: str
+    values: list[SettingValue]
+
+
+class InstanceList(TypedDict):
+    """The running instances."""
+
+    instances: list[Instance]
+    differences: list[SettingDifference]
 
 
 class SignInEmailCodeRequest(TypedDict):

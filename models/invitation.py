@@ -28,7 +28,15 @@ class Invitation(Record, table=True):
 
     __retention__ = (Retention("expires_at", timedelta(days=90)),)
     # An invitation that a stranger sent from an account with another's address would let the stranger's own account in.
-    __access__ = (Access("invitations", "invitations", owner="inviter_id"),)  # defence: M5 invitations
+    __access__ = (  # defence: M5 invitations
+        Access(
+            "invitations",
+            "invitations",
+            where=lambda row: row.status == InvitationStatus.PENDING.value,
+            expiry="expires_at",
+            owner="inviter_id",
+        ),
+    )
     __table_args__ = (
         Index(
             "ix_invitation_pending",

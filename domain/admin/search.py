@@ -3,15 +3,14 @@
 import base64
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_, union_all
 from sqlmodel import col
 
-from domain import errors
 from domain.admin import exports, listing, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.exports import Export
@@ -19,10 +18,8 @@ from domain.admin.listing import Condition
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.ports import SearchTimedOut
-from domain.users import roles
-from models import Account, Audit, User
+from models import Account, User
 from models.base import Instant, from_milliseconds, to_milliseconds
-from models.passkey import Passkey
 from models.user import USER_COLUMNS, UserRow
 
 Match = Literal["id", "starts_with", "contains"]
@@ -31,7 +28,6 @@ SORTS = ("created", "email", "name")
 
 _COLUMNS = {"created": "created_at", "email": "email", "name": "name"}
 _ID = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
-_SIGNED_IN = "sign_in.succeeded"
 
 
 class Position(NamedTuple):
@@ -78,16 +74,6 @@ class Found:
     """The position before which the previous page ends; None on the first page."""
     next: Position | None
     """The position after which the next page begins; None on the last page."""
-
-
-@dataclass(slots=True)
-class WaysIn:
-    """How a user can sign in, and when they last did."""
-
-    providers: list[str] = field(default_factory=list)
-    """Provider ids in alphabetical order; `credential` for a password."""
-    passkeys: int = 0
-    last_sign_in: datetime | None = None
 
 
 def encode(position: Position) -> str:
@@ -314,60 +300,3 @@ def _ids(parts: Sequence[Condition]) -> Any:
 
 def _position(sort: str, user: UserRow) -> Position:
     return Position(sort, getattr(user, _COLUMNS[sort]), user.id)
-
-
-async def names_of(ctx: Context, user_ids: Collection[str | None]) -> Mapping[str, UserRow]:
-    """Return those of these users that exist, by id; none for a caller who may not read users."""
-    ids = sorted({user_id for user_id in user_ids if user_id is not None})
-    if not ids or not roles.permits(ctx.policy, ctx.signed_in.user, "user", "get"):
-        return {}
-    statement = select(*USER_COLUMNS).where(col(User.id).in_(ids)).execution_options(row=UserRow)
-    try:
-        [found] = await ctx.resources.database.search(
-            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
-        )
-    except SearchTimedOut:
-        raise errors.Unavailable from None
-    return {user.id: user for user in found}
-
-
-async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn]:
-    """Return how each of these users can sign in, and when they last did, by user id."""
-    ids = [user.id for user in users]
-    if not ids:
-        return {}
-    last = (
-        select(col(Audit.time))
-        .where(
-            col(Audit.user_id) == col(User.id),
-            # An expression, so that no index of events is used: that of users has few rows to look at.
-            col(Audit.event).concat("") == _SIGNED_IN,
-            col(Audit.outcome) == "success",
-        )
-        .order_by(col(Audit.time).desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    statements = (
-        select(col(Account.user_id), col(Account.provider_id))
-        .where(col(Account.user_id).in_(ids))
-        .order_by(col(Account.provider_id)),
-        select(col(Passkey.user_id), func.count())
-        .where(col(Passkey.user_id).in_(ids))
-        .group_by(Passkey.user_id),
-        select(col(User.id), last).where(col(User.id).in_(ids)),
-    )
-    try:
-        accounts, passkeys, sign_ins = await ctx.resources.database.search(
-            statements, ctx.policy[AdminPolicy].scan_timeout, is_scan=False
-        )
-    except SearchTimedOut:
-        raise errors.Unavailable from None
-    by_user = {user_id: WaysIn() for user_id in ids}
-    for user_id, provider in accounts:
-        by_user[user_id].providers.append(provider)
-    for user_id, number in passkeys:
-        by_user[user_id].passkeys = number
-    for user_id, time in sign_ins:
-        by_user[user_id].last_sign_in = time
-    return by_user

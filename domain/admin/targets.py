@@ -1,14 +1,21 @@
 """Find and lock the users that administrators act on; check rank, and protect the last administrator."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from sqlalchemy import select
+from sqlmodel import col
+
+from domain import errors
 from domain.admin import permissions
+from domain.admin.policy import AdminPolicy
 from domain.context import Context, StaleRead
 from domain.errors import Forbidden
+from domain.ports import SearchTimedOut
 from domain.users import admins, locking, lookup, roles
 from domain.users.errors import StaleProfile, UserNotFound
+from models import User
 from models.base import to_milliseconds
-from models.user import UserRow
+from models.user import USER_COLUMNS, UserRow
 
 
 async def existing(ctx: Context, user_id: str) -> UserRow:
@@ -64,3 +71,18 @@ async def check_new_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> 
     permissions.check_roles(ctx, set(names) ^ set(roles.split(user.role)))
     if not admins.may_set_roles(ctx.policy, ",".join(names)):
         await admins.refuse_last(ctx, user)
+
+
+async def names_of(ctx: Context, user_ids: Collection[str | None]) -> Mapping[str, UserRow]:
+    """Return those of these users that exist, by id; none for a caller who may not read users."""
+    ids = sorted({user_id for user_id in user_ids if user_id is not None})
+    if not ids or not roles.permits(ctx.policy, ctx.signed_in.user, "user", "get"):
+        return {}
+    statement = select(*USER_COLUMNS).where(col(User.id).in_(ids)).execution_options(row=UserRow)
+    try:
+        [found] = await ctx.resources.database.search(
+            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        )
+    except SearchTimedOut:
+        raise errors.Unavailable from None
+    return {user.id: user for user in found}

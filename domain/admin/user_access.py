@@ -1,6 +1,13 @@
-"""How another user signs in: read it, remove a way to sign in, send a link that sets a password; export their data."""
+"""How users sign in: read it, remove a way to sign in, send a link that sets a password; export the data of a user."""
 
-from domain import one_time_tokens
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlmodel import col
+
+from domain import errors, one_time_tokens
 from domain.accounts import accounts
 from domain.admin import changes, events, permissions, targets
 from domain.admin.errors import (
@@ -8,14 +15,28 @@ from domain.admin.errors import (
     YouAreNotAllowedToRemoveUsersAccess,
     YouAreNotAllowedToUpdateUsers,
 )
+from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.data_export import export
 from domain.passkeys import passkeys
 from domain.passwords import passwords
-from models import Purpose
+from domain.ports import SearchTimedOut
+from models import Account, Audit, Purpose, User
 from models.account import AccountRow
-from models.passkey import PasskeyRow
+from models.passkey import Passkey, PasskeyRow
 from models.user import UserRow
+
+_SIGNED_IN = "sign_in.succeeded"
+
+
+@dataclass(slots=True)
+class WaysIn:
+    """How a user can sign in, and when they last did."""
+
+    providers: list[str] = field(default_factory=list)
+    """Provider ids in alphabetical order; `credential` for a password."""
+    passkeys: int = 0
+    last_sign_in: datetime | None = None
 
 
 async def list_accounts(ctx: Context, user_id: str) -> list[AccountRow]:
@@ -89,3 +110,45 @@ async def export_user(ctx: Context, user_id: str) -> export.Held:
     permissions.check_rank(ctx, user, error)
     events.user_exported(ctx, user.id)
     return await export.export_for(ctx, user.id)
+
+
+async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn]:
+    """Return how each of these users can sign in, and when they last did, by user id."""
+    ids = [user.id for user in users]
+    if not ids:
+        return {}
+    last = (
+        select(col(Audit.time))
+        .where(
+            col(Audit.user_id) == col(User.id),
+            # An expression, so that no index of events is used: that of users has few rows to look at.
+            col(Audit.event).concat("") == _SIGNED_IN,
+            col(Audit.outcome) == "success",
+        )
+        .order_by(col(Audit.time).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    statements = (
+        select(col(Account.user_id), col(Account.provider_id))
+        .where(col(Account.user_id).in_(ids))
+        .order_by(col(Account.provider_id)),
+        select(col(Passkey.user_id), func.count())
+        .where(col(Passkey.user_id).in_(ids))
+        .group_by(Passkey.user_id),
+        select(col(User.id), last).where(col(User.id).in_(ids)),
+    )
+    try:
+        accounts, passkeys, sign_ins = await ctx.resources.database.search(
+            statements, ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+        )
+    except SearchTimedOut:
+        raise errors.Unavailable from None
+    by_user = {user_id: WaysIn() for user_id in ids}
+    for user_id, provider in accounts:
+        by_user[user_id].providers.append(provider)
+    for user_id, number in passkeys:
+        by_user[user_id].passkeys = number
+    for user_id, time in sign_ins:
+        by_user[user_id].last_sign_in = time
+    return by_user

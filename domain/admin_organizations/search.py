@@ -1,18 +1,20 @@
 """List and read all organizations, their members and their audit events, page by page."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Generic, NamedTuple, TypeVar
+from datetime import timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, literal, or_, select, tuple_
+from sqlalchemy import func, literal, or_, select
 from sqlmodel import col
 
 from domain.admin import exports, permissions
-from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToManageService
+from domain.admin.errors import YouAreNotAllowedToManageService
 from domain.admin.exports import Export
 from domain.admin.policy import AdminPolicy
+from domain.admin_organizations import paging
 from domain.admin_organizations.errors import NoSuchOrganization, YouAreNotAllowedToManageOrganizations
+from domain.admin_organizations.paging import Listing, Page, Position, page_of
 from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.context import Context
@@ -22,30 +24,16 @@ from domain.organizations.pending import InvitationWithTeams
 from domain.organizations.policy import TeamPolicy
 from domain.ports import SearchTimedOut
 from models import Audit, User
-from models.base import Instant
 from models.member import MEMBERS_WITH_USERS, MEMBERSHIPS_OF_USER, Member, MemberRow, MemberWithUser
 from models.organization import Organization, OrganizationRow
 from models.statements import table_of
 from models.team import TeamRow
 from models.user import FIND_USER
 
-Row = TypeVar("Row")
-Position = tuple[datetime, str]
-"""The time and the id of a row of a list that is sorted by time."""
-
 _GROUPS = ("organization", "member", "invitation", "team", "team_member")
 """The first parts of the names of events about organizations."""
 _COUNTED_WITHIN = timedelta(milliseconds=150)
 _EVENT_COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Row]):
-    """Rows, and the positions next to them; None where the list ends."""
-
-    rows: Sequence[Row]
-    previous: Position | None = None
-    next: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +93,9 @@ async def list_organizations(
     """
     require(ctx)
     conditions = operator.conditions(await _filter(ctx, wanted))
-    page = await _page(
+    page = await page_of(
         ctx,
-        _Listing(operator.LISTED.where(*conditions), Organization, _position, descending=True),
+        Listing(operator.LISTED.where(*conditions), Organization, _position, descending=True),
         after=after,
         before=before,
         limit=limit,
@@ -115,7 +103,7 @@ async def list_organizations(
     )
     most = ctx.policy[AdminPolicy].count_limit
     some = select(literal(1).label("one")).select_from(Organization).where(*conditions).limit(most + 1)
-    [counted] = await _search(
+    [counted] = await paging.search(
         ctx, select(func.count()).select_from(some.subquery()), is_scan=_is_scan(wanted)
     )
     total = int(counted.scalar())
@@ -131,10 +119,10 @@ async def export_organizations(
     """
     require(ctx)
     statement = operator.LISTED.where(*operator.conditions(await _filter(ctx, wanted)))
-    listing = _Listing(statement, Organization, _position, descending=True)
+    listing = Listing(statement, Organization, _position, descending=True)
 
     async def read(after: Position | None) -> exports.Page[ListedOrganization]:
-        page = await _page(
+        page = await page_of(
             ctx, listing, after=after, before=None, limit=exports.PAGE, is_scan=_is_scan(wanted)
         )
         return page.rows, page.next
@@ -206,10 +194,10 @@ async def list_members(
             func.lower(column).contains(text.lower(), autoescape=True) for column in (User.name, User.email)
         )
         statement = statement.where(or_(*parts, col(Member.user_id) == text))
-    listing: _Listing[MemberWithUser] = _Listing(
+    listing: Listing[MemberWithUser] = Listing(
         statement, Member, lambda row: (row.created_at, row.id), descending=False
     )
-    return await _page(ctx, listing, after=after, before=before, limit=limit, is_scan=False)
+    return await page_of(ctx, listing, after=after, before=before, limit=limit, is_scan=False)
 
 
 async def list_memberships(ctx: Context, user_id: str) -> Sequence[tuple[MemberRow, OrganizationRow]]:
@@ -250,74 +238,17 @@ async def list_events(
         .where(col(Audit.event).in_(names), details["organizationId"].as_string() == organization_id)
         .execution_options(row=AuditEvent)
     )
-    listing: _Listing[AuditEvent] = _Listing(
+    listing: Listing[AuditEvent] = Listing(
         statement, Audit, lambda row: (row.time, row.id), descending=True, time="time"
     )
-    return await _page(ctx, listing, after=after, before=None, limit=limit, is_scan=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Listing(Generic[Row]):
-    """A list that is sorted by a time and an id."""
-
-    statement: Select[Any]
-    model: Any
-    position: Callable[[Row], Position]
-    descending: bool
-    time: str = "created_at"
-
-
-async def _page(
-    ctx: Context,
-    listing: _Listing[Row],
-    *,
-    after: Position | None,
-    before: Position | None,
-    limit: int,
-    is_scan: bool,
-) -> Page[Row]:
-    """Return the first rows of a list, or those next to a position."""
-    time, id_ = col(getattr(listing.model, listing.time)), col(listing.model.id)
-    statement, position = listing.statement, after or before
-    # A page before a position is read backwards, beginning with the nearest row.
-    goes_down = listing.descending != (before is not None)
-    if position is not None:
-        moment = literal(position[0], Instant)
-        here, there = tuple_(time, id_), tuple_(moment, literal(position[1]))
-        # The first comparison is the end of the range in the index.
-        statement = (
-            statement.where(time <= moment, here < there)
-            if goes_down
-            else statement.where(time >= moment, here > there)
-        )
-    order = (time.desc(), id_.desc()) if goes_down else (time.asc(), id_.asc())
-    [found] = await _search(ctx, statement.order_by(*order).limit(limit + 1), is_scan=is_scan)
-    has_more, rows = len(found) > limit, list(found[:limit])
-    if before is not None:
-        rows.reverse()
-    if not rows:
-        return Page(())
-    first, last = listing.position(rows[0]), listing.position(rows[-1])
-    if before is not None:
-        return Page(rows, first if has_more else None, last)
-    return Page(rows, first if after is not None else None, last if has_more else None)
-
-
-async def _search(ctx: Context, statement: Select[Any], *, is_scan: bool) -> Sequence[Any]:
-    """Return the rows of a statement that takes at most `admin.scan_timeout`. Raises SearchTooBroad."""
-    try:
-        return await ctx.resources.database.search(
-            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=is_scan
-        )
-    except SearchTimedOut:
-        raise SearchTooBroad from None
+    return await page_of(ctx, listing, after=after, before=None, limit=limit, is_scan=True)
 
 
 async def _filter(ctx: Context, wanted: OrganizationSearch) -> OrganizationFilter:
     user_id = wanted.member
     if user_id is not None:
         named = FIND_USER.params(id=user_id, lowered=user_id.lower())
-        [found] = await _search(ctx, named, is_scan=False)
+        [found] = await paging.search(ctx, named, is_scan=False)
         user = found.first()
         user_id = user_id if user is None else user.id
     return OrganizationFilter(wanted.text, user_id, wanted.without_owner)

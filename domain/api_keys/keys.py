@@ -1,41 +1,34 @@
-"""Create, get, list, change and delete API keys: the caller's own, those of an organization for members with the
+"""Get, list, change and delete API keys: the caller's own, those of an organization for members with the
 permission, or any key for callers who may manage keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, update
 from sqlmodel import col
 
-from domain import tokens
-from domain.api_keys import events, fields, key_text, mails, owners
+from domain.api_keys import events, fields, owners
 from domain.api_keys.errors import (
     ApiKeyConfigurationNotFound,
-    ApiKeyLimitReached,
     ApiKeysChanged,
     KeyNotFound,
-    NameRequired,
     NoValuesToUpdate,
-    OrganizationIdRequired,
 )
 from domain.api_keys.fields import Fields
-from domain.api_keys.owners import Owner
-from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
+from domain.api_keys.policy import ApiKeyPolicy, KeyKind
 from domain.context import Context
 from domain.users import lookup
 from domain.users.errors import UserNotFound
 from models.api_key import FIND_KEY, KEY_BY_ID, KEY_COLUMNS, ApiKey, ApiKeyRow
 from models.base import to_milliseconds
-from models.statements import insert, table_of
-from models.user import UserRow
+from models.statements import table_of
 
 _KEYS = select(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
 _TABLE = table_of(ApiKey)
 _ONE = col(ApiKey.id) == bindparam("key_id")
 _CHANGE = update(_TABLE).where(_ONE).returning(*KEY_COLUMNS).execution_options(row=ApiKeyRow)
 _DELETE = delete(_TABLE).where(_ONE).returning(col(ApiKey.id))
-_IDS = select(col(ApiKey.id)).where(col(ApiKey.user_id) == bindparam("user_id")).order_by(col(ApiKey.id))
 _RATE_LIMIT = {"rate_limit_enabled", "rate_limit_window_ms", "rate_limit_max"}
 
 
@@ -53,113 +46,6 @@ class KeyQuery:
     offset: int
     organization_id: str | None = None
     """The organization whose keys are listed instead of those of a user."""
-
-
-async def create(
-    ctx: Context,
-    requested: Fields,
-    *,
-    kind: str | None = None,
-    user_id: str | None = None,
-    organization_id: str | None = None,
-) -> tuple[ApiKeyRow, str]:
-    """Create a key; return the key and its text, which is not stored.
-
-    Its kind decides whether it belongs to an organization or to a user: the caller or, for a manager, another one.
-
-    Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, OrganizationIdRequired,
-    UserNotMemberOfOrganization, InsufficientApiKeyPermissions, UserNotFound, YouAreNotAllowedToManageApiKeys, the
-    errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
-    """
-    name = kind or DEFAULT
-    key_kind, policy = kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
-    fields.check_manager_only(requested, key_kind, is_manager=owners.is_manager(ctx))
-    if user_id is not None:
-        owners.require_manager(ctx)
-    owner: Owner
-    if not key_kind.is_of_organizations:
-        owner = await owners.lock_user(ctx, user_id)
-    elif organization_id is None:
-        raise OrganizationIdRequired
-    else:
-        owner = await owners.lock_organization(ctx, organization_id, "create")
-    values = fields.columns(ctx, requested, key_kind)
-    if policy.require_name and "name" not in requested:
-        raise NameRequired
-    return await add(ctx, owner, name, requested.get("prefix"), values)
-
-
-async def create_once(
-    ctx: Context, requested: Fields, *, kind: str | None = None, user_id: str | None = None, seen: str
-) -> tuple[ApiKeyRow, str]:
-    """Create a key as `create` does, unless the owner's keys have changed since `state_of_list` returned `seen`.
-
-    A form that is sent twice therefore creates one key.
-
-    Raises ApiKeysChanged, and the errors of `create`.
-    """
-    if user_id is not None:
-        owners.require_manager(ctx)
-    owner = await owners.lock_user(ctx, user_id)
-    if await state_of_list(ctx, owner.id) != seen:  # defence: H7 C8 seen-keys
-        raise ApiKeysChanged
-    return await create(ctx, requested, kind=kind, user_id=user_id)
-
-
-async def state_of_list(ctx: Context, user_id: str) -> str:
-    """Return a hexadecimal digest of the ids of the keys of a user."""
-    ids = await ctx.db.execute(_IDS, user_id=user_id)
-    return tokens.digest(" ".join(ids.scalars())).hex()
-
-
-async def add(
-    ctx: Context, owner: Owner, kind: str, prefix: str | None, values: dict[str, Any]
-) -> tuple[ApiKeyRow, str]:
-    """Create a key of an owner whose row is locked, and notify them; return it, and its text.
-
-    Raises ApiKeyConfigurationNotFound, ApiKeyLimitReached.
-    """
-    key_kind, policy = kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
-    prefix = key_kind.default_prefix if prefix is None else prefix
-    await _check_limit(ctx, owner)
-    text, lasts = key_text.create(prefix), fields.default_expiry(policy, key_kind)
-    created: dict[str, Any] = {
-        "name": None,
-        "enabled": True,
-        "expires_at": None if lasts is None else ctx.now + lasts,
-        "remaining": values.get("refill_amount"),
-        "refill_amount": None,
-        "refill_interval_ms": None,
-        "rate_limit_enabled": key_kind.rate_limit_enabled,
-        "rate_limit_window_ms": int(key_kind.rate_limit_window.total_seconds() * 1000),
-        "rate_limit_max": key_kind.rate_limit_max,
-        "permissions": fields.permissions_text(key_kind.default_permissions),
-        "custom_data": None,
-        **values,
-    }
-    row = ApiKeyRow(
-        id=tokens.token(),
-        kind=kind,
-        user_id=owner.id if isinstance(owner, UserRow) else None,
-        organization_id=None if isinstance(owner, UserRow) else owner.id,
-        created_by=None if ctx.caller is None else ctx.caller.user.id,
-        prefix=prefix or None,
-        start=key_text.start(text, prefix, policy.starting_characters),  # defence: KEY17 start
-        last_request=None,
-        last_refill_at=None,
-        request_count=0,
-        window_start=None,
-        created_at=ctx.now,
-        updated_at=ctx.now,
-        **created,
-    )
-    await ctx.db.execute(insert(ApiKey), **row._asdict(), digest=tokens.digest(text))  # defence: KEY13 stored
-    events.created(ctx, row)
-    organization = None if isinstance(owner, UserRow) else owner.name
-    for user in await owners.recipients(ctx, owner):
-        # A stolen session could create a key for later; the owner learns of it.
-        await mails.key_created(ctx, user, row, organization)  # defence: KEY12 notice
-    return row, text
 
 
 async def get(ctx: Context, key_id: str, kind: str | None = None) -> ApiKeyRow:
@@ -337,14 +223,3 @@ async def _lock_owner(ctx: Context, row: ApiKeyRow, action: str) -> None:
         await owners.lock_user(ctx, row.user_id)
     else:
         await owners.lock_organization(ctx, row.organization_id, action, KeyNotFound)
-
-
-async def _check_limit(ctx: Context, owner: Owner) -> None:
-    """Check that an owner, whose row is locked, may have one more key; expired ones do not count."""
-    is_live = or_(col(ApiKey.expires_at).is_(None), col(ApiKey.expires_at) > ctx.now)
-    column = col(ApiKey.user_id if isinstance(owner, UserRow) else ApiKey.organization_id)
-    live = select(func.count()).select_from(_TABLE).where(column == owner.id, is_live)
-    most = ctx.policy[ApiKeyPolicy].limit_per_owner
-    # Counted in the transaction that locks the owner; otherwise parallel requests would exceed the limit.
-    if (await ctx.db.execute(live)).scalar() >= most:  # defence: KEY20 limit
-        raise ApiKeyLimitReached

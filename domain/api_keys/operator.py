@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from domain import errors
-from domain.api_keys import fields, keys, verification
+from domain.api_keys import creation, fields, keys, verification
 from domain.api_keys.errors import InvalidApiKey, KeyNotFound
 from domain.api_keys.owners import Owner
 from domain.api_keys.verification import VerifiedKey
@@ -29,7 +29,7 @@ async def create(
     """Create a key of the user with this id, address or username, or of the organization with this id or slug; return
     it, and its text.
 
-    Raises NotFound, BadRequest for a kind of other owners, and the errors of `keys.add` and `fields.columns`.
+    Raises NotFound, BadRequest for a kind of other owners, and the errors of `creation.add` and `fields.columns`.
     """
     key_kind = keys.kind_of(ctx, kind)
     if key_kind.is_of_organizations != (organization is not None):
@@ -37,7 +37,7 @@ async def create(
         raise errors.BadRequest(f"The kind {kind} is for keys of {owners}")
     values = fields.columns(ctx, requested, key_kind)
     owner = await (_lock_user(ctx, user or "") if organization is None else _lock(ctx, organization))
-    return await keys.add(ctx, owner, kind, requested.get("prefix"), values)
+    return await creation.add(ctx, owner, kind, requested.get("prefix"), values)
 
 
 async def _lock_user(ctx: Context, user: str) -> Owner:

@@ -13,6 +13,7 @@ from domain.api_keys.errors import (
     UserNotMemberOfOrganization,
     YouAreNotAllowedToManageApiKeys,
 )
+from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
 from domain.errors import Refusal
 from domain.organizations import access
@@ -21,7 +22,7 @@ from domain.users import locking, lookup, roles
 from domain.users.errors import UserNotFound
 from models.api_key import ApiKeyRow
 from models.member import Member
-from models.organization import FIND_ORGANIZATION, ORGANIZATION_BY_ID, OrganizationRow
+from models.organization import FIND_BY_SLUG, FIND_ORGANIZATION, ORGANIZATION_BY_ID, OrganizationRow
 from models.user import USER_COLUMNS, User, UserRow
 
 Owner = UserRow | OrganizationRow
@@ -34,6 +35,21 @@ _OWNERS = (
     .order_by(col(Member.created_at), col(Member.id))
     .execution_options(row=UserRow)
 )
+
+
+async def look_up(ctx: Context, identifier: str) -> Owner | None:
+    """Return the user with this id, address or username, or the organization with this id or slug, or None.
+
+    Organizations are not found if no kind of keys belongs to them.
+    """
+    user = await lookup.look_up(ctx, identifier)
+    if user is not None or not ctx.policy[ApiKeyPolicy].kinds_of(organizations=True):
+        return user
+    by_id = await ctx.db.execute(FIND_ORGANIZATION, organization_id=identifier)
+    organization: OrganizationRow | None = (
+        by_id.first() or (await ctx.db.execute(FIND_BY_SLUG, slug=identifier.lower())).first()
+    )
+    return organization
 
 
 def is_manager(ctx: Context) -> bool:
@@ -113,6 +129,14 @@ async def _check(ctx: Context, organization_id: str, action: str, error: type[Re
         raise error
     # defence: KEY3 permission
     access.require(ctx, member, "apiKey", action, InsufficientApiKeyPermissions)
+
+
+async def by_id(ctx: Context, owner_id: str) -> Owner | None:
+    """Return the user or the organization with this id, or None."""
+    owner: Owner | None = await lookup.by_id(ctx, owner_id)
+    if owner is None:
+        owner = await ctx.reads.one(ORGANIZATION_BY_ID, owner_id)
+    return owner
 
 
 async def of(ctx: Context, row: ApiKeyRow) -> Owner:

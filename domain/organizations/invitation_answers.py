@@ -153,7 +153,7 @@ async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
     if accepted is None:
         raise InvitationNotFound
     (invitation,) = await pending.with_teams(ctx, [accepted])
-    member = await memberships.add(ctx, row.organization_id, user.id, row.role)
+    member = await memberships.add(ctx, row.organization_id, user.id, row.role)  # defence: ORG25 accepted
     joined = await teams.requested(ctx, row.organization_id, invitation.team_ids)
     for team in joined:
         await teams.join(ctx, team, member)

@@ -56,7 +56,7 @@ def invitation(
         ctx,
         ORGANIZATION_INVITATION,
         _Invitee(email, inviter.locale),
-        expires_in=lasts,
+        expires_in=lasts,  # defence: ORG26 lasts
         organization=organization.name,
         inviter=inviter.name,
         inviter_email=inviter.email,

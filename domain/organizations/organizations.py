@@ -87,7 +87,7 @@ async def add_with_owner(
     Raises OrganizationAlreadyExists if the slug is taken.
     """
     organization = await add(ctx, values)
-    owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)
+    owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)  # defence: ORG25 created
     events.created(ctx, organization, owner)
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:

@@ -9,7 +9,7 @@ from domain.context import Context
 from domain.passkeys import events, mails
 from domain.passkeys.errors import FailedToDeleteLastPasskey, PasskeyNotFound
 from domain.passkeys.policy import PasskeyPolicy
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.policy import SessionPolicy
 from domain.users import locking, lookup
 from models import Account
@@ -63,7 +63,7 @@ async def remove(ctx: Context, passkey_id: str) -> None:
 
     Raises SessionNotFresh, Unauthenticated, PasskeyNotFound, FailedToDeleteLastPasskey.
     """
-    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
+    expiry.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     await remove_from(ctx, await locking.lock_caller(ctx), passkey_id)
 
 

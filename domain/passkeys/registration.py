@@ -15,7 +15,7 @@ from domain.passkeys.errors import (
     TooManyPasskeys,
 )
 from domain.passkeys.policy import PasskeyPolicy
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.policy import SessionPolicy
 from domain.users import locking, profile
 from models import Purpose
@@ -47,7 +47,7 @@ def user_handle(user_id: str) -> bytes:
 
 async def begin(ctx: Context) -> RegistrationOptions:
     """Create a challenge for a new passkey, bound to the session. Raises SessionNotFresh, TooManyPasskeys."""
-    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
+    expiry.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user, policy = ctx.signed_in.user, ctx.policy[PasskeyPolicy]
     existing = await passkeys.of_user(ctx, user.id)
     if len(existing) >= policy.max_per_user:
@@ -70,7 +70,7 @@ async def finish(
     Raises SessionNotFresh, Unauthenticated, ChallengeNotFound, FailedToVerifyRegistration, PreviouslyRegistered,
     TooManyPasskeys.
     """
-    sessions.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
+    expiry.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     try:
         credential = await _verify(ctx, response)
         job = partial(_store, response=response, credential=credential, name=name, transports=transports)

@@ -7,15 +7,14 @@ from datetime import datetime
 from operator import attrgetter
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlmodel import col
 
 from domain import tokens
 from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.ports import Reads
-from domain.sessions import events
-from domain.sessions.errors import SessionNotFresh
+from domain.sessions import events, expiry
 from domain.sessions.policy import SessionPolicy
 from domain.users import locking
 from models import Session
@@ -96,7 +95,7 @@ async def create(
         remembered=remembered,
         method=method,
         amr=amr_of(method) if amr is None else amr,
-        expires_at=_expiry(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
+        expires_at=expiry.end_of(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
         # The operator can do without copies; then nothing in the database, even decrypted, is a session.
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
@@ -187,11 +186,6 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
     oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
     ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
     events.sessions_evicted(ctx, newest.user_id, (await ctx.db.execute(ended)).scalars())
-
-
-def _expiry(rules: SessionPolicy, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
-    expiry = now + (rules.expires_in if remembered else rules.not_remembered_expires_in)
-    return min(expiry, created_at + rules.absolute_lifetime) if rules.absolute_lifetime else expiry
 
 
 def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
@@ -323,40 +317,3 @@ async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> Sequence[st
     statement = delete(Session).where(*conditions).returning(col(Session.id), col(Session.expires_at))
     # Expired sessions are deleted too, but only active ones are counted.
     return [row.id for row in await ctx.db.execute(statement) if row.expires_at > ctx.now]
-
-
-def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> datetime | None:
-    """Return the new expiry if the session is due for extension, else None."""
-    # Impersonation sessions are never remembered, so they are never extended.
-    if not session.remembered or now < session.expires_at - rules.expires_in + rules.update_age:
-        return None
-    expiry = _expiry(rules, created_at=session.created_at, now=now, remembered=True)
-    # `session.absolute_lifetime` may leave nothing to extend.
-    return expiry if expiry > session.expires_at else None
-
-
-def is_fresh(ctx: Context) -> bool:
-    """Return whether the caller's session was created less than `session.fresh_age` ago."""
-    return _is_fresh(ctx.policy[SessionPolicy], ctx.signed_in.session, ctx.now)
-
-
-def _is_fresh(rules: SessionPolicy, session: SessionRow, now: datetime) -> bool:
-    # Counted from the sign-in, not from the last use: an old session stays old, however often it is used.
-    # defence: V51 fresh-age
-    return not rules.fresh_age or now - session.created_at <= rules.fresh_age
-
-
-def require_fresh(rules: SessionPolicy, caller: Caller, now: datetime) -> None:
-    """Raise SessionNotFresh unless the caller's session is fresh."""
-    if not _is_fresh(rules, caller.session, now):  # defence: P7 fresh
-        raise SessionNotFresh
-
-
-async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
-    """Extend an active session. The condition in the statement keeps a revoked session revoked, without a lock."""
-    await ctx.db.execute(
-        update(Session)
-        # Of several concurrent requests only the first still finds the old expiry, so a session is extended once.
-        .where(col(Session.id) == session.id, col(Session.expires_at) == session.expires_at)
-        .values(expires_at=expires_at, updated_at=ctx.now)
-    )

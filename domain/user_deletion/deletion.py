@@ -9,7 +9,7 @@ from domain.context import Context
 from domain.organizations import departure
 from domain.passwords import passwords
 from domain.rate_limits import limits
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.errors import SessionExpired
 from domain.user_deletion import events, mails
 from domain.user_deletion.errors import InvalidDeletionToken
@@ -39,7 +39,7 @@ async def delete_user(
     elif ctx.policy[DeletionPolicy].confirm_by_mail:
         await _mail_confirmation(ctx, user, callback_url)
         return False
-    elif checked is None and not sessions.is_fresh(ctx):
+    elif checked is None and not expiry.is_fresh(ctx):
         raise SessionExpired
     await remove(ctx, user)
     user_events.user_deleted(ctx, user.id)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from domain.api_keys import fields, keys
+from domain.api_keys import creation, fields, keys
 from domain.api_keys.errors import KeyNotFound
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from domain.context import Context
@@ -42,7 +42,7 @@ async def show_api_keys(
         notices=_NOTICES,
         reason=reason,
         keys=[(row, row.has_expired(ctx.now)) for row in rows],
-        seen=await keys.state_of_list(ctx, ctx.signed_in.user.id),
+        seen=await creation.state_of_list(ctx, ctx.signed_in.user),
         kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
         lifetimes=lifetimes(view.localization, policy),
         grantable=_grantable(policy),
@@ -55,7 +55,7 @@ async def show_api_keys(
 async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Redirect:
     """Create a key, and redirect to the page that shows its text."""
     view = views.view(ctx)
-    row, text = await keys.create_once(
+    row, text = await creation.create_once(
         ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
     )
     return shown_once.redirect(ctx, view, _CREATED, name=row.name, text=text)

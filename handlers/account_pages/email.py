@@ -5,7 +5,7 @@ from domain.context import Context
 from domain.emails import emails
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.localization import N_
-from domain.sessions import sessions
+from domain.sessions import expiry
 from handlers import shapes
 from handlers.account_pages import layout
 from handlers.pages import texts
@@ -64,7 +64,7 @@ async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Red
         _link_target(view),
     )
     # Not the page of the email address, because that would require a fresh sign-in first.
-    return view.redirect("/email" if sessions.is_fresh(ctx) else "/mail-sent", reason="verification")
+    return view.redirect("/email" if expiry.is_fresh(ctx) else "/mail-sent", reason="verification")
 
 
 def _link_target(view: views.View) -> str:

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from domain import urls
 from domain.api_keys.policy import ApiKeyPolicy
+from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
 from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.sessions.policy import SessionPolicy
+from domain.users import roles
 from handlers.pages.view import View
 from handlers.responses.reply import Header, Page
 
@@ -62,8 +65,17 @@ def render(
         and not ctx.signed_in.user.email_verified
         and view.page != "/email",
         account=ctx.signed_in.user.email,
+        console_url=_console_url(ctx, view) if is_own else None,
         **values,
     )
+
+
+def _console_url(ctx: Context, view: View) -> str | None:
+    """Return the URL of the console for callers who may open it."""
+    console = ctx.policy[ConsolePolicy]
+    if not (console.enabled and roles.is_privileged(ctx.policy, ctx.signed_in.user.role)):
+        return None
+    return urls.with_parameters(f"{ctx.policy.base_path}{console.path}", ui_locales=view.ui_locales)
 
 
 def _exists(ctx: Context, path: str) -> bool:

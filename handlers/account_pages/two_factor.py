@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from domain.context import Context
 from domain.localization import N_
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
@@ -84,7 +84,7 @@ async def show_two_factor_setup(
     view = views.view(ctx, _SETUP, callback_url, ui_locales)
     content = shown_once.content_of(ctx, view, _SETUP)
     if content is None:
-        return await _show(ctx, view) if sessions.is_fresh(ctx) else view.redirect("/second-factor")
+        return await _show(ctx, view) if expiry.is_fresh(ctx) else view.redirect("/second-factor")
     return layout.render(
         ctx,
         view,

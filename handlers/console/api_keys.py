@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import orjson
 
-from domain.admin import api_keys, permissions
-from domain.admin import search as user_search
+from domain.admin import api_keys, permissions, targets
 from domain.admin.api_keys import KeyFilter
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
 from domain.api_keys import keys, owners
@@ -18,13 +17,12 @@ from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.localization import N_
 from domain.policy import Policy
-from domain.users import lookup, roles
-from domain.users.errors import UserNotFound
+from domain.users import roles
 from handlers import shapes, wire
 from handlers.account_pages import shown_once
 from handlers.account_pages.api_keys import lifetimes
 from handlers.console import layout, lists
-from handlers.console.key_fields import changes, form_values, requested
+from handlers.console.key_fields import changes, form_values
 from handlers.console.registry import Hit, NavigationItem, Search, UserSection
 from handlers.console.view import ConsoleView, view
 from handlers.positions import positions
@@ -39,7 +37,6 @@ NOTICES = {
     "key-deleted": N_("The key is deleted. Programs that use it are refused from now on."),
     "key-gone": N_("That key was deleted already."),
 }
-_CREATED = "/api-keys/created"
 _STATES = {"active": N_("Active"), "disabled": N_("Disabled"), "expired": N_("Expired")}
 _HITS = 5
 _OF_USER = 20
@@ -80,7 +77,7 @@ async def show_list(
         here,
         "api_keys/list.html",
         headers=shown_once.forget(ctx),
-        keys=[{**_line(ctx, one.key), "owner": _owner(one.owner)} for one in found.keys],
+        keys=[{**_line(ctx, one.key), "owner": shown_owner(one.owner)} for one in found.keys],
         newer=found.first and here.url("/api-keys", **here.query, before=wire.cursor(*found.first)),
         older=found.last and here.url("/api-keys", **here.query, after=wire.cursor(*found.last)),
         filters=filters,
@@ -102,7 +99,7 @@ def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
     }
 
 
-def _owner(owner: Owner) -> Mapping[str, Any]:
+def shown_owner(owner: Owner) -> Mapping[str, Any]:
     """Return the owner of a key as pages show it."""
     is_user = isinstance(owner, UserRow)
     address = owner.email if isinstance(owner, UserRow) else owner.slug
@@ -132,13 +129,13 @@ async def _show(
     """Return a page about a key; `act` is the last part of its path."""
     row, owner = await _owned(ctx, key_id)
     here = view(ctx, _page_of(row) + act, ui_locales)
-    creator = await user_search.names_of(ctx, {row.created_by})
+    creator = await targets.names_of(ctx, {row.created_by})
     return layout.render(
         ctx,
         here,
         f"api_keys/{template}",
         **_line(ctx, row),
-        owner=_owner(owner),
+        owner=shown_owner(owner),
         creator=creator.get(row.created_by or ""),
         page=_page_of(row),
         key_name=row.name or row.start or here.localization.gettext("Without a name"),
@@ -146,55 +143,9 @@ async def _show(
     )
 
 
-# console.api_keys.show_creation
-async def show_creation(ctx: Context, owner: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask for the owner of a new key, and then for the key."""
-    permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
-    identifier = (owner or "").strip()
-    user = await lookup.look_up(ctx, identifier) if identifier else None
-    here = view(ctx, "/api-keys/new", ui_locales, owner=identifier or None)
-    if user is None:
-        return layout.render(ctx, here, "api_keys/owner.html", owner=identifier)
-    policy = ctx.policy[ApiKeyPolicy]
-    return layout.render(
-        ctx,
-        here,
-        "api_keys/new.html",
-        owner=user,
-        is_outranked=not roles.outranks(ctx.policy, ctx.signed_in.user, user),
-        seen=await keys.state_of_list(ctx, user.id),
-        values={},
-        kinds=[(name, name) for name in policy.kinds_of(organizations=False)],
-        lifetimes=lifetimes(here.localization, policy),
-        **_bounds(policy),
-    )
-
-
-def _bounds(policy: ApiKeyPolicy) -> Mapping[str, Any]:
+def bounds(policy: ApiKeyPolicy) -> Mapping[str, Any]:
+    """Return what the form says of the name of a key."""
     return {"require_name": policy.require_name, "longest_name": policy.maximum_name_length}
-
-
-# console.api_keys.create
-async def create(ctx: Context, body: shapes.ConsoleNewKeyForm) -> Redirect:
-    """Create a key of a user, and redirect to the page that shows its text."""
-    here = view(ctx)
-    owner = await lookup.by_id(ctx, body["owner"])
-    if owner is None:
-        raise UserNotFound
-    row, text = await keys.create_once(
-        ctx, requested({**body}), kind=body.get("kind") or None, user_id=owner.id, seen=body.get("seen", "")
-    )
-    return shown_once.redirect(ctx, here, _CREATED, name=row.name, owner=owner.email, text=text)
-
-
-# console.api_keys.show_created
-async def show_created(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the text of a new key until the administrator goes on; then redirect to the list."""
-    here = view(ctx, _CREATED, ui_locales)
-    content = shown_once.content_of(ctx, here, _CREATED)
-    if content is None:
-        return here.redirect("/api-keys")
-    return layout.render(ctx, here, "api_keys/created.html", **content)
 
 
 # console.api_keys.show_edit
@@ -212,7 +163,7 @@ async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
         values=form_values(row),
         version=keys.version(row),
         lifetimes=keep,
-        **_bounds(policy),
+        **bounds(policy),
     )
 
 
@@ -277,7 +228,11 @@ async def delete(ctx: Context, id_: str, body: shapes.ConsoleKeyButtonForm) -> R
 async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
     found = await api_keys.list_keys(ctx, KeyFilter(start=text), limit=_HITS)
     return [
-        Hit(f"{one.key.start}…", one.key.name or _owner(one.owner)["address"], here.url(_page_of(one.key)))
+        Hit(
+            f"{one.key.start}…",
+            one.key.name or shown_owner(one.owner)["address"],
+            here.url(_page_of(one.key)),
+        )
         for one in found.keys
     ]
 

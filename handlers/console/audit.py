@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain import authentication_methods
-from domain.admin import audit, user_sessions
-from domain.admin import search as user_search
+from domain.admin import audit, targets, user_sessions
 from domain.admin.audit import EventFilter
 from domain.admin.errors import SearchTooBroad
 from domain.audit.record import EVENTS
@@ -120,7 +119,7 @@ async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> s
 
 async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -> Sequence[Mapping[str, Any]]:
     """Return events as the pages show them, with the users that they name."""
-    names = await user_search.names_of(
+    names = await targets.names_of(
         ctx, {user_id for event in events for user_id in (event.user_id, event.actor_id)}
     )
     return [

@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.policy import Policy
 from domain.users import roles
 from handlers.console import registry
 from handlers.console.view import ConsoleView
@@ -45,18 +46,25 @@ def render(
 
 
 def frame(
-    view: ConsoleView, user: UserRow, path: str, *, notice: str | None = None, search: str = ""
+    view: ConsoleView, user: UserRow | None, path: str, *, notice: str | None = None, search: str = ""
 ) -> Mapping[str, Any]:
-    """Return the values of the frame for a user, and for the page at this path below `console.path`."""
+    """Return the values of the frame for a user, and for the page at this path below `console.path`.
+
+    Without a user it has no navigation, no search and no account menu.
+    """
     return {
-        "navigation": _navigation(view, user, path),
+        "navigation": [] if user is None else _navigation(view, user, path),
         "console": view.policy[ConsolePolicy],
         "console_assets": console_assets(view.policy),
-        "account": user.email,
+        "account": user and user.email,
         "notice": notice and view.localization.gettext(notice),
         "search": search,
-        "may": partial(roles.permits, view.policy, user),
+        "may": partial(_may, view.policy, user),
     }
+
+
+def _may(policy: Policy, user: UserRow | None, resource: str, action: str) -> bool:
+    return user is not None and roles.permits(policy, user, resource, action)
 
 
 def done(ctx: Context, view: ConsoleView, page: str, notice: str) -> Redirect:

@@ -1,8 +1,6 @@
 """The first page: figures, charts, important events, and what other modules declare for it."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 from domain import authentication_methods
@@ -11,8 +9,9 @@ from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.instances import instances
 from domain.localization import N_
-from domain.ports import Instance
+from domain.ports import ThisInstance
 from domain.statistics import statistics
 from domain.users import lookup
 from handlers.console import layout, registry, texts
@@ -134,16 +133,13 @@ async def _people(ctx: Context, events: Sequence[AuditEvent]) -> Mapping[str, st
 
 
 async def _about(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
+    running = await instances.list_instances(ctx)
     return {
-        "version": _version(),
         "database": _DATABASES[ctx.db.dialect],
-        "instance": ctx.port[Instance],
+        "this": ctx.port[ThisInstance],
+        "instances": running,
+        "differences_url": here.url("/settings") if instances.differences(running) else None,
     }
-
-
-@cache
-def _version() -> str:
-    return version("gatewright")
 
 
 NAVIGATION = (NavigationItem(path="", label=N_("Overview"), permission=None, position=10),)

@@ -2,6 +2,7 @@
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.instances import instances
 from domain.localization import N_
 from domain.ports import SettingInForce
 from domain.settings import settings
@@ -32,6 +33,13 @@ async def show_list(
     groups: dict[str, list[SettingInForce]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
-    values = {"groups": list(groups.items()), "text": text, "only_changed": only_changed}
+    running = await instances.list_instances(ctx)
+    values = {
+        "groups": list(groups.items()),
+        "text": text,
+        "only_changed": only_changed,
+        "instances": running,
+        "differences": instances.differences(running),
+    }
     reference = docs and f"{docs.rstrip('/')}/reference/settings/"
     return layout.render(ctx, here, "settings/list.html", values=values, reference=reference)

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from domain.admin import search as user_search
 from domain.admin import targets, user_access, user_fields, users
 from domain.admin.policy import ImpersonationPolicy
 from domain.context import Context
@@ -63,7 +62,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
             (row, provider_name(here, row.provider_id)) for row in accounts if row.provider_id != CREDENTIAL
         ],
         passkeys=await user_access.list_passkeys(ctx, user.id) if with_passkeys else None,
-        last_sign_in=(await user_search.ways_in(ctx, [user]))[user.id].last_sign_in,
+        last_sign_in=(await user_access.ways_in(ctx, [user]))[user.id].last_sign_in,
         sections=await _sections(ctx, here, user),
     )
 

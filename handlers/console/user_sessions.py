@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.admin import search as user_search
-from domain.admin import user_sessions, users
+from domain.admin import targets, user_sessions, users
 from domain.context import Context
 from domain.localization import N_
 from domain.sessions.sessions import HANDLE_PREFIX
@@ -65,7 +64,7 @@ async def show_list(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
 
 
 async def _lines(ctx: Context, here: ConsoleView, rows: Sequence[SessionRow]) -> Sequence[Mapping[str, Any]]:
-    names = await user_search.names_of(ctx, {row.impersonated_by for row in rows})
+    names = await targets.names_of(ctx, {row.impersonated_by for row in rows})
     current = ctx.signed_in.session.id
     return [
         {

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from domain.admin import search as user_search
-from domain.admin import selection
+from domain.admin import selection, user_access
 from domain.admin.search import UserSearch
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
@@ -75,7 +75,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         older=found.next and here.url("/users", **here.query, after=user_search.encode(found.next)),
         export_url=here.url("/users/export", **{**here.query, "sort": None}),
         acts=[act for act, (permission, _) in selection.ACTS.items() if registry.may(ctx, *permission)],
-        ways_in=await user_search.ways_in(ctx, found.users),
+        ways_in=await user_access.ways_in(ctx, found.users),
         filters=filters,
         active=sum(bool(value) for name, value in filters.items() if name not in ("search", "match", "sort")),
         role_names=[(name, name) for name in ctx.policy[RolePolicy].roles],

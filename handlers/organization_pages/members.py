@@ -1,5 +1,7 @@
 """The pages of a member of an organization."""
 
+from contextlib import suppress
+
 from domain.context import Context
 from domain.organizations import access, forms, members, memberships
 from domain.organizations.errors import MemberNotFound
@@ -92,11 +94,9 @@ async def show_member_removal(
 async def remove_member(ctx: Context, id_: str, body: shapes.OrganizationMemberForm) -> Redirect:
     """Remove a member."""
     view = views.view(ctx)
-    try:
-        await members.remove(ctx, body["member"], id_)
     # A form that is sent twice, or from a stale page, has reached its goal already.
-    except MemberNotFound:
-        return view.redirect(layout.path_of(id_), reason="member-removed")
+    with suppress(MemberNotFound):
+        await members.remove(ctx, body["member"], id_)
     return view.redirect(layout.path_of(id_), reason="member-removed")
 
 

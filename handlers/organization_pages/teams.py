@@ -1,6 +1,7 @@
 """The pages of a team of an organization."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 
 from domain.context import Context
 from domain.organizations import forms, teams
@@ -79,15 +80,22 @@ async def _members(ctx: Context, found: layout.Found, team: TeamRow) -> Sequence
 async def rename_team(ctx: Context, id_: str, body: shapes.TeamNameForm) -> Redirect:
     """Rename a team, unless it was renamed after the form was shown."""
     view = views.view(ctx)
+    name, former = body["teamName"].strip() or " ", body.get("former", "")
+    renaming = forms.rename_team(ctx, id_, body["team"], name, former=former)
+    return await _after(view, id_, renaming, "team-renamed", team=body["team"])
+
+
+async def _after(
+    view: views.View, id_: str, changing: Awaitable[object], reason: str, *, team: str | None = None
+) -> Redirect:
+    """Change a team; return the redirect to its page, to the organization if no `team` is named or it is gone."""
     try:
-        await forms.rename_team(
-            ctx, id_, body["team"], body["teamName"].strip() or " ", former=body.get("former", "")
-        )
+        await changing
     except YouAreNotAllowedToAccessThisOrganization:
         return layout.gone(view)
     except TeamNotFound:
         return view.redirect(layout.path_of(id_), reason="team-gone")
-    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-renamed")
+    return view.redirect(layout.path_of(id_, "/team" if team else ""), team=team, reason=reason)
 
 
 # organization_pages.show_team_removal
@@ -126,34 +134,26 @@ async def show_team_removal(
 # organization_pages.remove_team
 async def remove_team(ctx: Context, id_: str, body: shapes.TeamForm) -> Redirect:
     """Remove a team."""
-    view = views.view(ctx)
-    try:
-        await teams.remove(ctx, body["team"], id_)
-    except TeamNotFound:
-        return view.redirect(layout.path_of(id_), reason="team-gone")
-    return view.redirect(layout.path_of(id_), reason="team-removed")
+    return await _after(views.view(ctx), id_, teams.remove(ctx, body["team"], id_), "team-removed")
 
 
 # organization_pages.add_team_member
 async def add_team_member(ctx: Context, id_: str, body: shapes.TeamMemberForm) -> Redirect:
     """Add the member with an email address to a team."""
-    view = views.view(ctx)
-    try:
-        await forms.add_team_member(ctx, id_, body["team"], body["email"].strip())
-    except TeamNotFound:
-        return view.redirect(layout.path_of(id_), reason="team-gone")
-    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-member-added")
+    adding = forms.add_team_member(ctx, id_, body["team"], body["email"].strip())
+    return await _after(views.view(ctx), id_, adding, "team-member-added", team=body["team"])
 
 
 # organization_pages.remove_team_member
 async def remove_team_member(ctx: Context, id_: str, body: shapes.TeamMemberRemovalForm) -> Redirect:
     """Remove a member from a team."""
-    view = views.view(ctx)
-    try:
-        await teams.remove_member(ctx, body["team"], body["member"], id_)
-    except TeamNotFound:
-        return view.redirect(layout.path_of(id_), reason="team-gone")
+    team = body["team"]
+    return await _after(
+        views.view(ctx), id_, _remove_from(ctx, id_, team, body["member"]), "team-member-removed", team=team
+    )
+
+
+async def _remove_from(ctx: Context, id_: str, team: str, member: str) -> None:
     # A form that is sent twice, or from a stale page, has reached its goal already.
-    except UserIsNotAMemberOfTheTeam:
-        pass
-    return view.redirect(layout.path_of(id_, "/team"), team=body["team"], reason="team-member-removed")
+    with suppress(UserIsNotAMemberOfTheTeam):
+        await teams.remove_member(ctx, team, member, id_)

@@ -95,9 +95,14 @@ def values(refused: Refused, localization: Localization) -> Mapping[str, Any]:
 
 def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendered_for: str) -> Page:
     """Return the page for a form that was shown for an account other than the one now signed in."""
-    shown = view.standalone_view(
-        policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), caller
-    )
+    shown = other_account_view(policy, asked, caller)
     return shown.render(
         "other_account.html", status=409, rendered_for=rendered_for, current=caller.user.email
+    )
+
+
+def other_account_view(policy: Policy, asked: PageRequest, caller: Caller) -> View:
+    """Return the view of this page."""
+    return view.standalone_view(
+        policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), caller
     )

@@ -7,7 +7,7 @@ from domain.admin import impersonation, permissions
 from domain.authentication import sign_in
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.sign_out import end_presented
 from domain.users import roles, unproven
 from handlers import shapes
@@ -75,7 +75,7 @@ async def show_confirm(
 ) -> Page | Redirect:
     """Ask the signed-in user to sign in again; redirect a user with a fresh session back."""
     view = views.view(ctx, "/confirm", callback_url, ui_locales)
-    if sessions.is_fresh(ctx) and (permissions.is_fresh(ctx) or not _is_administrator(ctx)):
+    if expiry.is_fresh(ctx) and (permissions.is_fresh(ctx) or not _is_administrator(ctx)):
         return view.finish()
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     offered = sign_in_methods.offered(ctx)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain import errors
-from domain.emails.emails import SAME_EMAIL
 from domain.errors import Refusal
 from domain.localization import N_, Localization
 
@@ -174,63 +173,6 @@ _SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
 """Characters of a provider's description that are shown."""
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "INVALID_EMAIL": ("email", "identifier", "newEmail"),
-    "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": ("email", "newEmail"),
-    "USERNAME_IS_ALREADY_TAKEN": ("username",),
-    "USERNAME_TOO_SHORT": ("username",),
-    "USERNAME_TOO_LONG": ("username",),
-    "INVALID_USERNAME": ("username",),
-    "PASSWORD_TOO_SHORT": ("newPassword", "password"),
-    "PASSWORD_TOO_LONG": ("newPassword", "password"),
-    "PASSWORD_TOO_COMMON": ("newPassword", "password"),
-    "INVALID_PASSWORD": ("currentPassword", "password"),
-    "INVALID_CODE": ("code",),
-    "INVALID_BACKUP_CODE": ("code",),
-    "INVALID_OTP": ("code",),
-    "OTP_EXPIRED": ("code",),
-    "OTP_HAS_EXPIRED": ("code",),
-    "TOO_MANY_ATTEMPTS": ("code",),
-    "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
-    "NAME_REQUIRED": ("name",),
-    "INVALID_NAME_LENGTH": ("name",),
-    "EXPIRES_IN_IS_TOO_LARGE": ("expiresIn",),
-    "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
-    "KEY_DISABLED_EXPIRATION": ("expiresIn",),
-    "SERVER_ONLY_PROPERTY": ("permissions",),
-    "ORGANIZATION_ALREADY_EXISTS": ("slug",),
-    "ORGANIZATION_SLUG_ALREADY_TAKEN": ("slug",),
-    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": ("email",),
-    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": ("email",),
-    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": ("email",),
-    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": ("role",),
-    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USER_WITH_THIS_ROLE": ("role",),
-}
-"""The form fields of an error, by its code; it is shown next to the first field that the form has."""
-
-_EMPTY: Mapping[str, str] = {
-    "identifier": N_("Enter your email address or username."),
-    "email": N_("Enter your email address."),
-    "newEmail": N_("Enter the new email address."),
-    "password": N_("Enter your password."),
-    "currentPassword": N_("Enter your current password."),
-    "newPassword": N_("Enter a new password."),
-    "name": N_("Enter a name."),
-    "newName": N_("Enter a name."),
-    "teamName": N_("Enter a name."),
-    "code": N_("Enter the code."),
-}
-
-_TYPED: Mapping[str, str] = {
-    "typedEmail": N_("This is not the email address of your account."),
-    "typedSlug": N_("This is not the short name of the organization."),
-}
-"""About fields that confirm a deletion."""
-
-_MALFORMED: Mapping[str, str] = {
-    "slug": N_("Use letters, digits, hyphens and underscores; begin and end with a letter or digit."),
-}
-
 
 def sentence(localization: Localization, refusal: Refusal, *, names_parameters: bool = False) -> str:
     """Return the text about a refusal and the next step; `names_parameters` names a malformed query parameter."""
@@ -290,36 +232,7 @@ def provider_error(localization: Localization, error: str | None, description: s
     }
 
 
-def field_errors(
-    localization: Localization, refusal: Refusal, submitted: Mapping[str, str]
-) -> Mapping[str, str]:
-    """Return the error of each form field, by field name; empty if the refusal names no field."""
-    if isinstance(refusal, errors.ValidationError):
-        return {
-            name: _wrong_field(localization, name, submitted.get(name, ""), message)
-            for _, name, message in refusal.fields
-        }
-    # A form without an identifier is for a signed-in user, so only the password can be wrong.
-    if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
-        return {"password": _said(localization, "INVALID_PASSWORD")}
-    field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)
-    return {} if field is None else {field: sentence(localization, refusal)}
-
-
-def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
-    if name in _TYPED:
-        return localization.gettext(_TYPED[name])
-    if not value.strip():
-        return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
-    if message == SAME_EMAIL:
-        return localization.gettext("This is your email address already.")
-    if name in ("email", "newEmail"):
-        return _said(localization, "INVALID_EMAIL")
-    if message.startswith("must be at most"):
-        return localization.gettext(N_("This is too long."))
-    return localization.gettext(_MALFORMED.get(name, N_("This is not valid here.")))
-
-
-def _said(localization: Localization, code: str) -> str:
+def said(localization: Localization, code: str) -> str:
+    """Return the sentence for an error code."""
     sentence = SENTENCES[code]
     return localization.gettext(sentence)

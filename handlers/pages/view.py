@@ -10,7 +10,7 @@ from domain.context import Caller, Context, PageRequest
 from domain.localization import LANGUAGES, Localization
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
-from handlers.pages import assets, texts
+from handlers.pages import assets, field_texts, texts
 from handlers.pages.environment import environment
 from handlers.responses import redirects
 from handlers.responses.reply import Header, Page, Redirect
@@ -201,7 +201,7 @@ def _form(chosen: Localization, asked: PageRequest) -> Form:
     values = without_secrets(asked.submitted)
     if asked.refusal is None:
         return Form(values)
-    wrong = texts.field_errors(chosen, asked.refusal, asked.submitted)
+    wrong = field_texts.field_errors(chosen, asked.refusal, asked.submitted)
     return Form(
         values, wrong, None if wrong else texts.sentence(chosen, asked.refusal), code=asked.refusal.code
     )

@@ -63,7 +63,7 @@ class Pipeline:
         began = time.perf_counter()
         head = RequestHeaders(scope["headers"])
         addresses = self._dependencies.addresses
-        client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 M4 host
+        client = client_of(scope, head, tokens.request_id(), addresses)  # defence: V10 M4 ORG17 host
         request = Request(scope, receive, head, client, self._json)
         try:
             rendered = await self._answer(request)

@@ -14,7 +14,7 @@ from domain.api_keys import verification
 from domain.context import Caller, Challenge, RequestFacts, Runner
 from domain.policy import Policy
 from domain.ports import Database
-from domain.sessions import sessions
+from domain.sessions import expiry, sessions
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor import challenges
 from handlers.responses import cookies
@@ -70,7 +70,7 @@ class SessionStore:
         session = caller.credential
         if request.disable_refresh or not isinstance(session, SessionRow):
             return None
-        return sessions.next_expiry(self.policy[SessionPolicy], session, request.now)
+        return expiry.next_expiry(self.policy[SessionPolicy], session, request.now)
 
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
         """Extend the caller's session and its cookie, also if the request fails later.
@@ -79,7 +79,7 @@ class SessionStore:
         the locked row.
         """
         try:
-            job = partial(sessions.extend, session=caller.session, expires_at=expires_at)
+            job = partial(expiry.extend, session=caller.session, expires_at=expires_at)
             await self.run(job, RequestFacts(request.now))
         except errors.Unavailable:
             # Reads must keep working on a full disk or a locked file.

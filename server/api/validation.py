@@ -3,6 +3,7 @@
 Messages contain names and limits of the contract only, never a value that the client sent.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -60,6 +61,7 @@ _LIMITS = {
     "maxProperties": "must have at most {} members",
     "minProperties": "must have at least {} members",
 }
+_PLURAL = re.compile(r"\b(character|item|member)s\b")
 
 
 def refuse(failures: Failures) -> None:
@@ -132,7 +134,10 @@ class Schema:
             field, shown = self._path(name, error)
             if field not in met:
                 met.add(field)
-                by_field[self.name(shown)] = describe(error, schema)  # defence: V88 field-message
+                text = describe(error, schema)  # defence: V88 field-message
+                by_field[self.name(shown)] = (
+                    f"has a member that {text}" if self._is_in_unnamed(error) else text
+                )
         return by_field
 
     def _field(self, name: str) -> Draft4Validator:
@@ -141,6 +146,11 @@ class Schema:
         if validator is None:
             validator = self._fields[name] = _compile(self.properties[name])
         return validator
+
+    def _is_in_unnamed(self, error: ValidationError) -> bool:
+        """Return whether an error is about the value of a member whose name is not in the contract."""
+        last = error.instance_path[-1] if error.instance_path else 0
+        return error.kind.name != "required" and isinstance(last, str) and last not in self._names
 
     def _path(self, name: str, error: ValidationError) -> tuple[str, str]:
         """Return the path of an error, without and with positions in lists: a list is one field.
@@ -208,7 +218,7 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
     details = {} if kind in ("anyOf", "oneOf") else error.kind.as_dict()
     rule = _at(schema, error.schema_path[:-1])
     if kind in _LIMITS:
-        return _LIMITS[kind].format(details["limit"])
+        return _limit(kind, details["limit"])
     if kind == "required":
         return REQUIRED
     if kind == "type":
@@ -224,10 +234,17 @@ def describe(error: ValidationError, schema: dict[str, Any]) -> str:
     }.get(kind) or _form(rule)
 
 
+def _limit(kind: str, limit: float) -> str:
+    if limit == 0 and kind in ("maxLength", "maxItems", "maxProperties"):
+        return "must be empty"
+    text = _LIMITS[kind].format(limit)
+    return _PLURAL.sub(r"\1", text) if limit == 1 else text
+
+
 def outline(rule: dict[str, Any], value: Any) -> str:
     """Return the message for a value with too many members to search for the invalid one."""
     if isinstance(value, list) and len(value) > rule.get("maxItems", len(value)):
-        return _LIMITS["maxItems"].format(rule["maxItems"])
+        return _limit("maxItems", rule["maxItems"])
     return _form(rule)
 
 

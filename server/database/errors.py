@@ -111,7 +111,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _is_unavailable(error: BaseException) -> bool:
-    # defence: R1 refused-connection
+    # defence: R1 ORG27 refused-connection
     match error:
         case OSError() | exc.TimeoutError():  # asyncio's TimeoutError is an OSError
             return True

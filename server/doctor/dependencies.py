@@ -23,7 +23,7 @@ from server.mail.backends import smtp_options
 from server.mail.smtp import SmtpSender
 from server.observability.logs import causes
 from server.rate_limit import DATABASE
-from server.rate_limit.redis import connection_pool
+from server.rate_limit.redis_connection import connection_pool
 
 TIMEOUT = 5.0
 """Seconds to wait for a response of the public URL or the limit store."""

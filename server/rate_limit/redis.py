@@ -9,34 +9,25 @@ requests are sent to it for a few seconds then.
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import TypeVar
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
-from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
-from redis.backoff import NoBackoff
+from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeout
-from redis.maint_notifications import MaintNotificationsConfig
 
 from domain import tokens
 from domain.errors import Unavailable
 from domain.ports import Limit, LimitResult, Transaction
+from server.rate_limit.redis_connection import connection_pool
 from server.rate_limit.requests import WindowCount
 
-_CONNECTIONS = 32
-_SENTINEL_CONNECTIONS = 1024
-"""The pool for Sentinel raises an error above this number instead of waiting."""
 _PREFIX = "gatewright:limit:"
-_SENTINEL_PORT = 26379
 _MARKER = "gatewright:limits"
 """A key without expiry: if it is missing, counters were lost."""
 _UNLIMITED = -1
@@ -221,79 +212,6 @@ class RedisCounters:
         await self._pool.aclose()
         if self._sentinel is not None:
             await self._sentinel.aclose()
-
-
-def redis_address(address: str) -> str:
-    """Return an address with the scheme `redis`, which the client library requires; Valkey has the same protocol."""
-    return re.sub(r"^valkey(s?)(\+sentinel)?://", r"redis\1\2://", address)
-
-
-def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Sentinel | None]:
-    """Return the connection pool for a value of `limits.store`, and its Sentinels if it names any.
-
-    Nothing is connected. `timeout` is in seconds, for a connection and for a response. Raises ValueError for an invalid
-    address.
-    """
-    address = redis_address(address)
-    options = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        # A connection that the server has closed fails at its next use, and is opened again once. There is no retry
-        # after a timeout.
-        "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionLost,)),
-        # Otherwise a hosted server may extend the timeouts during maintenance.
-        "maint_notifications_config": MaintNotificationsConfig(enabled=False),
-    }
-    if re.match(r"rediss?\+sentinel://", address):
-        return _named_by_sentinels(address, options)
-    pool: ConnectionPool = BlockingConnectionPool.from_url(
-        address, max_connections=_CONNECTIONS, timeout=timeout, **options
-    )
-    try:
-        # redis-py reads the options of the URL when it connects; this finds an unknown one at startup.
-        pool.connection_class(**pool.connection_kwargs)
-    except TypeError as unknown:
-        raise ValueError(str(unknown)) from unknown
-    return pool, None
-
-
-def _named_by_sentinels(address: str, options: dict[str, Any]) -> tuple[ConnectionPool, Sentinel]:
-    """Return the pool for `redis+sentinel://user:password@host:port,host:port/service/db`, and the Sentinels.
-
-    User and password are those of the server. Raises ValueError for an invalid address.
-    """
-    matched = re.fullmatch(
-        r"redis(?P<tls>s?)\+sentinel://((?P<user>[^:@/]*):(?P<password>[^@/]*)@)?(?P<hosts>[^@/?#]+)"
-        r"/(?P<service>[^/?#]+)(/(?P<db>\d+))?",
-        address,
-    )
-    if matched is None:
-        raise ValueError("an address of Sentinels is redis+sentinel://host:26379,host:26379/service/0")
-    is_tls = bool(matched["tls"])
-    hosts = [_host_and_port(each) for each in matched["hosts"].split(",")]
-    # Sentinels are queried in turn, and the first may be down for the same reason as the server.
-    share = options["socket_timeout"] / (len(hosts) + 1)
-    each = {**options, "socket_timeout": share, "socket_connect_timeout": share, "ssl": is_tls}
-    sentinels = Sentinel(hosts, sentinel_kwargs=each)
-    pool = SentinelConnectionPool(
-        unquote(matched["service"]),
-        sentinels,
-        max_connections=_SENTINEL_CONNECTIONS,
-        ssl=is_tls,
-        db=int(matched["db"] or 0),
-        username=unquote(matched["user"] or "") or None,
-        password=unquote(matched["password"] or "") or None,
-        **options,
-    )
-    return pool, sentinels
-
-
-def _host_and_port(written: str) -> tuple[str, int]:
-    """Return host and port of a Sentinel. Raises ValueError."""
-    parts = urlsplit(f"//{written}")
-    if not parts.hostname:
-        raise ValueError("a Sentinel has no host")
-    return parts.hostname, parts.port or _SENTINEL_PORT
 
 
 def _result(task: asyncio.Future[_Answer]) -> _Answer:

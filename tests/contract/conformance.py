@@ -12,7 +12,7 @@ from jsonschema_rs import Draft202012Validator
 
 from codegen.bundle import EXTENSION, bundle
 from codegen.version_3_1 import to_3_1
-from codegen.walk import operations, resolve
+from codegen.walk import operations, page_tags, resolve
 from tests.contract.json_schemas import with_components
 
 HEADERS = {
@@ -26,8 +26,8 @@ DOCUMENT_PATHS = frozenset({"/jwks", "/.well-known/jwks.json"})
 
 _EXTENSIONS = [(one.path, one.spec.get(EXTENSION, {})) for one in operations(bundle(internal=True))]
 
-PAGE_TAGS = frozenset({"pages", "account_pages", "organization_pages", "console"})
-"""Hosted pages, whose forms must say to the service where they come from."""
+WITHOUT_FORMS = {"mailbox"}
+"""The tags of pages without forms. Other forms must say to the service where they come from."""
 
 HEAD_PATHS = frozenset(path for path, said in _EXTENSIONS if said.get("answersHead"))
 """Where HEAD is answered like GET, without the body."""
@@ -69,12 +69,18 @@ class Contract:
         for operation in operations(converted):
             expected = _expected(operation.spec["responses"], converted)
             self._operations.setdefault(operation.path, {})[operation.method.upper()] = expected
+        tags = page_tags(converted) - WITHOUT_FORMS
         self._pages = {"/error"} | {
-            operation.path for operation in operations(converted) if operation.spec["tags"][0] in PAGE_TAGS
+            operation.path for operation in operations(converted) if operation.spec["tags"][0] in tags
         }
         self._patterns = {path: _pattern(path) for path in self._operations if "{" in path}
         error = with_components({"$ref": "#/components/schemas/Error"}, converted)
         self._error = Draft202012Validator(error, validate_formats=True)
+
+    def codes(self, method: str, path: str, *statuses: int) -> frozenset[str]:
+        """Return the error codes that are documented for an operation with these statuses."""
+        documented = self._operations[path][method.upper()]
+        return frozenset().union(*(documented[status].codes for status in statuses if status in documented))
 
     def check(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Raise an AssertionError that says what is wrong with this answer.

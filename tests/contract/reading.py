@@ -6,13 +6,13 @@ from typing import Any
 
 from codegen.bundle import bundle
 from codegen.version_3_1 import to_3_1
-from codegen.walk import Operation, inside, operations, resolve
+from codegen.walk import Operation, inside, operations, page_tags, resolve
 
 DOCUMENT = bundle()
 DOCUMENT_3_1 = to_3_1(DOCUMENT)
 OPERATIONS = {operation.spec["operationId"]: operation for operation in operations(DOCUMENT_3_1)}
-PAGE_TAGS = frozenset({"pages", "account_pages", "organization_pages", "console"})
-"""The tags of hosted pages."""
+PAGE_TAGS = page_tags(DOCUMENT_3_1) - {"mailbox"}
+"""The tags of hosted pages. Those of the mailbox, which are read only, are held against the rules of all others."""
 
 JSON_OPERATIONS = {
     name: operation for name, operation in OPERATIONS.items() if operation.spec["tags"][0] not in PAGE_TAGS

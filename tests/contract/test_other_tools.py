@@ -21,6 +21,7 @@ from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from codegen.walk import operations
 from codegen.webhooks import without_webhooks
+from tests.contract.reading import PAGE_TAGS
 from tests.packages import from_npm
 
 pytestmark = pytest.mark.long
@@ -42,8 +43,7 @@ EXPLAINED = {
             f"#/paths/{operation.path.replace('/', '~1')}/{operation.method}/responses",
         )
         for operation in operations(bundle())
-        if operation.spec["tags"][0] in ("pages", "account_pages", "organization_pages", "console")
-        and "200" not in operation.spec["responses"]
+        if operation.spec["tags"][0] in PAGE_TAGS and "200" not in operation.spec["responses"]
     ),
 }
 """Rule and place of the warnings that stay."""

@@ -1,6 +1,7 @@
 """The page about adding a capability, carried out in a copy of the project."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,17 @@ from tests.docs.typing_in import PAGES, commands, surroundings, write_files
 from tests.live import ROOT
 from tests.postgres import Cluster
 
-PAGE = (PAGES / "contributing" / "add-a-capability.md").read_text("utf-8")
+NEWEST = max(path.name[:4] for path in (ROOT / "models/migrations/versions").glob("[0-9]*.py"))
+"""The number of the newest migration."""
+
+
+def with_next_migration(page: str) -> str:
+    """Return the page with the number that its migration has after those of today."""
+    revision, former = re.findall(r'revision = "(\d{4})"', page)
+    return page.replace(former, NEWEST).replace(revision, f"{int(NEWEST) + 1:04}")
+
+
+PAGE = with_next_migration((PAGES / "contributing" / "add-a-capability.md").read_text("utf-8"))
 
 PYTEST = ".venv/bin/python -m pytest"
 """Without workers: each of them would import the whole project for two files of tests."""

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from codegen.bundle import bundle
 from codegen.walk import operations
@@ -15,6 +16,7 @@ from tests.contract.reading import OPERATIONS
 from tests.handlers.pages import SAME_ORIGIN, SETTINGS, Browser, act_as, send
 from tests.handlers.steps import ADA, UNKNOWN, execute, join, set_user
 from tests.service import Service
+from tests.trail import forget, trail
 
 ROOT = "root@example.com"
 ABSENT = "/console/nothing-is-here"
@@ -129,6 +131,21 @@ class TestOthers:
 
         for path in GETS:
             assert (await service.get(path)).status_code == 404
+
+    async def test_a_limited_form_is_not_shown_again_to_others(self, make_service: MakeService) -> None:
+        """The limit of requests is before the look at the caller."""
+        service = await make_service({**SETTINGS, "limits.requests": "1"})
+        await join(service, ADA)
+        await forget(service)
+
+        for method, path, fields in PAGES:
+            if method == "post":
+                await request(service, method, path, {**fields, "account": ADA})
+                answer = await request(service, method, path, {**fields, "account": ADA})
+                assert (path, answer.status_code) == (path, 429)
+                assert "Search the console" not in answer.text
+        # The page of the form would refuse them too, and record it.
+        assert {record.event for record in await trail(service)} == {"limit.reached"}
 
     async def test_nothing_is_there_when_it_is_switched_off(self, make_service: MakeService) -> None:
         service = await make_service({**SETTINGS, "console.enabled": "false"})
@@ -281,6 +298,13 @@ class TestFrame:
 
         assert (page.path, page.title) == ("/console/users", "Users · Gatewright")
 
+    async def test_the_account_of_an_administrator_leads_to_it(self, service: Service) -> None:
+        browser = await administrator(service)
+        assert (await browser.open("/account")).links["Console"] == "/console"
+
+        await set_user(service, ROOT, role="user")
+        assert "Console" not in (await browser.open("/account")).links
+
     async def test_it_speaks_the_language_of_the_administrator(self, service: Service) -> None:
         browser = await administrator(service)
         await set_user(service, ROOT, locale="ar")
@@ -340,6 +364,44 @@ class TestErrorPages:
         service.client.cookies.set("service.notice", "user-banned")
 
         assert "The user is banned." not in (await browser.open(ABSENT)).text
+
+    @pytest.mark.threat("C12")
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize("dialect", ["postgresql"])
+    async def test_while_the_database_is_away_the_frame_is_empty(self, make_service: MakeService) -> None:
+        """Nobody knows then who calls; a path that does not exist has no frame either."""
+        service = await make_service({**SETTINGS, "database.timeout": "0.3s"})
+        await join(service, ADA)
+        browser = Browser(service)
+
+        async with service.services.database.transaction() as db:
+            await db.execute(text("LOCK TABLE session IN ACCESS EXCLUSIVE MODE"))
+            pages = [await browser.open(path) for path in ("/console/users?search=ann", ABSENT)]
+            stylesheets = [
+                "/account/static/console." in (await service.get(path)).text for path in ("/console", ABSENT)
+            ]
+
+        assert [page.status for page in pages] == [503, 404]
+        assert "Search the console" not in pages[0].text
+        assert pages[0].links["Try again"] == "/console/users?search=ann"
+        assert {"Users", "Settings"}.isdisjoint(pages[0].links)
+        assert stylesheets == [True, False]
+
+    @pytest.mark.threat("H8")
+    async def test_a_form_that_was_shown_to_another_administrator_is_refused_inside_the_frame(
+        self, service: Service
+    ) -> None:
+        await administrator(service, "second@example.com")
+        service.client.cookies.clear()
+        browser = await administrator(service)
+        await browser.open("/console/users/new")
+        shown_to = {"account": "second@example.com", "user": ""}
+
+        page = await browser.submit("/console/users/new", **shown_to, name="Ann", email="ann@example.com")
+
+        assert page.status == 409
+        assert f"You opened this form as second@example.com , and are signed in as {ROOT} now." in page.text
+        assert page.links["Settings"] == "/console/settings"
 
     @pytest.mark.threat("C1")
     async def test_others_see_nothing_of_the_frame(self, service: Service) -> None:

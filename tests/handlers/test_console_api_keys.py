@@ -64,7 +64,9 @@ def names(page: Page) -> list[str]:
 
 class TestCreation:
     @pytest.mark.operation(
-        "console.api_keys.show_creation", "console.api_keys.create", "console.api_keys.show_created"
+        "console.api_key_creation.show",
+        "console.api_key_creation.create",
+        "console.api_key_creation.show_created",
     )
     async def test_a_key_of_a_user_is_created(self, root: Browser, service: Service, user: str) -> None:
         page = await root.open(user)
@@ -349,6 +351,32 @@ async def test_keys_of_organizations_show_their_owner(make_service: MakeService)
     await root.open(f"{path}/delete")
     await root.submit(f"{path}/delete")
     assert await service.rows("SELECT id FROM api_key") == []
+
+
+@pytest.mark.threat("KEY3", "C8")
+async def test_a_key_of_an_organization_is_created_once(make_service: MakeService) -> None:
+    kinds = {"api_keys.kinds": '{"team": {"references": "organization"}}', "organizations.enabled": "true"}
+    service = await make_service({**SETTINGS, "limits.enabled": "false", **kinds})
+    await add(service, ADA, name="Ada Lovelace")
+    ada = bearer((await sign_in(service)).json()["token"])
+    acme = await service.post("/organization/create", {"name": "Acme & Co", "slug": "acme"}, headers=ada)
+    root = await administrator(service)
+    page = await root.open(f"{NEW}?owner=nobody")
+    assert "There is no such user or organization." in page.text
+    page = await root.open(f"{NEW}?owner=ACME")
+    assert "Acme & Co acme Organization" in page.text
+
+    # A kind of users would make it a key of the administrator.
+    refused = await root.submit(NEW, name="deploy", kind="default")
+    assert (refused.status, await service.rows("SELECT id FROM api_key")) == (422, [])
+    text = await create(root, "deploy", acme.json()["id"])
+    root.page = page
+    assert (await root.submit(NEW, name="deploy")).status == 422
+
+    [(owner, kind)] = await service.rows("SELECT organization_id, kind FROM api_key")
+    assert (owner, kind) == (acme.json()["id"], "team")
+    assert text not in (await root.open(KEYS)).text
+    assert await recorded(service, "api_key.created") == 1
 
 
 @pytest.mark.threat("C3")

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from sqlalchemy import Boolean, Integer, LargeBinary, Table
+
+from models import metadata
+from models.base import Instant
 from tests.service import START
 
 PEOPLE = 4_000
@@ -29,12 +33,42 @@ class _Spelling:
 def statements(dialect: Literal["sqlite", "postgresql"]) -> list[str]:
     """Return the statements that fill a migrated database, and let PostgreSQL count what it has."""
     spelling = _Spelling(dialect)
+    described = _tables(spelling)
+    known = {table for table, _, _ in described}
+    others = [
+        (table.name, PEOPLE, _belonging(spelling, table))
+        for table in metadata.sorted_tables
+        if table.name not in known and table.foreign_keys
+    ]
     filling = [
         f"WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < {count})"
         f' INSERT INTO "{table}" ({", ".join(columns)}) SELECT {", ".join(columns.values())} FROM numbers'
-        for table, count, columns in _tables(spelling)
+        for table, count, columns in [*described, *others]
     ]
     return [*filling, "ANALYZE"] if dialect == "postgresql" else filling
+
+
+def _belonging(spelling: _Spelling, table: Table) -> dict[str, str]:
+    """Return the columns of a table that belongs to others and is not described below, with plain values."""
+    columns: dict[str, str] = {}
+    for column in table.columns:
+        if column.nullable or column.server_default is not None:
+            continue
+        if column.foreign_keys:
+            [key] = column.foreign_keys
+            is_owner = key.column.table.name == "user"
+            columns[column.name] = f"'person' || (n % {PEOPLE})" if is_owner else "'row' || n"
+        elif isinstance(column.type, Instant):
+            columns[column.name] = spelling.instant("-n")
+        elif isinstance(column.type, LargeBinary):
+            columns[column.name] = spelling.digest("'x' || n")
+        elif isinstance(column.type, Boolean):
+            columns[column.name] = "true"
+        elif isinstance(column.type, Integer):
+            columns[column.name] = "1"
+        else:
+            columns[column.name] = "'row' || n"
+    return columns
 
 
 def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
@@ -115,6 +149,11 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
         (
             "known_network", PEOPLE,
             {"user_id": owner, "network": digest("'n' || n"), "last_success": made["created_at"]},
+        ),
+        (
+            "instance", PEOPLE,
+            {"id": own_id, "host": "'auth'", "process": "n", "version": "'1'", "settings": "'{}'",
+             "started_at": made["created_at"], "last_seen_at": made["created_at"]},
         ),
         (
             "audit", PEOPLE * 5,

@@ -1,19 +1,14 @@
 """Organizations changed by many at once: on SQLite, and on PostgreSQL with two instances that share one database."""
 
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, permutations
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.conftest import Headers
-from tests.handlers.people import Person
-from tests.handlers.steps import NEW_PASSWORD, bearer, code, set_user, sign_in
-from tests.security.conftest import PATIENT, UNLIMITED
-from tests.security.crowd import CROWDS, all_of, turns
-from tests.security.limits import told
-from tests.security.organization_steps import (
+from tests.handlers.organization_steps import (
     accept,
     active,
     add,
@@ -25,6 +20,11 @@ from tests.security.organization_steps import (
     join,
     secret,
 )
+from tests.handlers.people import Person
+from tests.handlers.steps import NEW_PASSWORD, bearer, code, set_user, sign_in
+from tests.security.conftest import PATIENT, UNLIMITED
+from tests.security.crowd import CROWDS, all_of, turns
+from tests.security.limits import told
 from tests.service import PASSWORD, Service, close_service, open_service
 
 pytestmark = pytest.mark.both_databases
@@ -152,6 +152,24 @@ class TestInvitations:
             if joined:
                 await do(service, "remove-member", ada.headers, memberIdOrEmail=joined[0].id)
 
+    @pytest.mark.threat("ORG13", "ORG5")
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_of_many_answers_one_counts(
+        self, instances: list[Service], service: Service, ada: Person, number: int
+    ) -> None:
+        bob = await add(service, "bob")
+        body = {"invitationId": (await invite(service, ada, bob.email))["id"]}
+        ways = [("accept-invitation", bob), ("cancel-invitation", ada), ("reject-invitation", bob)]
+
+        found = await at_once(
+            instances, *((*way, body) for way, _ in zip(cycle(ways), range(number), strict=False))
+        )
+
+        assert sorted(found) == ["200", *[GONE] * (number - 1)]
+        [row] = await service.rows("SELECT status FROM invitation")
+        assert row.status == ("accepted", "canceled", "rejected")[found.index("200") % 3]
+        assert await broken(service) == []
+
     @pytest.mark.threat("ORG13")
     @pytest.mark.parametrize("number", CROWDS)
     async def test_the_last_seat_is_taken_once(
@@ -174,52 +192,60 @@ class TestInvitations:
         assert await number_of(service, "invitation", "status = 'pending'") == number - 1
 
     @pytest.mark.threat("ORG13")
+    @pytest.mark.parametrize("number", CROWDS)
     async def test_users_join_as_many_as_they_may(
-        self, instances: list[Service], service: Service, ada: Person
+        self, instances: list[Service], service: Service, ada: Person, number: int
     ) -> None:
         bob = await add(service, "bob")
-        for number in range(ORGANIZATIONS - 1):
-            await create(service, bob, f"own-{number}")
-        owners = [ada, *await people(service, 3, "owner")]
-        for number, owner in enumerate(owners[1:]):
-            await create(service, owner, f"other-{number}")
+        for each in range(ORGANIZATIONS - 1):
+            await create(service, bob, f"own-{each}")
+        owners = [ada, *await people(service, number // 2 - 1, "owner")]
+        for each, owner in enumerate(owners[1:]):
+            await create(service, owner, f"other-{each}")
         made = [(await invite(service, owner, bob.email))["id"] for owner in owners]
 
         found = await at_once(
             instances,
             *(("accept-invitation", bob, {"invitationId": each}) for each in made),
-            *(("create", bob, {"name": "New", "slug": f"new-{number}"}) for number in range(4)),
+            *(("create", bob, {"name": "New", "slug": f"new-{each}"}) for each in range(number // 2)),
         )
 
-        assert sorted(found) == ["200", *[TOO_MANY] * 7]
+        assert sorted(found) == ["200", *[TOO_MANY] * (number - 1)]
         joined = await service.rows("SELECT id FROM member WHERE user_id = :id", id=bob.id)
         assert len(joined) == ORGANIZATIONS
 
     @pytest.mark.threat("ORG13")
-    async def test_they_are_counted(self, instances: list[Service], service: Service, ada: Person) -> None:
-        for number in range(INVITATIONS - 1):
-            await invite(service, ada, f"waiting{number}@example.com")
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_they_are_counted(
+        self, instances: list[Service], service: Service, ada: Person, number: int
+    ) -> None:
+        # Sent at once, too: with one connection that is open already, the first request is over before all others.
+        waiting, new = [
+            [
+                ("invite-member", ada, {"email": f"{name}{each}@example.com", "role": "member"})
+                for each in range(many)
+            ]
+            for name, many in (("waiting", INVITATIONS - 5), ("new", number))
+        ]
 
-        found = await at_once(
-            instances,
-            *(
-                ("invite-member", ada, {"email": f"new{number}@example.com", "role": "member"})
-                for number in range(20)
-            ),
-        )
+        before = await at_once(instances, *waiting)
+        found = await at_once(instances, *new)
 
-        assert sorted(found) == ["200", *["403 INVITATION_LIMIT_REACHED"] * 19]
+        left = INVITATIONS - len(waiting)
+        assert before == ["200"] * len(waiting)
+        assert sorted(found) == [*["200"] * left, *["403 INVITATION_LIMIT_REACHED"] * (number - left)]
         assert await number_of(service, "invitation") == INVITATIONS
 
     @pytest.mark.threat("ORG13")
+    @pytest.mark.parametrize("number", CROWDS)
     async def test_an_address_has_one_that_waits(
-        self, instances: list[Service], service: Service, ada: Person
+        self, instances: list[Service], service: Service, ada: Person, number: int
     ) -> None:
         request = ("invite-member", ada, {"email": "bob@example.com", "role": "member"})
 
-        found = await at_once(instances, *[request] * 20)
+        found = await at_once(instances, *[request] * number)
 
-        assert sorted(found) == ["200", *["400 USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION"] * 19]
+        assert sorted(found) == ["200", *["400 USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION"] * (number - 1)]
         assert len(await service.inbox("bob@example.com")) == 1
 
     @pytest.mark.threat("ORG11")
@@ -296,6 +322,55 @@ class TestOwners:
                 await post(service, "remove-member", ada, organizationId=acme.id, memberIdOrEmail=bob.email)
             await do(service, "set-active", ada.headers, organizationId=acme.id)
 
+    @pytest.mark.threat("ORG10", "ORG29")
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_of_many_who_leave_one_stays(
+        self, instances: list[Service], service: Service, ada: Person, number: int
+    ) -> None:
+        [acme] = await service.rows("SELECT id FROM organization")
+        owners = [ada, *await people(service, SEATS - 1)]
+        for owner in owners[1:]:
+            await join(service, ada, owner, "owner")
+        leaving = [("leave", owner, {"organizationId": acme.id}) for owner in owners]
+
+        found = await at_once(
+            instances, *(each for each, _ in zip(cycle(leaving), range(number), strict=False))
+        )
+
+        assert found.count("200") == SEATS - 1
+        assert set(found) <= {"200", ONLY_OWNER, "400 MEMBER_NOT_FOUND"}
+        assert await number_of(service, "member", "is_owner") == 1
+        assert await broken(service) == []
+
+    @pytest.mark.threat("ORG10", "ORG29")
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_of_many_who_remove_each_other_one_stays(
+        self, instances: list[Service], service: Service, ada: Person, number: int
+    ) -> None:
+        owners = [ada, *await people(service, SEATS - 1)]
+        for owner in owners[1:]:
+            await join(service, ada, owner, "owner")
+        ids = {row.user_id: row.id for row in await service.rows("SELECT id, user_id FROM member")}
+        [acme] = await service.rows("SELECT id FROM organization")
+        ways = [
+            request
+            for caller, target in permutations(owners, 2)
+            for request in (
+                ("remove-member", caller, {"organizationId": acme.id, "memberIdOrEmail": target.email}),
+                (
+                    "update-member-role",
+                    caller,
+                    {"organizationId": acme.id, "memberId": ids[target.id], "role": "admin"},
+                ),
+            )
+        ]
+
+        found = await at_once(instances, *(each for each, _ in zip(cycle(ways), range(number), strict=False)))
+
+        assert [each for each in found if not each.startswith(("200", "400", "403"))] == []
+        assert await number_of(service, "member", "is_owner") >= 1
+        assert await broken(service) == []
+
     @pytest.mark.threat("ORG10")
     async def test_who_follows_a_disowned_user_is_not_deleted_meanwhile(
         self, instances: list[Service], service: Service
@@ -327,7 +402,7 @@ class TestOwners:
         await set_user(service, root.email, role="admin")
         for number in range(ROUNDS):
             ada, bob, eve = [await add(service, f"{name}{number}") for name in ("ada", "bob", "eve")]
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             other, plain = await join(service, ada, bob, "owner"), await join(service, ada, eve, "admin")
             named, new = {"organizationId": acme}, await add(service, f"new{number}")
             made = await invite(service, ada, new.email)
@@ -389,7 +464,7 @@ class TestActiveOrganizations:
     ) -> None:
         for number in range(ROUNDS):
             bob, eve = [await add(service, f"{name}{number}") for name in ("bob", "eve")]
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             await join(service, ada, eve)
             made = await invite(service, ada, bob.email)
             named = {"organizationId": acme}
@@ -418,7 +493,7 @@ class TestActiveOrganizations:
     ) -> None:
         for number in range(ROUNDS):
             bob = await add(service, f"bob{number}")
-            acme = await create(service, ada, f"acme-{number}")
+            acme = (await create(service, ada, f"acme-{number}"))["id"]
             await join(service, ada, bob)
             changed = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, "revokeOtherSessions": True}
 
@@ -459,40 +534,45 @@ class TestActiveOrganizations:
 
 class TestLimits:
     @pytest.mark.threat("ORG20", "ORG29")
-    async def test_a_slug_is_taken_once(self, instances: list[Service], service: Service) -> None:
-        crowd = await people(service, 20)
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_a_slug_is_taken_once(
+        self, instances: list[Service], service: Service, number: int
+    ) -> None:
+        crowd = await people(service, number)
 
         found = await at_once(
             instances,
             *(
-                ("create", person, {"name": "Acme", "slug": "acme" if number % 2 else "Acme"})
-                for number, person in enumerate(crowd)
+                ("create", person, {"name": "Acme", "slug": "acme" if each % 2 else "Acme"})
+                for each, person in enumerate(crowd)
             ),
         )
 
-        assert sorted(found) == ["200", *["400 ORGANIZATION_ALREADY_EXISTS"] * 19]
+        assert sorted(found) == ["200", *["400 ORGANIZATION_ALREADY_EXISTS"] * (number - 1)]
         assert await number_of(service, "member") == await number_of(service, "team") == 1
 
     @pytest.mark.threat("ORG20", "ORG29")
-    async def test_nor_by_renaming(self, instances: list[Service], service: Service) -> None:
-        crowd = await people(service, 10)
-        for number, person in enumerate(crowd):
-            await create(service, person, f"acme-{number}")
+    @pytest.mark.parametrize("number", CROWDS)
+    async def test_nor_by_renaming(self, instances: list[Service], service: Service, number: int) -> None:
+        crowd = await people(service, number)
+        for each, person in enumerate(crowd):
+            await create(service, person, f"acme-{each}")
 
         found = await at_once(
             instances, *(("update", person, {"data": {"slug": "acme"}}) for person in crowd)
         )
 
-        assert sorted(found) == ["200", *["400 ORGANIZATION_SLUG_ALREADY_TAKEN"] * 9]
+        assert sorted(found) == ["200", *["400 ORGANIZATION_SLUG_ALREADY_TAKEN"] * (number - 1)]
 
     @pytest.mark.threat("ORG13")
+    @pytest.mark.parametrize("number", CROWDS)
     async def test_an_organization_has_so_many_teams(
-        self, instances: list[Service], service: Service, ada: Person
+        self, instances: list[Service], service: Service, ada: Person, number: int
     ) -> None:
-        found = await at_once(instances, *(("create-team", ada, {"name": f"T{n}"}) for n in range(20)))
+        found = await at_once(instances, *(("create-team", ada, {"name": f"T{n}"}) for n in range(number)))
 
         refused = "400 YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS"
-        assert sorted(found) == [*["200"] * 3, *[refused] * 17]
+        assert sorted(found) == [*["200"] * 3, *[refused] * (number - 3)]
         assert await number_of(service, "team") == 4
 
     @pytest.mark.threat("ORG13")

@@ -9,21 +9,8 @@ import pytest
 
 from domain.organizations.roles import STATEMENTS
 from tests.conftest import Headers, MakeService
-from tests.handlers.people import Person
-from tests.handlers.steps import (
-    NEW_PASSWORD,
-    UNKNOWN,
-    bearer,
-    code,
-    execute,
-    reset_token,
-    set_user,
-    sign_in,
-    token_in,
-)
-from tests.security.limits import told
-from tests.security.mailing import Page, Post, by_smtp, part
-from tests.security.organization_steps import (
+from tests.contract.reading import OPERATIONS
+from tests.handlers.organization_steps import (
     MAIL,
     TABLES,
     Request,
@@ -42,6 +29,20 @@ from tests.security.organization_steps import (
     secret,
     stored,
 )
+from tests.handlers.people import Person
+from tests.handlers.steps import (
+    NEW_PASSWORD,
+    UNKNOWN,
+    bearer,
+    code,
+    execute,
+    reset_token,
+    set_user,
+    sign_in,
+    token_in,
+)
+from tests.security.limits import told
+from tests.security.mailing import Page, Post, by_smtp, part
 from tests.service import BASE_URL, PASSWORD, Service
 from tests.smtp_peer import SmtpPeer
 
@@ -277,7 +278,7 @@ class TestRoles:
     ) -> None:
         service = await make_service(ROLES)
         ada, bob = await add(service, "ada"), await add(service, "bob")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await join(service, ada, bob, "admin")
         before = await stored(service)
 
@@ -360,7 +361,7 @@ class TestRoles:
         powers = {name: list(actions) for name, actions in STATEMENTS.items()}
         service = await make_service({"organizations.roles": json.dumps({"chief": powers})})
         ada, bob = await add(service, "ada"), await add(service, "bob")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         chief = await join(service, ada, bob, "chief")
         [owner] = await service.rows("SELECT id FROM member WHERE is_owner")
         before = await stored(service)
@@ -403,7 +404,7 @@ class TestScope:
         await do(service, "add-team-member", ada.headers, teamId=team, userId=bob.id)
         invitation = (await invite(service, ada, "new@example.com"))["id"]
         eve = await add(service, "eve")
-        beta = await create(service, eve, "beta")
+        beta = (await create(service, eve, "beta"))["id"]
         [own] = await service.rows("SELECT id FROM team WHERE organization_id = :id", id=beta)
         before = await stored(service)
 
@@ -443,7 +444,7 @@ class TestScope:
         member = await join(service, ada, bob)
         [team] = await service.rows("SELECT id, organization_id FROM team")
         eve = await add(service, "eve")
-        beta = await create(service, eve, "beta")
+        beta = (await create(service, eve, "beta"))["id"]
         before = await stored(service)
 
         foreign = [
@@ -492,7 +493,7 @@ class TestOwners:
         service = await make_service({"delete_user.confirm_by_mail": "false"})
         ada, bob, root = [await add(service, name) for name in ("ada", "bob", "root")]
         await set_user(service, root.email, role="admin")
-        acme = await create(service, ada)
+        acme = (await create(service, ada))["id"]
         await join(service, ada, bob, "admin")
         [owner] = await service.rows("SELECT id FROM member WHERE is_owner")
         named = {"userId": ada.id}
@@ -534,7 +535,7 @@ class TestOwners:
     @pytest.mark.threat("ORG10", "N1")
     async def test_a_disowned_user_leaves_an_owner_behind(self, service: Service) -> None:
         mallory = await add(service, "owner", verified=False)
-        acme = await create(service, mallory)
+        acme = (await create(service, mallory))["id"]
         bob, eve = await add(service, "bob"), await add(service, "eve")
         await join(service, mallory, bob)
         await join(service, mallory, eve, "admin")
@@ -671,6 +672,24 @@ class TestInviters:
         assert (await service.post("/reset-password", body)).status_code == 200
 
         assert await answers(service, eve, made["id"]) == [GONE] * 3
+        [mail] = await service.inbox(stranger.email, "account-secured")
+        assert "invitations: 1" in mail["text"]
+
+    async def test_a_mailbox_that_is_proven_keeps_those_that_let_nobody_in(self, service: Service) -> None:
+        stranger = await add(service, "owner", verified=False)
+        await create(service, stranger)
+        for name in ("bob", "eve"):
+            await join(service, stranger, await add(service, name))
+        await invite(service, stranger, "late@example.com")
+        service.clock.advance(days=3)
+        token = await reset_token(service, stranger.email)
+
+        body = {"token": token, "newPassword": NEW_PASSWORD}
+        assert (await service.post("/reset-password", body)).status_code == 200
+
+        assert await service.inbox(stranger.email, "account-secured") == []
+        rows = await service.rows("SELECT status FROM invitation")
+        assert [row.status for row in rows] == ["accepted"] * 2
 
 
 class TestActiveOrganization:
@@ -1042,12 +1061,15 @@ class TestPaths:
         service = await make_service(both if whole else {off: "false"})
         ada = await add(service, "ada")
 
-        found = {
-            path: (await ask(service, (method, path, values), ada.headers)).status_code
-            for method, path, values in about(UNKNOWN)
-        }
-        teams = {path for path in found if "team" in path}
+        found: dict[str, set[int]] = {"organizations": set(), "teams": set()}
+        for operation in OPERATIONS.values():
+            if (tag := operation.spec["tags"][0]) in found:
+                method, path = operation.method.upper(), operation.path
+                body: dict[str, str] | None = {} if method == "POST" else None
+                answer = await service.client.request(method, path, json=body, headers=ada.headers)
+                found[tag].add(answer.status_code)
 
-        assert {path for path, status in found.items() if status == 404} == (set(found) if whole else teams)
+        assert found["teams"] == {404}
+        assert found["organizations"] == {404} if whole else 404 not in found["organizations"]
         shown = (await service.get("/get-session", headers=ada.headers)).json()["session"]
         assert {"activeOrganizationId", "activeTeamId"} & shown.keys() == set()

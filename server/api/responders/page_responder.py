@@ -19,7 +19,7 @@ from domain.pages.errors import CookiesBlocked, NotSubmitted
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from domain.ports import Cipher
-from domain.sessions import sessions
+from domain.sessions import expiry
 from domain.sessions.errors import SessionNotFresh
 from domain.sessions.policy import SessionPolicy
 from domain.two_factor.errors import InvalidTwoFactorCookie
@@ -118,14 +118,19 @@ class PageResponder:
         return None
 
     def _other_account(self, request: Request, caller: Caller, rendered_for: str) -> ErrorResponse:
-        page = refusals.other_account(
-            self._policy, request.page or PageRequest(), caller, rendered_for=rendered_for
-        )
+        asked = request.page or PageRequest()
+        if self._administrator(request) is None:
+            page = refusals.other_account(self._policy, asked, caller, rendered_for=rendered_for)
+        else:
+            path = request.scope["path"]
+            page = console_refusals.other_account(
+                self._policy, asked, caller, path, request.now, rendered_for=rendered_for
+            )
         return answer(page, request.scope["method"], request.head)
 
     def _require_fresh(self, request: Request, operation: Operation) -> None:
         if operation.needs_fresh_session:
-            sessions.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
+            expiry.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
         """Return the response for what the handler returned; a form with errors has their status."""
@@ -222,7 +227,10 @@ class PageResponder:
         if redirect is not None:
             return redirect
         administrator = self._administrator(request)
-        if administrator is None or with_built_in:
+        # Without the database nobody knows who calls.
+        is_unknown = request.caller is None and isinstance(refusal, errors.Unavailable)
+        has_frame = administrator is not None or (refused.names_parameters and is_unknown)
+        if with_built_in or not has_frame:
             return refusals.page(refused, with_built_in=with_built_in)
         return console_refusals.page(refused, administrator, request.scope["path"], request.now)
 

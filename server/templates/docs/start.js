@@ -16,7 +16,17 @@ const foldedIntroduction = {
   },
 };
 
-const FOR_PEOPLE = new Set(["pages", "account_pages", "organization_pages", "console", "mailbox"]);
+// The tags whose operations all respond with HTML.
+const pageTags = (contract) => {
+  const resolve = (node) =>
+    node.$ref ? resolve(node.$ref.split("/").slice(1).reduce((target, key) => target[key], contract)) : node;
+  const operations = Object.values(contract.paths).flatMap(Object.values).filter((operation) => operation.tags);
+  const others = operations.filter(
+    ({ responses }) => !Object.values(responses).some((response) => resolve(response).content?.["text/html"]),
+  );
+  const tagsOf = (some) => new Set(some.flatMap((operation) => operation.tags));
+  return new Set([...tagsOf(operations)].filter((tag) => !tagsOf(others).has(tag)));
+};
 
 // One way to authorize: browsers send the cookies by themselves, and pending and verifier tokens are bearer tokens too.
 const oneToken = (contract) => {
@@ -27,10 +37,11 @@ const oneToken = (contract) => {
   const bearer = [{ bearerAuth: [] }];
   const paths = structuredClone(contract.paths);
   // Hosted pages are tried in a browser.
-  const tags = contract.tags.filter((tag) => !FOR_PEOPLE.has(tag.name));
+  const pages = pageTags(contract);
+  const tags = contract.tags.filter((tag) => !pages.has(tag.name));
   for (const item of Object.values(paths))
     for (const [method, operation] of Object.entries(item))
-      if (operation.tags?.some((tag) => FOR_PEOPLE.has(tag))) delete item[method];
+      if (operation.tags?.some((tag) => pages.has(tag))) delete item[method];
   for (const operation of Object.values(paths).flatMap(Object.values)) {
     if (operation.security?.some((one) => one.bearerAuth || one.pendingBearerAuth || one.verifierAuth)) operation.security = bearer;
   }

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Executable
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from domain.admin import search
+from domain.admin import search, user_access
 from domain.admin.search import UserSearch
 from domain.context import Caller, Context, RequestFacts
 from domain.sessions import sessions
@@ -48,7 +48,7 @@ async def plans(service: Service, path: Path, token: str, wanted: UserSearch) ->
         resources = replace(ctx.resources, database=recording)
         recorded = Context(resources, ctx.facts._replace(caller=caller))
         found = await search.search_users(recorded, wanted)
-        await search.ways_in(recorded, found.users)
+        await user_access.ways_in(recorded, found.users)
 
     session, user = await _found(service, token)
     caller = Caller(token, session, user, by_cookie=False)

@@ -2,19 +2,20 @@
 
 import asyncio
 from collections import Counter as Counts
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy import Boolean, Integer, LargeBinary
 from sqlmodel import SQLModel
 
-from models import Counter, KnownNetwork, MailState, OneTimeToken, Outbox, Purpose, Session, TrustedDevice
-from models.api_key import ApiKey
+from models import Audit, MailState, OneTimeToken, Outbox, Purpose
+from models.base import Instant, tables
 from models.daily_count import DailyCount
-from models.invitation import Invitation
-from models.organization import Organization
+from models.statements import table_of
 from server.components import cleanup
 from tests.handlers.steps import bearer, code, join, sign_in
 from tests.labs.faults.places import IS_LONG, Place
@@ -24,6 +25,7 @@ from tests.service import START, Service, running_service
 MANY = 10_000 if IS_LONG else 2_000
 BATCH = 500
 LONG_AGO = START - timedelta(days=800)
+PARENT = "o"
 
 Row = dict[str, Any]
 
@@ -32,23 +34,48 @@ def _times(**more: Any) -> Row:
     return {"created_at": LONG_AGO, "updated_at": LONG_AGO, "expires_at": LONG_AGO, **more}
 
 
+def _row(model: type[SQLModel], user_id: str, number: int) -> Row:
+    """Return the columns of a row; the one it belongs to is the user, or has the id `o`."""
+    row: Row = {}
+    needed = {"user_id", *(one.moment for one in getattr(model, "__retention__", ()))}
+    for column in table_of(model).columns:
+        if column.name not in needed and (column.nullable or column.server_default is not None):
+            continue
+        if column.foreign_keys:
+            [key] = column.foreign_keys
+            row[column.name] = user_id if key.column.table.name == "user" else PARENT
+        elif isinstance(column.type, Instant):
+            row[column.name] = LONG_AGO
+        elif isinstance(column.type, LargeBinary):
+            row[column.name] = b"%d" % number
+        elif isinstance(column.type, Boolean | Integer):
+            row[column.name] = 1
+        else:
+            row[column.name] = str(number)
+    return row
+
+
+def _parents(models: Iterable[type[SQLModel]]) -> list[type[SQLModel]]:
+    """Return the tables but `user` to which rows of the tables must belong."""
+    needed = {
+        key.column.table.name
+        for model in models
+        for column in table_of(model).columns
+        if not column.nullable
+        for key in column.foreign_keys
+    }
+    return [table for table in tables() if table.__tablename__ in needed - {"user"}]
+
+
 def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
-    """Return by table what makes one row that is over."""
+    """Return by table what makes one row that is over, in every table that says how long it keeps its rows.
+
+    Described here are those of which not all rows are removed; in the others any value will do.
+    """
+    kept = [table for table in tables() if getattr(table, "__retention__", None) and table is not Audit]
     return {
-        Session: lambda n: _times(
-            id=f"s{n}", user_id=user_id, token_digest=b"%d" % n, remembered=True, method="password"
-        ),
+        **{table: partial(_row, table, user_id) for table in kept},
         OneTimeToken: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=user_id, attempts=0),
-        TrustedDevice: lambda n: _times(id=f"d{n}", user_id=user_id, digest=b"%d" % n),
-        ApiKey: lambda n: _times(
-            id=f"k{n}", user_id=user_id, digest=b"%d" % n, kind="default", enabled=True, rate_limit_enabled=False,
-            rate_limit_window_ms=1000, rate_limit_max=1, request_count=0
-        ),
-        Invitation: lambda n: _times(
-            id=f"i{n}", organization_id="o", email=f"{n}@x.test", role="member", status="canceled", inviter_id=user_id
-        ),
-        Counter: lambda n: {"key": b"%d" % n, "count": 1, "window_end": LONG_AGO},
-        KnownNetwork: lambda n: {"user_id": user_id, "network": b"%d" % n, "last_success": LONG_AGO},
         DailyCount: lambda n: {
             "day": LONG_AGO - timedelta(days=n), "event": "sign_out", "way_in": "", "code": "", "count": 1
         },
@@ -65,11 +92,8 @@ async def crowded(place: Place) -> AsyncIterator[Service]:
         await join(service)
         [(user_id,)] = await service.rows('SELECT id FROM "user"')
         async with service.services.database.transaction() as db:
-            await insert_many(
-                db,
-                Organization,
-                [{"id": "o", "name": "Acme", "slug": "acme", "created_at": LONG_AGO, "updated_at": LONG_AGO}],
-            )
+            for parent in _parents(_rows("")):
+                await insert_many(db, parent, [{**_row(parent, user_id, 0), "id": PARENT}])
             for model, row in _rows(user_id).items():
                 await insert_many(db, model, [row(number) for number in range(MANY)])
         yield service

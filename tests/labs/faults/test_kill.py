@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from models import metadata
 from tests.authenticator import Authenticator
-from tests.handlers import passkey_steps, steps
+from tests.handlers import organization_steps, passkey_steps, steps
 from tests.handlers.mailed import code_for, link_to, open_link
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.labs.faults import victims
@@ -262,6 +262,27 @@ async def set_role(service: Service, provider: ProviderProcess) -> Step:
     return lambda: service.post("/admin/set-role", body, headers=admin)
 
 
+async def create_organization(service: Service, provider: ProviderProcess) -> Step:
+    """Create an organization."""
+    ada = await join(service)
+    return lambda: service.post("/organization/create", {"name": "Acme", "slug": "acme"}, headers=ada)
+
+
+async def accept_invitation(service: Service, provider: ProviderProcess) -> Step:
+    """Join an organization."""
+    ada, bob = await organization_steps.add(service, "ada"), await organization_steps.add(service, "bob")
+    await organization_steps.create(service, ada)
+    sent = await organization_steps.invite(service, ada, bob.email)
+    return lambda: organization_steps.accept(service, bob, sent["id"])
+
+
+async def delete_organization(service: Service, provider: ProviderProcess) -> Step:
+    """Delete an organization."""
+    ada = await organization_steps.add(service, "ada")
+    body = {"organizationId": (await organization_steps.create(service, ada))["id"]}
+    return lambda: service.post("/organization/delete", body, headers=ada.headers)
+
+
 async def written(watched: Watched, take: Take) -> list[set[str]]:
     """Take a step; give what each transaction has written, of those that wrote something."""
     step = await take(watched.service, watched.provider)
@@ -278,7 +299,7 @@ USED_UP, COMPARED = {"DELETE grant"}, {"UPDATE grant"}
 in a transaction that leaves it as it was, so that none is open while hashing."""
 
 
-@pytest.mark.threat("R17", "R18", "M18", "P24")
+@pytest.mark.threat("R17", "R18", "M18", "P24", "ORG25")
 @pytest.mark.parametrize(
     ("take", "before", "places"),
     [
@@ -293,6 +314,13 @@ in a transaction that leaves it as it was, so that none is open while hashing.""
         (create_key, [], {"INSERT api_key", "INSERT audit", "INSERT outbox"}),
         (set_role, [], {"UPDATE user", "INSERT audit", "INSERT outbox"}),
         (delete, [], {"DELETE user", "DELETE account", "DELETE session", "DELETE two_factor"}),
+        (
+            create_organization,
+            [],
+            {"INSERT organization", "INSERT member", "INSERT team", "INSERT team_member", "UPDATE session"},
+        ),
+        (accept_invitation, [], {"UPDATE invitation", "INSERT member", "UPDATE session", "INSERT audit"}),
+        (delete_organization, [], {"DELETE organization", "DELETE member", "UPDATE session", "INSERT audit"}),
     ],
 )
 async def test_all_that_a_step_writes_is_kept_by_one_commit(

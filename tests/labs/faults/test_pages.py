@@ -105,7 +105,9 @@ async def test_a_form_of_the_console_is_sent_again_by_its_page(server: OwnCluste
     await browser.open(form)
 
     async with away(server, service):
-        assert is_unavailable(await Browser(service).open("/console/users"))
+        page = await Browser(service).open("/console/users")
+        assert is_unavailable(page)
+        assert page.links["Try again"] == "/console/users"
         assert is_unavailable(await browser.submit(form, name="Ada Lovelace"))
     page = await browser.submit(form)
     assert (page.path, "Ada Lovelace" in page.text) == (form.removesuffix("/profile"), True)

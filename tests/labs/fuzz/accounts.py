@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.handlers.steps import bearer
 from tests.labs.fuzz.base import Steps, addresses, flags, new_passwords, passwords, step, which
-from tests.labs.fuzz.model import CHALLENGE, FRESH, TRUST, Challenge, Link, Session, Trust, User
+from tests.labs.fuzz.model import CHALLENGE, FRESH, TRUST, Challenge, Invitation, Link, Session, Trust, User
 from tests.security.second_factor import PENDING, SESSION, cookie, set_cookies
 from tests.security.second_factor import TRUST as TRUST_COOKIE
 
@@ -150,7 +150,7 @@ class Accounts(Steps):
             assert told.json()["token"] == session.token
             return
         self.model.end(user, Session)
-        self.open_session(user, told, remembered=session.remembered)
+        self.open_session(user, told, remembered=session.remembered).active = session.active
 
     @step(3, who=which, email=st.one_of(st.none(), addresses))
     def request_reset(self, who: int, email: str | None) -> None:
@@ -173,6 +173,8 @@ class Accounts(Steps):
             self.compare(f"{link}", self.world.get(f"/reset-password/{link.token}"), expected)
         body = {"token": link.token, "newPassword": new}
         mails = [("password-changed", link.user.email)]
+        if self.model.is_unproven(link.user) and self.model.working(Invitation, self.now, link.user):
+            mails.append(("account-secured", link.user.email))
         if self.tell("/reset-password", body, None, expected, mails) is not None:
             self.model.prove_mailbox(link.user)
             self.model.set_password(link.user, new)
@@ -268,8 +270,10 @@ class Accounts(Steps):
             return
         if is_sent and password not in (None, user.password):
             expected = "400 INVALID_PASSWORD"
+        elif self.model.is_kept(user):
+            expected = "400 YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"
         elif not is_sent and self.now - session.created > FRESH:
             expected = "400 SESSION_EXPIRED"
         body = {"password": password or user.password} if is_sent else {}
         if self.act(session, "/delete-user", body, expected) is not None:
-            user.gone = True
+            self.model.delete(user)

@@ -235,6 +235,8 @@ class Steps(RuleBasedStateMachine):
         assert code(answer) == "200", f"{session} has not ended, and does not work"
         body = answer.json()
         assert (body["session"]["id"], body["user"]["id"]) == (session.id, session.user.id)
+        active = None if session.active is None else session.active.id
+        assert body["session"].get("activeOrganizationId") == active
 
     def see_nothing(self, token: str, why: str) -> None:
         """What is no session, or none any more, opens nothing."""

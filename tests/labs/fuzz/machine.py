@@ -1,4 +1,4 @@
-"""The whole machine: the steps of accounts, and those of the second factor."""
+"""The whole machine: the steps of accounts and organizations, and those of the second factor."""
 
 import httpx
 import pyotp
@@ -16,6 +16,7 @@ from tests.labs.fuzz.model import (
     TRUST,
     Challenge,
     Factor,
+    Role,
     Session,
     Thing,
     Trust,
@@ -23,6 +24,7 @@ from tests.labs.fuzz.model import (
     step_of,
     use_step,
 )
+from tests.labs.fuzz.organizations import Organizations
 from tests.security.second_factor import TRUST as TRUST_COOKIE
 from tests.security.second_factor import WRONG_BACKUP_CODE, secret_in, set_cookies
 
@@ -259,20 +261,27 @@ def _shown(secret: str | None, moment: int, choice: str) -> str:
     return pyotp.TOTP(secret).at(moment) if secret is not None and choice != "wrong" else "000000"
 
 
-class Machine(Factors):
-    """Everything, with two users to begin with, one of them with a second factor: so that depth is not all set-up."""
+class Everything(Factors, Organizations):
+    """All steps."""
+
+
+class Machine(Everything):
+    """Everything, with two users and an organization to begin with: so that depth is not all set-up."""
 
     @initialize(is_verified=flags)
     def settle(self, is_verified: bool) -> None:
-        """Create a user without a second factor, and one with an authenticator."""
+        """Create a user without a second factor, and one with an authenticator whose organization the first joins."""
         self.sign_up("eve@example.com", "seven red bicycles", False)
         self.sign_up("ada@example.com", "correct horse battery", True)
         if is_verified:
             self.open_link(0, False, 0)
         self.enable(0, None, "totp")
         self.enter_under_session(0, "totp", "waiting", 0)
+        self.create_organization(0, "acme")
+        self.invite(0, 0, "eve@example.com", Role.ADMIN, False)
+        self.accept(0, 0, True, True)
 
-    @rule(step=steps_of(Factors))
+    @rule(step=steps_of(Everything))
     def do(self, step: Step) -> None:
         """Do whatever comes next."""
         name, arguments = step

@@ -5,6 +5,7 @@ Times are those of the test's clock. Nothing here is ever removed: what has ende
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 from typing import Literal, TypeVar
 
 import pyotp
@@ -19,6 +20,7 @@ LIVES = {"reset": timedelta(hours=24), "verify": timedelta(hours=1), "change": t
 CHALLENGE = timedelta(minutes=10)
 MAIL_CODE = timedelta(minutes=3)
 TRUST = timedelta(days=30)
+INVITATION = timedelta(hours=48)
 LOCK = timedelta(minutes=15)
 TRIES = 5
 LOCK_AFTER = 10
@@ -87,6 +89,7 @@ class Session(Thing):
     id: str = ""
     created: datetime = LONG_AGO
     remembered: bool = True
+    active: "Organization | None" = None
 
     def touch(self, now: datetime) -> None:
         """Be used: the end moves, once a day has passed."""
@@ -123,6 +126,48 @@ class MailCode(Thing):
     tries: int = 0
 
 
+class Role(IntEnum):
+    """A role in an organization; each one has the powers of those below it."""
+
+    MEMBER = 1
+    ADMIN = 2
+    OWNER = 3
+
+
+@dataclass(eq=False, repr=False)
+class Organization:
+    """An organization with its members, and the ids that these have there."""
+
+    id: str
+    slug: str
+    members: dict[User, Role] = field(default_factory=dict)
+    ids: dict[User, str] = field(default_factory=dict)
+    gone: bool = False
+
+    def __repr__(self) -> str:
+        """Name it by its slug."""
+        return f"<{self.slug}>"
+
+    def role_of(self, user: User) -> Role | None:
+        """Return the role of a user; None for one who is no member, or if the organization is gone."""
+        return None if self.gone else self.members.get(user)
+
+    def is_only_owner(self, user: User) -> bool:
+        """Return whether a user is an owner, and no other member is one."""
+        owners = [member for member, role in self.members.items() if role == Role.OWNER]
+        return not self.gone and owners == [user]
+
+
+@dataclass(eq=False, repr=False)
+class Invitation(Thing):
+    """An invitation by a user; the token is its id, the secret is in its newest mail."""
+
+    secret: str = ""
+    email: str = ""
+    role: Role = Role.MEMBER
+    organization: Organization = field(default_factory=lambda: Organization("", ""))
+
+
 AnyThing = TypeVar("AnyThing", bound=Thing)
 
 
@@ -132,6 +177,7 @@ class Model:
 
     users: list[User] = field(default_factory=list)
     things: list[Thing] = field(default_factory=list)
+    organizations: list[Organization] = field(default_factory=list)
 
     def add(self, thing: AnyThing) -> AnyThing:
         """Keep a new thing."""
@@ -180,12 +226,49 @@ class Model:
         self.end_links(user, "reset", "change")
         self.end(user, Challenge, MailCode, Trust)
 
+    def is_unproven(self, user: User) -> bool:
+        """Return whether a stranger may have prepared the account."""
+        return not user.verified and not user.factor.on
+
     def prove_mailbox(self, user: User) -> None:
         """End what a stranger may have prepared in the account of an address that was never verified."""
-        if not user.verified and not user.factor.on:
+        if self.is_unproven(user):
             user.factor = Factor()
             self.end_links(user, "reset", "verify", "change")
-            self.end(user, Challenge, MailCode, Trust)
+            self.end(user, Challenge, MailCode, Trust, Invitation)
+
+    def end_membership(self, organization: Organization, user: User) -> None:
+        """End a membership, with the invitations that the member has sent."""
+        del organization.members[user]
+        del organization.ids[user]
+        self.end_invitations(organization, user)
+        for session in self.all(Session, user):
+            session.active = None if session.active is organization else session.active
+
+    def end_invitations(self, organization: Organization, user: User, above: Role | None = None) -> None:
+        """End the invitations of a user to an organization: all, or those that a user with a role may not send."""
+        for one in self.all(Invitation, user):
+            may_send = above is not None and Role.MEMBER < above >= one.role
+            one.ended = one.ended or (one.organization is organization and not may_send)
+
+    def delete_organization(self, organization: Organization) -> None:
+        """Delete an organization, with its invitations; it is active nowhere."""
+        for user in tuple(organization.members):
+            self.end_membership(organization, user)
+        organization.gone = True
+
+    def is_kept(self, user: User) -> bool:
+        """Return whether a user cannot be deleted: the only owner of an organization with other members."""
+        return any(one.is_only_owner(user) and len(one.members) > 1 for one in self.organizations)
+
+    def delete(self, user: User) -> None:
+        """Delete a user, with the organizations in which they are alone."""
+        for organization in self.organizations:
+            if organization.is_only_owner(user):
+                self.delete_organization(organization)
+            elif organization.role_of(user) is not None:
+                self.end_membership(organization, user)
+        user.gone = True
 
     def set_email(self, user: User, email: str, *, verified: bool) -> None:
         """Change an address: links sent to the old one end."""

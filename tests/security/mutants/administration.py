@@ -106,6 +106,7 @@ MUTANTS = (
     Mutant("ADM24", "so does the rotation of a key", "rotate-key", Remove()),
     Mutant("ADM24", "so does the revocation of a key", "revoke-key", Remove()),
     Mutant("ADM24", "so do the settings", "settings", Remove()),
+    Mutant("ADM24", "so do the instances", "instances", Remove()),
     Mutant("ADM24", "so do the checks of doctor", "doctor", Remove()),
     Mutant("ADM24", "so does the export of events", "export-events", Remove()),
     Mutant("ADM24", "the export of users needs that of their list", "export-users", Remove()),

@@ -13,6 +13,7 @@ MUTANTS = (
         "member",
         Replace("if member is None:\n    return"),
     ),
+    Mutant("KEY3", "a form for an organization creates no key of the caller", "form-kind", Always(False)),
     Mutant("KEY3", "a role in the organization permits it", "permission", Remove()),
     Mutant("KEY4", "fields of administrators are theirs", "manager-only", Always(False)),
     Mutant("KEY5", "a key permits what was asked", "permissions", Always(False)),

@@ -1,7 +1,7 @@
 """Mutants of the rows C1 to C13: the console."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Remove
+from tests.security.mutants.operators import Always, Remove, Replace
 
 MUTANTS = (
     Mutant("C1", "only administrators see the console", "administrators-only", Always(False)),
@@ -16,6 +16,7 @@ MUTANTS = (
     Mutant("C8", "a key is created for the keys that were shown", "seen-keys", Always(False)),
     Mutant("C8", "a failed email is sent again once", "failed-only", Always(False)),
     Mutant("C8", "an email that is being sent is not given up", "no-lease", Always(False)),
+    Mutant("C9", "secrets of instances are compared by digests", "digests", Replace("[text]", "value")),
     Mutant("C10", "nobody opens the console in the name of a user", "impersonated", Always(False)),
     Mutant("ADM22", "the console requires the second factor", "console", Always(False)),
 )

@@ -1,19 +1,29 @@
 """Mutants of the rows ORG1 to ORG31: organizations."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Remove, Replace, Unwrap
+from tests.security.mutants.operators import Always, Before, Remove, Replace, Unwrap
 
 _UNLOCKED = (
     "from models.organization import FIND_ORGANIZATION\n"
     "organization = (await ctx.db.execute(FIND_ORGANIZATION, organization_id={})).first()"
 )
 _MEMBER = "MemberRow('m' * 32, {}, ctx.signed_in.user.id, 'owner', True, ctx.now, ctx.now)"
-_IS_MEMBER = Replace(f"if member is None:\n    member = {_MEMBER.format('organization_id')}")
+_IS_MEMBER = Replace(
+    "from models.organization import FIND_ORGANIZATION\n"
+    "if not await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization_id):\n    raise error\n"
+    f"if member is None:\n    member = {_MEMBER.format('organization_id')}"
+)
 _READS = Replace(
     "if found is None:\n"
     "    row = (await ctx.db.execute(FIND_ORGANIZATION, organization_id=chosen)).first()\n"
     f"    return row, {_MEMBER.format('row.id')}"
 )
+_FORWARDED_HOST = Before(
+    "from domain.organizations.policy import OrganizationPolicy\n"
+    "object.__setattr__(self._policy[OrganizationPolicy], 'invitation_url', 'http://' + "
+    "head.fields.get(b'x-forwarded-host', b'127.0.0.1:8000').decode('latin-1') + '/{id}')"
+)
+_SECOND = Replace("timedelta(seconds=1)", "value")
 MUTANTS = (
     Mutant("ORG1", "the address decides", "recipient", Always(False)),
     Mutant("ORG2", "an address must be proven", "unverified", Always(False)),
@@ -117,6 +127,7 @@ MUTANTS = (
         "line-breaks",
         Replace("name: {type: string, minLength: 1, maxLength: 128, description: x, example: Acme}"),
     ),
+    Mutant("ORG17", "no header names the site of the link", "host", _FORWARDED_HOST),
     Mutant(
         "ORG18",
         "the creator is the owner",
@@ -143,6 +154,15 @@ MUTANTS = (
     Mutant("ORG23", "also for reading", "reading", _READS),
     Mutant(
         "ORG24", "what is off does not exist", "switch", Replace("x-gatewright: {impersonation: restricted}")
+    ),
+    Mutant("ORG25", "an organization comes with its owner", "created", Before("await ctx.db.commit()")),
+    Mutant("ORG25", "a used invitation comes with its member", "accepted", Before("await ctx.db.commit()")),
+    Mutant("ORG26", "an invitation is mailed as long as it lasts", "lasts", _SECOND),
+    Mutant(
+        "ORG27",
+        "a refused connection is an outage",
+        "refused-connection",
+        Remove("cases[0].pattern.patterns[0]"),
     ),
     Mutant("ORG28", "a user is deleted before or after", "lock", Replace("user = ctx.signed_in.user")),
     Mutant("ORG29", "a slug that was just taken is found", "create", Unwrap("body")),

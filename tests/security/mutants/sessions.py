@@ -38,7 +38,8 @@ MUTANTS = (
         "an ended session is not brought back by its extension",
         "delete-statement",
         Replace(
-            "update(Session).values(expires_at=ctx.now + __import__('datetime').timedelta(days=1))",
+            "__import__('sqlalchemy').update(Session)"
+            ".values(expires_at=ctx.now + __import__('datetime').timedelta(days=1))",
             "value.func.value.func.value",
         ),
     ),

@@ -32,20 +32,22 @@ class TestMessages:
             ({"enum": ["a", "b"]}, "c", "must be one of a, b"),
             ({"type": "string", "maxLength": 3}, "äöüß", "must be at most 3 characters long"),
             ({"type": "string", "minLength": 3}, "äö", "must be at least 3 characters long"),
+            ({"type": "string", "minLength": 1}, "", "must be at least 1 character long"),
+            ({"type": "string", "maxLength": 0}, "x", "must be empty"),
             ({"type": "integer", "minimum": 3}, 2, "must be at least 3"),
             ({"type": "integer", "maximum": 3}, 4, "must be at most 3"),
             ({"type": "integer", "minimum": 3, "exclusiveMinimum": True}, 3, "must be greater than 3"),
             ({"type": "integer", "maximum": 3, "exclusiveMaximum": True}, 3, "must be less than 3"),
             ({"type": "integer", "multipleOf": 5}, 3, "must be a multiple of 5"),
-            ({"type": "array", "items": {}, "minItems": 1}, [], "must have at least 1 items"),
-            ({"type": "array", "items": {}, "maxItems": 1}, [1, 2], "must have at most 1 items"),
+            ({"type": "array", "items": {}, "minItems": 1}, [], "must have at least 1 item"),
+            ({"type": "array", "items": {}, "maxItems": 1}, [1, 2], "must have at most 1 item"),
             (
                 {"type": "array", "items": {}, "uniqueItems": True},
                 [1, 1],
                 "must not have the same item twice",
             ),
-            ({"type": "object", "minProperties": 1}, {}, "must have at least 1 members"),
-            ({"type": "object", "maxProperties": 0}, {"x": 1}, "must have at most 0 members"),
+            ({"type": "object", "minProperties": 1}, {}, "must have at least 1 member"),
+            ({"type": "object", "maxProperties": 0}, {"x": 1}, "must be empty"),
             ({"type": "object", "additionalProperties": False}, {"x": 1}, "must not have other members"),
             ({"type": "string", "pattern": "^a$"}, "a\n", "has the wrong form"),
             ({"type": "string", "pattern": "^a$", "format": "email"}, "b", "must be an email address"),
@@ -78,7 +80,7 @@ class TestMessages:
         failures = complaints(schema, {"tags": ["a", 1, 2], "secret": 1, "city": 5})
 
         assert sorted(failures) == [
-            "body.it must be a string",
+            "body.it has a member that must be a string",
             "body.it.city must be a string",
             "body.it.tags.1 must be a string",
         ]

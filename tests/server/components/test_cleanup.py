@@ -24,6 +24,7 @@ from models import (
 from models.api_key import ApiKey
 from models.base import tables
 from models.daily_count import DailyCount
+from models.instance import Instance
 from models.invitation import Invitation
 from models.organization import Organization
 from server.components import cleanup
@@ -68,6 +69,12 @@ def invitation(owner: User, name: str, expires_at: datetime) -> Invitation:
     )  # fmt: skip
 
 
+def instance(name: str, last_seen_at: datetime) -> Instance:
+    return Instance(
+        id=name, host="h", process=1, version="1", started_at=NOW, last_seen_at=last_seen_at, settings="{}"
+    )  # fmt: skip
+
+
 def mail(name: str, state: MailState, since: datetime) -> Outbox:
     return Outbox(
         id=name, state=state, template="t", sender="s", next_attempt=since, expires_at=NOW - 99 * DAY,
@@ -100,6 +107,7 @@ def of_each_kind(owner: User, name: str, more: timedelta) -> list[SQLModel]:
         Counter(key=name.encode(), count=3, window_end=at),
         DailyCount(day=NOW - 731 * DAY + more, event=name, way_in="", code="", count=1),
         KnownNetwork(user_id=owner.id, network=name.encode(), last_success=NOW - 90 * DAY + more),
+        instance(name, NOW - timedelta(hours=1) + more),
         *grants,
     ]
 
@@ -116,13 +124,14 @@ class TestSweep:
 
         assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
-            "known_network": 1, "daily_count": 1, "invitation": 1,
+            "known_network": 1, "daily_count": 1, "invitation": 1, "instance": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
         assert await left(migrated, Outbox.id) == {"kept sent", "kept failed", "queued", "unresolved"}
         assert await left(migrated, OneTimeToken.digest) == {f"kept {each}".encode() for each in Purpose}
         assert await left(migrated, Session.id) == await left(migrated, TrustedDevice.id) == {"kept"}
+        assert await left(migrated, Instance.id) == {"kept"}
         assert await left(migrated, DailyCount.event) == await left(migrated, Invitation.id) == {"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 

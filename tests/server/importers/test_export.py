@@ -52,6 +52,7 @@ class TestEverything:
         assert {table.name for table in metadata.sorted_tables} - names == {
             "counter",
             "daily_count",
+            "instance",
             "invitation",
             "invitation_team",
             "lease",

@@ -19,7 +19,8 @@ from domain.ports import Limit, LimitResult, Transaction
 from server.database.database import Database, open_database
 from server.rate_limit import Store
 from server.rate_limit.database import DatabaseCounters
-from server.rate_limit.redis import Backoff, RedisCounters, redis_address
+from server.rate_limit.redis import Backoff, RedisCounters
+from server.rate_limit.redis_connection import redis_address
 from tests.conftest import create_database
 from tests.redis_server import RedisServer
 from tests.rows import NOW

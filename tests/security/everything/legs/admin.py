@@ -86,4 +86,5 @@ def _operations(ada: Traveller, session: str) -> Iterator[None]:
     call("jwt.revoke_signing_key", {"keyId": known}, session=session)
     yield
     call("settings.list_all", session=session)
+    call("instances.list_all", session=session)
     call("doctor.run", session=session)

@@ -34,6 +34,7 @@ from gatewright_client.api.api_keys import list_all
 from gatewright_client.api.audit import export_events, get_event, list_events
 from gatewright_client.api.authentication import sign_in_email
 from gatewright_client.api.doctor import run as run_doctor
+from gatewright_client.api.instances import list_all as list_instances
 from gatewright_client.api.jwt import list_signing_keys, revoke_signing_key, rotate_signing_key
 from gatewright_client.api.mail import (
     give_up,
@@ -118,4 +119,5 @@ def run_the_service(admin: AuthenticatedClient) -> None:
     retired = of(list_signing_keys.sync(client=admin), models.SigningKeys).keys[-1].id
     ok(revoke_signing_key.sync(client=admin, body=models.RevokeSigningKeyRequest(key_id=retired)))
     assert of(list_settings.sync(client=admin), models.SettingList).settings
+    assert of(list_instances.sync(client=admin), models.InstanceList).instances
     assert of(run_doctor.sync(client=admin), models.DoctorReport).findings

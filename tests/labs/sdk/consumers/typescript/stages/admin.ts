@@ -57,5 +57,6 @@ async function runTheService(sdk: ReturnType<typeof holding>): Promise<void> {
   const keyId = ok(await sdk.jwt.listSigningKeys()).keys.at(-1)?.id ?? "";
   ok(await sdk.jwt.revokeSigningKey({ body: { keyId } }));
   assert.ok(ok(await sdk.settings.listAll()).settings.length > 0);
+  assert.ok(ok(await sdk.instances.listAll()).instances.length > 0);
   assert.ok(ok(await sdk.doctor.run()).findings.length > 0);
 }
