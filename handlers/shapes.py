@@ -274,6 +274,13 @@ class DeliveryPage(TypedDict):
     deliveries: list[Delivery]
 
 
+class DeliveryWithPayload(TypedDict):
+    """A delivery, and the content of its event."""
+
+    delivery: Delivery
+    payload: str | None
+
+
 class Details(TypedDict):
     """When the key can be used again."""
 
@@ -1272,6 +1279,18 @@ class ConsoleNewUserForm(TypedDict):
     verified: NotRequired[str]
 
 
+class ConsoleNewWebhookForm(TypedDict):
+    """A new endpoint; the subscriptions are the names of the fields `event-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    seen: NotRequired[str]
+    name: str
+    url: str
+    description: NotRequired[str]
+
+
 class ConsoleOrganizationDeletionForm(TypedDict):
     """Proof that this organization is meant."""
 
@@ -1346,6 +1365,15 @@ class ConsoleSelectedUsersForm(TypedDict):
     until: NotRequired[str]
 
 
+class ConsoleSendForm(TypedDict):
+    """A request to send something once."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    once: str
+
+
 class ConsoleSessionForm(TypedDict):
     """The session to end."""
 
@@ -1370,6 +1398,44 @@ class ConsoleVerificationForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     verified: Literal["true", "false"]
+
+
+class ConsoleWebhookButtonForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
+class ConsoleWebhookDeletionForm(TypedDict):
+    """Proof that this endpoint is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typedName: str
+
+
+class ConsoleWebhookForm(TypedDict):
+    """An endpoint as it should be; the subscriptions are the names of the fields `event-<name>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: str
+    url: str
+    description: NotRequired[str]
+
+
+class ConsoleWebhookRotationForm(TypedDict):
+    """The endpoint whose secret is replaced, as it was shown."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
 
 
 class DisconnectForm(TypedDict):
@@ -3036,6 +3102,7 @@ class WebhookEndpoint(TypedDict):
     source: Literal["config", "operation", "cli"]
     failingSince: str | None
     lastSuccessAt: str | None
+    pending: int
     createdAt: str
     updatedAt: str
 

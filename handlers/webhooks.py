@@ -15,19 +15,23 @@ from models.webhook_endpoint import EndpointRow
 async def create(ctx: Context, body: shapes.CreateWebhookEndpointRequest) -> shapes.CreatedWebhookEndpoint:
     """Create an endpoint."""
     row, secret = await endpoints.create(ctx, {**body}, body.get("secret"))
-    return {"endpoint": endpoint_shape(row), "secret": secret}
+    return {"endpoint": endpoint_shape(row, 0), "secret": secret}
 
 
 # webhooks.list
 async def list(ctx: Context) -> Sequence[shapes.WebhookEndpoint]:  # noqa: A001 - the name of the operation
     """Return all endpoints."""
-    return [endpoint_shape(row) for row in await endpoints.list_all(ctx)]
+    rows = await endpoints.list_all(ctx)
+    pending = await endpoints.count_pending(ctx, rows)
+    return [endpoint_shape(row, pending.get(row.id, 0)) for row in rows]
 
 
 # webhooks.update
 async def update(ctx: Context, body: shapes.UpdateWebhookEndpointRequest) -> shapes.OneWebhookEndpoint:
     """Change an endpoint."""
-    return {"endpoint": endpoint_shape(await endpoints.update(ctx, body["id"], {**body}))}
+    row = await endpoints.update(ctx, body["id"], {**body})
+    pending = await endpoints.count_pending(ctx, [row])
+    return {"endpoint": endpoint_shape(row, pending.get(row.id, 0))}
 
 
 # webhooks.remove
@@ -65,13 +69,20 @@ async def deliveries(
     return {"deliveries": [delivery_shape(row) for row in rows]}
 
 
+# webhooks.get_delivery
+async def get_delivery(ctx: Context, endpoint_id: str, delivery_id: str) -> shapes.DeliveryWithPayload:
+    """Return a delivery of an endpoint, and its content."""
+    row, payload = await past.get(ctx, endpoint_id, delivery_id)
+    return {"delivery": delivery_shape(row), "payload": payload}
+
+
 # webhooks.redeliver
 async def redeliver(ctx: Context, body: shapes.RedeliverRequest) -> shapes.QueuedDelivery:
     """Send the event of a delivery again."""
     return {"deliveryId": await past.redeliver(ctx, body["deliveryId"])}
 
 
-def endpoint_shape(row: EndpointRow) -> shapes.WebhookEndpoint:
+def endpoint_shape(row: EndpointRow, pending: int) -> shapes.WebhookEndpoint:
     """Return an endpoint, without its secrets."""
     shape = {
         "id": row.id,
@@ -83,6 +94,7 @@ def endpoint_shape(row: EndpointRow) -> shapes.WebhookEndpoint:
         "source": row.source,
         "failingSince": wire.optional_instant(row.failing_since),
         "lastSuccessAt": wire.optional_instant(row.last_success_at),
+        "pending": pending,
         "createdAt": wire.instant(row.created_at),
         "updatedAt": wire.instant(row.updated_at),
     }

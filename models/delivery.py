@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Index, select, text
+from sqlalchemy import Index, func, select, text
 from sqlmodel import Field, col
 
 from models.base import Instant, Record, Retention
@@ -113,6 +113,13 @@ LIST_DELIVERIES = (
     .execution_options(row=ListedDelivery)
 )
 """Deliveries with their events, to be restricted."""
+
+COUNT_PENDING = (
+    select(col(Delivery.endpoint_id), func.count())
+    .where(col(Delivery.state) == DeliveryState.PENDING.value)
+    .group_by(col(Delivery.endpoint_id))
+)
+"""The number of pending deliveries by endpoint, to be restricted to some."""
 
 FIND_DELIVERY = LIST_DELIVERIES.where(is_(Delivery.id, "delivery_id"))
 """The delivery `delivery_id`."""

@@ -3,11 +3,11 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Index, text
-from sqlmodel import Field
+from sqlalchemy import Index, select, text
+from sqlmodel import Field, col
 
 from models.base import ENCRYPTED, Instant, Record, Retention
-from models.statements import insert
+from models.statements import insert, is_
 
 PAYLOAD = "webhook_event.payload"
 """The purpose of the encryption of payloads."""
@@ -50,3 +50,6 @@ class WebhookEventRow(NamedTuple):
 
 
 ADD_EVENT = insert(WebhookEvent)
+
+FIND_PAYLOAD = select(col(WebhookEvent.payload)).where(is_(WebhookEvent.id, "event_id"))
+"""The payload of the event `event_id`."""

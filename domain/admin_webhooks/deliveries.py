@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from domain.admin_webhooks import operator
+from domain.admin_webhooks import endpoints, operator_deliveries
 from domain.admin_webhooks.endpoints import require
 from domain.context import Context
+from domain.keyset import Ends, Position
 from domain.rate_limits import limits
 from domain.rate_limits.policy import Quota
 from models.delivery import ListedDelivery
@@ -14,14 +15,14 @@ TESTS = Quota(10, timedelta(minutes=1))
 """The test events that one administrator can send."""
 
 
-async def send_test(ctx: Context, endpoint_id: str) -> str:
-    """Send a test event to an endpoint; return the id of the delivery.
+async def send_test(ctx: Context, endpoint_id: str, form: str | None = None) -> str:
+    """Send a test event to an endpoint, once for each form; return the id of the delivery.
 
-    Raises the errors of `endpoints.require` and `operator.send_test`, and Limited.
+    Raises the errors of `endpoints.require` and `operator_deliveries.send_test`, and Limited.
     """
     require(ctx)
     await limits.check_quota(ctx, "webhook_tests", ctx.signed_in.user.id, TESTS)
-    return await operator.send_test(ctx, endpoint_id)
+    return await operator_deliveries.send_test(ctx, endpoint_id, form)
 
 
 async def list_all(
@@ -29,16 +30,43 @@ async def list_all(
 ) -> Sequence[ListedDelivery]:
     """Return the deliveries of an endpoint, newest first.
 
-    Raises the errors of `endpoints.require` and `operator.list_deliveries`.
+    Raises the errors of `endpoints.require` and `operator_deliveries.list_deliveries`.
     """
     require(ctx)
-    return await operator.list_deliveries(ctx, endpoint_id, state=state, before=before, limit=limit)
+    return await operator_deliveries.list_deliveries(
+        ctx, endpoint_id, state=state, before=before, limit=limit
+    )
 
 
-async def redeliver(ctx: Context, delivery_id: str) -> str:
-    """Send the event of a delivery again; return the id of the new delivery.
+async def get_page(
+    ctx: Context,
+    endpoint_id: str,
+    *,
+    state: str | None,
+    before: Position | None = None,
+    after: Position | None = None,
+    limit: int,
+) -> tuple[Sequence[ListedDelivery], Ends]:
+    """Return a page of the deliveries of an endpoint, and its ends. Raises the errors of `endpoints.require`."""
+    require(ctx)
+    return await operator_deliveries.page_of_deliveries(
+        ctx, endpoint_id, state=state, before=before, after=after, limit=limit
+    )
 
-    Raises the errors of `endpoints.require` and `operator.redeliver`.
+
+async def get(ctx: Context, endpoint_id: str, delivery_id: str) -> tuple[ListedDelivery, str | None]:
+    """Return a delivery of an endpoint, and the body of its requests; None once it is erased.
+
+    Raises EndpointNotFound, DeliveryNotFound, and the errors of `endpoints.require`.
+    """
+    row = await operator_deliveries.get_delivery(ctx, (await endpoints.get(ctx, endpoint_id)).id, delivery_id)
+    return row, await operator_deliveries.payload_of(ctx, row.event_id)
+
+
+async def redeliver(ctx: Context, delivery_id: str, form: str | None = None) -> str:
+    """Send the event of a delivery again, once for each form; return the id of the new delivery.
+
+    Raises the errors of `endpoints.require` and `operator_deliveries.redeliver`.
     """
     require(ctx)
-    return await operator.redeliver(ctx, delivery_id)
+    return await operator_deliveries.redeliver(ctx, delivery_id, form)

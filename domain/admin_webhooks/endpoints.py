@@ -6,9 +6,10 @@ from typing import Any
 
 from domain.admin import permissions
 from domain.admin.errors import YouAreNotAllowedToManageService
-from domain.admin_webhooks import operator
+from domain.admin_webhooks import operator, operator_deliveries
+from domain.admin_webhooks.errors import EndpointNotFound
 from domain.context import Context
-from models.webhook_endpoint import EndpointRow, EndpointSource
+from models.webhook_endpoint import FIND_ENDPOINT, EndpointRow, EndpointSource
 
 
 def require(ctx: Context, *, fresh: bool = False) -> None:
@@ -20,10 +21,12 @@ def require(ctx: Context, *, fresh: bool = False) -> None:
     permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService, fresh=fresh)
 
 
-async def create(ctx: Context, sent: Mapping[str, Any], secret: str | None) -> tuple[EndpointRow, str]:
+async def create(
+    ctx: Context, sent: Mapping[str, Any], secret: str | None, *, seen: str | None = None
+) -> tuple[EndpointRow, str]:
     """Create an endpoint; return it and its secret. Raises the errors of `require` and `operator.create`."""
     require(ctx, fresh=True)  # defence: WH14 fresh-create
-    return await operator.create(ctx, sent, secret, EndpointSource.OPERATION)
+    return await operator.create(ctx, sent, secret, EndpointSource.OPERATION, seen=seen)
 
 
 async def list_all(ctx: Context) -> Sequence[EndpointRow]:
@@ -32,10 +35,26 @@ async def list_all(ctx: Context) -> Sequence[EndpointRow]:
     return await operator.list_endpoints(ctx)
 
 
-async def update(ctx: Context, endpoint_id: str, sent: Mapping[str, Any]) -> EndpointRow:
+async def get(ctx: Context, endpoint_id: str, *, fresh: bool = False) -> EndpointRow:
+    """Return an endpoint. Raises EndpointNotFound, and the errors of `require`."""
+    require(ctx, fresh=fresh)
+    row: EndpointRow | None = (await ctx.db.execute(FIND_ENDPOINT, endpoint_id=endpoint_id)).first()
+    if row is None:
+        raise EndpointNotFound
+    return row
+
+
+async def count_pending(ctx: Context, rows: Sequence[EndpointRow]) -> Mapping[str, int]:
+    """Return how many deliveries of these endpoints are pending, by endpoint; without those that have none."""
+    return await operator_deliveries.count_pending(ctx, [row.id for row in rows])
+
+
+async def update(
+    ctx: Context, endpoint_id: str, sent: Mapping[str, Any], *, seen: str | None = None
+) -> EndpointRow:
     """Change the fields of an endpoint that are present. Raises the errors of `require` and `operator.update`."""
     require(ctx, fresh=True)  # defence: WH14 fresh-update
-    return await operator.update(ctx, endpoint_id, sent)
+    return await operator.update(ctx, endpoint_id, sent, seen=seen)
 
 
 async def remove(ctx: Context, endpoint_id: str) -> EndpointRow:
@@ -44,10 +63,12 @@ async def remove(ctx: Context, endpoint_id: str) -> EndpointRow:
     return await operator.remove(ctx, endpoint_id)
 
 
-async def rotate_secret(ctx: Context, endpoint_id: str, secret: str | None) -> tuple[str, datetime | None]:
+async def rotate_secret(
+    ctx: Context, endpoint_id: str, secret: str | None, *, seen: str | None = None
+) -> tuple[str, datetime | None]:
     """Replace the secret of an endpoint; return the new one, and until when the old one signs, too.
 
     Raises the errors of `require` and `operator.rotate_secret`.
     """
     require(ctx, fresh=True)  # defence: WH14 fresh-rotate
-    return await operator.rotate_secret(ctx, endpoint_id, secret)
+    return await operator.rotate_secret(ctx, endpoint_id, secret, seen=seen)

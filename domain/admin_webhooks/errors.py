@@ -1,6 +1,6 @@
 """Errors about webhook endpoints and their deliveries."""
 
-from domain.errors import BadRequest, NotFound
+from domain.errors import BadRequest, Conflict, NotFound
 
 
 class InvalidWebhookUrl(BadRequest):
@@ -37,6 +37,12 @@ class PayloadExpired(BadRequest):
     """The content of the event is erased."""
 
     message = "Payload has expired"
+
+
+class StaleEndpoint(Conflict):
+    """The endpoint was changed after a form was shown with it, or an endpoint was added or deleted."""
+
+    message = "The endpoints were changed meanwhile"
 
 
 class EndpointNotFound(NotFound):

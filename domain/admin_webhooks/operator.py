@@ -1,37 +1,34 @@
-"""Manage endpoints and deliveries: for the operator, and for administrators of the service.
+"""Manage endpoints: for the operator, and for administrators of the service.
 
 No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlmodel import col
-
 from domain import tokens
 from domain.admin_webhooks import fields
 from domain.admin_webhooks.errors import (
-    DeliveryNotFound,
-    EndpointNotActive,
     EndpointNotFound,
     EndpointReadOnly,
-    PayloadExpired,
+    StaleEndpoint,
     TooManyEndpoints,
 )
 from domain.context import Context
-from domain.keyset import Position, place
-from domain.webhooks import events, publication
+from domain.webhooks import events
 from domain.webhooks.deliveries import END_PENDING
 from domain.webhooks.policy import WebhookPolicy
-from models.delivery import FIND_DELIVERY, LIST_DELIVERIES, Delivery, DeliveryState, ListedDelivery
+from models.delivery import (
+    DeliveryState,
+)
 from models.lease import Lease
-from models.statements import is_, upsert
+from models.statements import upsert
 from models.webhook_endpoint import (
     ADD_ENDPOINT,
     CHANGE_ENDPOINT,
     COUNT_ENDPOINTS,
-    FIND_ENDPOINT,
     LIST_ENDPOINTS,
     LOCK_ENDPOINT,
     PREVIOUS_SECRET,
@@ -62,6 +59,17 @@ async def list_endpoints(ctx: Context) -> Sequence[EndpointRow]:
     return await ctx.db.execute(LIST_ENDPOINTS)
 
 
+def version(row: EndpointRow) -> str:
+    """Return what changes whenever somebody changes an endpoint, for forms; its failures do not count."""
+    seen = [row.id, row.name, row.url, row.description, row.events, row.state, row.secret.hex()]
+    return tokens.digest(json.dumps(seen)).hex()
+
+
+def state_of(rows: Sequence[EndpointRow]) -> str:
+    """Return what changes whenever an endpoint is added or deleted, for forms."""
+    return tokens.digest(" ".join(row.id for row in rows)).hex()
+
+
 async def find(ctx: Context, endpoint: str) -> EndpointRow:
     """Return the endpoint with this id, or with this name if no other one has it. Raises EndpointNotFound."""
     rows = await list_endpoints(ctx)
@@ -72,15 +80,24 @@ async def find(ctx: Context, endpoint: str) -> EndpointRow:
 
 
 async def create(
-    ctx: Context, sent: Mapping[str, Any], secret: str | None, source: EndpointSource
+    ctx: Context,
+    sent: Mapping[str, Any],
+    secret: str | None,
+    source: EndpointSource,
+    *,
+    seen: str | None = None,
 ) -> tuple[EndpointRow, str]:
     """Create an endpoint; return it and its secret, by default a new one.
 
-    Raises ValidationError, UnknownEvent, InvalidWebhookUrl, TooManyEndpoints.
+    `seen` is the `state_of` the list that a form was shown with: a form that is sent twice creates one endpoint.
+
+    Raises ValidationError, UnknownEvent, InvalidWebhookUrl, StaleEndpoint, TooManyEndpoints.
     """
     values, text = fields.columns(sent), fields.secret(secret)
     await fields.check_url(ctx, values["url"])
     await lock_table(ctx)  # defence: WH22 lock
+    if seen is not None and seen != state_of(await list_endpoints(ctx)):  # defence: C8 seen-endpoints
+        raise StaleEndpoint
     number: int = (await ctx.db.execute(COUNT_ENDPOINTS)).scalar()
     if number >= ctx.policy[WebhookPolicy].max_endpoints:  # defence: WH22 number-of-endpoints
         raise TooManyEndpoints
@@ -113,16 +130,28 @@ def add(
     return row
 
 
-async def update(ctx: Context, endpoint_id: str, sent: Mapping[str, Any]) -> EndpointRow:
-    """Change the fields of an endpoint that are present; return it.
+async def update(
+    ctx: Context, endpoint_id: str, sent: Mapping[str, Any], *, seen: str | None = None
+) -> EndpointRow:
+    """Change the fields of an endpoint that are present; return it. `seen` is the `version` that a form was shown with.
 
     The state `active` revives an endpoint that fails or is disabled, and so does another URL, except that it stays
-    disabled. Raises ValidationError, UnknownEvent, InvalidWebhookUrl, EndpointNotFound, EndpointReadOnly.
+    disabled.
+
+    Raises ValidationError, UnknownEvent, InvalidWebhookUrl, EndpointNotFound, EndpointReadOnly, StaleEndpoint.
     """
     values = fields.columns(sent)
     if "url" in values:
         await fields.check_url(ctx, values["url"])
-    return await change(ctx, await _locked(ctx, endpoint_id), values)
+    row = await _locked(ctx, endpoint_id)
+    if seen is not None and any(value != getattr(row, name) for name, value in values.items()):
+        _check_version(row, seen)
+    return await change(ctx, row, values)
+
+
+def _check_version(row: EndpointRow, seen: str) -> None:
+    if version(row) != seen:  # defence: C8 seen-endpoint
+        raise StaleEndpoint
 
 
 async def change(ctx: Context, row: EndpointRow, values: Mapping[str, Any]) -> EndpointRow:
@@ -161,13 +190,19 @@ async def delete_row(ctx: Context, row: EndpointRow) -> None:
     events.endpoint_deleted(ctx, row.id, by_operator=_is_operator(ctx))
 
 
-async def rotate_secret(ctx: Context, endpoint_id: str, secret: str | None) -> tuple[str, datetime | None]:
+async def rotate_secret(
+    ctx: Context, endpoint_id: str, secret: str | None, *, seen: str | None = None
+) -> tuple[str, datetime | None]:
     """Replace the secret of an endpoint; return the new one, and until when the old one signs, too.
 
-    Raises ValidationError, EndpointNotFound, EndpointReadOnly.
+    `seen` is the `version` that a form was shown with. Raises ValidationError, EndpointNotFound, EndpointReadOnly,
+    StaleEndpoint.
     """
     text = fields.secret(secret)
-    row = await replace_secret(ctx, await _locked(ctx, endpoint_id), text)
+    row = await _locked(ctx, endpoint_id)
+    if seen is not None:
+        _check_version(row, seen)
+    row = await replace_secret(ctx, row, text)
     return text, row.previous_until
 
 
@@ -186,69 +221,6 @@ async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> Endpoin
     )
     now: EndpointRow = found[0]
     return now
-
-
-async def send_test(ctx: Context, endpoint_id: str) -> str:
-    """Send the event `webhook.test` to an endpoint; return the id of the delivery.
-
-    Raises EndpointNotFound, EndpointNotActive.
-    """
-    row = await _locked_active(ctx, endpoint_id, EndpointNotFound)
-    return publication.send(ctx, events.TEST, row.id, endpointId=row.id)
-
-
-async def list_deliveries(
-    ctx: Context, endpoint_id: str, *, state: str | None, before: str | None, limit: int
-) -> Sequence[ListedDelivery]:
-    """Return the deliveries of an endpoint, newest first; those that are older than the delivery `before`.
-
-    Raises EndpointNotFound, DeliveryNotFound.
-    """
-    if not await ctx.db.execute(FIND_ENDPOINT, endpoint_id=endpoint_id):
-        raise EndpointNotFound
-    position = None
-    if before is not None:
-        last = await _find_delivery(ctx, before)
-        if last.endpoint_id != endpoint_id:  # defence: WH14 delivery-of-endpoint
-            raise DeliveryNotFound
-        position = Position(last.created_at, last.id)
-    where, (time, id_) = place(before=position), (col(Delivery.created_at), col(Delivery.id))
-    conditions = [is_(Delivery.endpoint_id, "endpoint_id"), *where.conditions(time, id_)]
-    if state is not None:
-        conditions.append(col(Delivery.state) == state)
-    statement = LIST_DELIVERIES.where(*conditions).order_by(*where.order(time, id_)).limit(limit)
-    return await ctx.db.execute(statement, endpoint_id=endpoint_id)
-
-
-async def redeliver(ctx: Context, delivery_id: str) -> str:
-    """Send the event of a delivery again, with the same `webhook-id`; return the id of the new delivery.
-
-    Raises DeliveryNotFound, PayloadExpired, EndpointNotActive.
-    """
-    past = await _find_delivery(ctx, delivery_id)
-    row = await _locked_active(ctx, past.endpoint_id, DeliveryNotFound)
-    if not past.has_payload:
-        raise PayloadExpired
-    events.redelivered(ctx, row.id, past.event_id, by_operator=_is_operator(ctx))
-    return publication.add_delivery(ctx, past.event_id, row.id)
-
-
-async def _find_delivery(ctx: Context, delivery_id: str) -> ListedDelivery:
-    row: ListedDelivery | None = (await ctx.db.execute(FIND_DELIVERY, delivery_id=delivery_id)).first()
-    if row is None:
-        raise DeliveryNotFound
-    return row
-
-
-async def _locked_active(
-    ctx: Context, endpoint_id: str, missing: type[EndpointNotFound | DeliveryNotFound]
-) -> EndpointRow:
-    row: EndpointRow | None = (await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)).first()
-    if row is None:
-        raise missing
-    if not row.is_active:
-        raise EndpointNotActive
-    return row
 
 
 async def _locked(ctx: Context, endpoint_id: str) -> EndpointRow:

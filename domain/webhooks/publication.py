@@ -143,9 +143,12 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
                 add_delivery(ctx, event_id, endpoint_id)
 
 
-def send(ctx: Context, event: EventType, endpoint_id: str, **data: Any) -> str:
+def send(
+    ctx: Context, event: EventType, endpoint_id: str, *, delivery_id: str | None = None, **data: Any
+) -> str:
     """Add an event about no user for one endpoint, whatever it subscribes to; return the id of the delivery."""
-    return add_delivery(ctx, _add(ctx, _occurrence(ctx, event, None, None, data), None), endpoint_id)
+    event_id = _add(ctx, _occurrence(ctx, event, None, None, data), None)
+    return add_delivery(ctx, event_id, endpoint_id, delivery_id)
 
 
 def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None) -> str:
@@ -163,9 +166,9 @@ def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None) -> str:
     return event_id
 
 
-def add_delivery(ctx: Context, event_id: str, endpoint_id: str) -> str:
-    """Add a delivery of an event, which is due at once; return its id."""
-    delivery_id = tokens.token()
+def add_delivery(ctx: Context, event_id: str, endpoint_id: str, delivery_id: str | None = None) -> str:
+    """Add a delivery of an event, which is due at once; return its id, by default a new one."""
+    delivery_id = delivery_id or tokens.token()
     ctx.db.defer(
         ADD_DELIVERY,
         id=delivery_id,

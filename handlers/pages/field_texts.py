@@ -32,6 +32,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
     "KEY_DISABLED_EXPIRATION": ("expiresIn",),
     "SERVER_ONLY_PROPERTY": ("permissions",),
+    "INVALID_WEBHOOK_URL": ("url",),
     "ORGANIZATION_ALREADY_EXISTS": ("slug",),
     "ORGANIZATION_SLUG_ALREADY_TAKEN": ("slug",),
     "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": ("email",),

@@ -1,13 +1,13 @@
 """`gatewright webhooks`: endpoints that receive events, and what was sent to them."""
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from domain.admin_webhooks import operator
+from domain.admin_webhooks import operator, operator_deliveries
 from domain.context import Context
 from handlers.webhooks import delivery_shape, endpoint_shape
 from models.delivery import DeliveryState, ListedDelivery
@@ -48,19 +48,34 @@ def list_endpoints(as_json: AsJson = False) -> None:
 
     Example: gatewright webhooks list
     """
-    found = run(operator.list_endpoints)
+    found, pending = run(_listed)
     if as_json:
-        print_json([endpoint_shape(row) for row in found])
+        print_json([endpoint_shape(row, pending.get(row.id, 0)) for row in found])
         return
     if found:
         rows = [
-            (row.id, row.name, row.url, ", ".join(row.subscriptions), row.source, _state(row))
+            (
+                row.id,
+                row.name,
+                row.url,
+                ", ".join(row.subscriptions),
+                row.source,
+                _state(row),
+                str(pending.get(row.id, 0)),
+            )
             for row in found
         ]
         print_table(
-            ("ID", "Name", "URL", "Events", "Source", "State"), rows, {"disabled": "red", "failing": "red"}
+            ("ID", "Name", "URL", "Events", "Source", "State", "Pending"),
+            rows,
+            {"disabled": "red", "failing": "red"},
         )
     typer.echo(count(len(found), "endpoint"))
+
+
+async def _listed(ctx: Context) -> tuple[Sequence[EndpointRow], Mapping[str, int]]:
+    rows = await operator.list_endpoints(ctx)
+    return rows, await operator_deliveries.count_pending(ctx, [row.id for row in rows])
 
 
 @app.command()
@@ -150,7 +165,7 @@ def test(endpoint: Endpoint) -> None:
     Example: gatewright webhooks test crm
     """
     _require_enabled()
-    delivery = run(lambda ctx: _found(ctx, endpoint, operator.send_test))
+    delivery = run(lambda ctx: _found(ctx, endpoint, operator_deliveries.send_test))
     typer.echo(f"Queued the delivery {delivery}.")
 
 
@@ -173,7 +188,7 @@ def deliveries(
 
     async def job(ctx: Context) -> Sequence[ListedDelivery]:
         row = await operator.find(ctx, endpoint)
-        return await operator.list_deliveries(ctx, row.id, state=state, before=before, limit=limit)
+        return await operator_deliveries.list_deliveries(ctx, row.id, state=state, before=before, limit=limit)
 
     found = run(job)
     if as_json:
@@ -198,7 +213,7 @@ def redeliver(
     Example: gatewright webhooks redeliver Tz4Xc7Vb1Nm8Ad5Sf2Gh9Jk6Pl3Oi0Uy
     """
     _require_enabled()
-    new = run(lambda ctx: operator.redeliver(ctx, delivery))
+    new = run(lambda ctx: operator_deliveries.redeliver(ctx, delivery))
     typer.echo(f"Queued the delivery {new}.")
 
 

@@ -15,6 +15,7 @@ from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, operations, resolve
 from domain import errors
+from domain.admin_webhooks.errors import StaleEndpoint
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
 from domain.organizations.errors import StaleOrganization
 from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
@@ -80,6 +81,7 @@ NEVER_ANSWERED = {
     ApiKeysChanged,
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
+    StaleEndpoint,
     StaleOrganization,
     StaleProfile,
     CookiesBlocked,

@@ -94,6 +94,7 @@ def calls(endpoint: str = UNKNOWN, delivery: str = UNKNOWN) -> dict[str, Mapping
         "rotate-secret": {"id": endpoint},
         "send-test": {"id": endpoint},
         f"list-deliveries?endpointId={endpoint}": None,
+        f"get-delivery?endpointId={endpoint}&deliveryId={delivery}": None,
         "redeliver": {"deliveryId": delivery},
         "delete-endpoint": {"id": endpoint},
     }
@@ -202,6 +203,7 @@ class TestCreate:
             "source": "operation",
             "failingSince": None,
             "lastSuccessAt": None,
+            "pending": 0,
             "createdAt": "2026-01-01T12:00:00.000Z",
             "updatedAt": "2026-01-01T12:00:00.000Z",
         }
@@ -608,6 +610,48 @@ class TestDeliveries:
         assert (one["lastStatus"], one["lastError"]) == (None, "refused_address")
         rows = await service.rows("SELECT * FROM delivery")
         assert "inner" not in str(rows) + str([record.details for record in await trail(service)])
+
+
+@pytest.mark.operation("webhooks.get_delivery")
+class TestGetDelivery:
+    async def test_its_content_is_what_is_sent(self, service: Service, admin: Person) -> None:
+        async with Receiver() as receiver:
+            endpoint = await create_id(service, admin, url=receiver.url())
+            await happen(service)
+            [listed_one] = await past(service, admin, endpoint)
+            query = {"endpointId": endpoint, "deliveryId": listed_one["id"]}
+            answer = await service.get("/webhooks/get-delivery", params=query, headers=admin.headers)
+            await attempt(service)
+
+        whole = answer.json()
+        assert whole["delivery"] == listed_one
+        assert whole["payload"].encode() == receiver.requests[0].body
+        await execute(service, "UPDATE webhook_event SET payload = NULL")
+        answer = await service.get("/webhooks/get-delivery", params=query, headers=admin.headers)
+        assert answer.json()["payload"] is None
+
+    @pytest.mark.threat("WH14")
+    async def test_it_is_one_of_the_endpoint(self, service: Service, admin: Person) -> None:
+        mine, other = [await create_id(service, admin) for _ in range(2)]
+        await happen(service)
+        [foreign] = await past(service, admin, other)
+        for endpoint, delivery, found in (
+            (mine, foreign["id"], "DELIVERY_NOT_FOUND"),
+            (mine, UNKNOWN, "DELIVERY_NOT_FOUND"),
+            (UNKNOWN, foreign["id"], "ENDPOINT_NOT_FOUND"),
+        ):
+            query = {"endpointId": endpoint, "deliveryId": delivery}
+            answer = await service.get("/webhooks/get-delivery", params=query, headers=admin.headers)
+            assert code(answer) == f"404 {found}"
+
+
+async def test_the_pending_deliveries_are_counted(service: Service, admin: Person) -> None:
+    first, second = await create_id(service, admin), await create_id(service, admin, events=["user.*"])
+    await happen(service, 3)
+
+    assert {one["id"]: one["pending"] for one in await listed(service, admin)} == {first: 3, second: 0}
+    answer = await post(service, admin, "update-endpoint", {"id": first, "state": "paused"})
+    assert answer.json()["endpoint"]["pending"] == 3
 
 
 @pytest.mark.operation("webhooks.redeliver")

@@ -46,6 +46,9 @@ def leg(ada: Traveller) -> Iterator[None]:
     answer = call("webhooks.send_test", endpoint, session=session)
     delivery = answer.body.get("deliveryId", UNKNOWN)
     call("webhooks.deliveries", session=session, query={"endpointId": endpoint["id"]})
+    for one in (delivery, UNKNOWN):
+        query = {"endpointId": endpoint["id"], "deliveryId": one}
+        call("webhooks.get_delivery", session=session, query=query)
     call("webhooks.redeliver", {"deliveryId": delivery}, session=session)
     call("webhooks.redeliver", {"deliveryId": UNKNOWN}, session=session)
     yield

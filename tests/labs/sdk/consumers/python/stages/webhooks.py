@@ -1,5 +1,6 @@
 """Endpoints of webhooks, and what is sent to them."""
 
+import json
 import os
 
 from client import PASSWORD, holding, nobody, of
@@ -8,6 +9,7 @@ from gatewright_client.api.authentication import sign_in_email
 from gatewright_client.api.webhooks import (
     create,
     deliveries,
+    get_delivery,
     list_,
     redeliver,
     remove,
@@ -36,6 +38,10 @@ def stage() -> None:
     delivery = of(test, models.QueuedDelivery).delivery_id
     page = of(deliveries.sync(client=admin, endpoint_id=made.endpoint.id, limit=5), models.DeliveryPage)
     assert [(one.id, one.type_) for one in page.deliveries] == [(delivery, "webhook.test")]
+    whole = get_delivery.sync(client=admin, endpoint_id=made.endpoint.id, delivery_id=delivery)
+    payload = of(whole, models.DeliveryWithPayload).payload
+    assert isinstance(payload, str)
+    assert json.loads(payload)["type"] == "webhook.test"
     again = redeliver.sync(client=admin, body=models.RedeliverRequest(delivery_id=delivery))
     assert of(again, models.QueuedDelivery).delivery_id != delivery
     gone = remove.sync(client=admin, body=models.DeleteWebhookEndpointRequest(id=made.endpoint.id))

@@ -15,6 +15,8 @@ export async function stage(): Promise<void> {
   const { deliveryId } = ok(await sdk.webhooks.sendTest({ body: { id } }));
   const past = ok(await sdk.webhooks.deliveries({ query: { endpointId: id, limit: 5 } })).deliveries;
   assert.deepEqual(past.map((one) => [one.id, one.type]), [[deliveryId, "webhook.test"]]);
+  const { payload } = ok(await sdk.webhooks.getDelivery({ query: { endpointId: id, deliveryId } }));
+  assert.equal(JSON.parse(payload ?? "").type, "webhook.test");
   assert.notEqual(ok(await sdk.webhooks.redeliver({ body: { deliveryId } })).deliveryId, deliveryId);
   assert.equal(ok(await sdk.webhooks.remove({ body: { id } })).success, true);
   assert.equal(refused(await sdk.webhooks.sendTest({ body: { id } })), "ENDPOINT_NOT_FOUND");
