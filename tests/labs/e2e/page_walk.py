@@ -52,6 +52,8 @@ SETTINGS = {
     "magic_links.enabled": "true",
     "organizations.enabled": "true",
     "organizations.teams.enabled": "true",
+    "webhooks.enabled": "true",
+    "webhooks.management": "admin",
     "delete_user.enabled": "true",
     "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),
