@@ -46,6 +46,6 @@ def _refused(
 ) -> None:
     hint = hints(ctx, email)[0] if user_id is None else None
     record(ctx, event, user_id=user_id, hint=hint, outcome=outcome, refusal=refusal, type=code_type)
-    # Anyone can send codes of unknown addresses without bound, so only those of a user are published.
-    if user_id is not None and code_type == _SIGN_IN:
+    # For an address without a user, too: otherwise the time of a refusal would show who has an account.
+    if code_type == _SIGN_IN:
         publish_failed(ctx, user_id, EMAIL_CODE.name, refusal.code)

@@ -27,6 +27,7 @@ from models.daily_count import DailyCount
 from models.instance import Instance
 from models.invitation import Invitation
 from models.organization import Organization
+from models.webhook_event import WebhookEvent
 from server.components import cleanup
 from server.components.scheduler import take_lease
 from server.config.settings import AllSettings
@@ -82,6 +83,10 @@ def mail(name: str, state: MailState, since: datetime) -> Outbox:
     )  # fmt: skip
 
 
+def webhook_event(name: str, expires_at: datetime) -> WebhookEvent:
+    return WebhookEvent(id=name, type="t", expires_at=expires_at, created_at=NOW, updated_at=NOW)
+
+
 def record(name: str, time: datetime) -> Audit:
     return Audit(id=name, time=time, event="sign_out", outcome=Outcome.SUCCESS, details={})
 
@@ -108,6 +113,7 @@ def of_each_kind(owner: User, name: str, more: timedelta) -> list[SQLModel]:
         DailyCount(day=NOW - 731 * DAY + more, event=name, way_in="", code="", count=1),
         KnownNetwork(user_id=owner.id, network=name.encode(), last_success=NOW - 90 * DAY + more),
         instance(name, NOW - timedelta(hours=1) + more),
+        webhook_event(name, at),
         *grants,
     ]
 
@@ -124,14 +130,14 @@ class TestSweep:
 
         assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
-            "known_network": 1, "daily_count": 1, "invitation": 1, "instance": 1,
+            "known_network": 1, "daily_count": 1, "invitation": 1, "instance": 1, "webhook_event": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
         assert await left(migrated, Outbox.id) == {"kept sent", "kept failed", "queued", "unresolved"}
         assert await left(migrated, OneTimeToken.digest) == {f"kept {each}".encode() for each in Purpose}
         assert await left(migrated, Session.id) == await left(migrated, TrustedDevice.id) == {"kept"}
-        assert await left(migrated, Instance.id) == {"kept"}
+        assert await left(migrated, Instance.id) == await left(migrated, WebhookEvent.id) == {"kept"}
         assert await left(migrated, DailyCount.event) == await left(migrated, Invitation.id) == {"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 
@@ -167,7 +173,7 @@ class TestDeclared:
 
         assert ("audit" in kept, swept["audit"]) == (False, 1)
         assert await left(migrated, Audit.id) == {"young"}
-        assert list(swept)[-1] == "audit"  # What has no setting does not wait for what has.
+        assert {*list(swept)[-2:]} == {"audit", "delivery"}  # What has no setting does not wait for what has.
 
 
 class TestTurn:
