@@ -1,18 +1,41 @@
-"""Erase the content of events whose deliveries have ended; the rows themselves are deleted as their tables declare."""
+"""End deliveries that have waited too long, and erase the content of events whose deliveries have ended.
+
+The rows themselves are deleted as their tables declare.
+"""
 
 from sqlalchemy import Integer, bindparam, exists, or_, select, update
 from sqlmodel import col
 
 from domain.context import Context
+from domain.webhooks import events
 from domain.webhooks.policy import WebhookPolicy
 from models.base import Instant
-from models.delivery import Delivery, DeliveryState
+from models.delivery import Delivery, DeliveryError, DeliveryState
 from models.statements import table_of
-from models.webhook_event import WebhookEvent
+from models.webhook_event import LIFETIME, WebhookEvent
 
 BATCH = 1000
 """Events of one transaction, so that deliveries do not wait for it."""
 
+_OLDEST = bindparam("oldest", type_=Instant())
+_WAITING = (
+    select(col(Delivery.id))
+    .join(WebhookEvent, col(Delivery.event_id) == col(WebhookEvent.id))
+    .where(
+        # Found by the index of events with content: those of past deliveries have none.
+        col(WebhookEvent.payload).is_not(None),
+        col(WebhookEvent.created_at) <= _OLDEST,
+        col(Delivery.created_at) <= _OLDEST,
+        col(Delivery.state) == DeliveryState.PENDING.value,
+    )
+    .limit(bindparam("most", type_=Integer()))
+)
+_EXPIRE = (
+    update(table_of(Delivery))
+    .where(col(Delivery.id).in_(_WAITING))
+    .returning(col(Delivery.endpoint_id), col(Delivery.event_id))
+    .execution_options(in_thread=True)
+)
 _KEEPS = exists().where(
     col(Delivery.event_id) == col(WebhookEvent.id),
     or_(
@@ -37,6 +60,25 @@ _ERASE = (
     .returning(col(WebhookEvent.id))
     .execution_options(in_thread=True)
 )
+
+
+async def expire_waiting(ctx: Context) -> int:
+    """Fail deliveries that have waited too long; return how many of a batch did.
+
+    Attempts end them too, but none is made at an endpoint that is paused, disabled or deleted.
+    """
+    ended = await ctx.db.execute(
+        _EXPIRE,
+        oldest=ctx.now - LIFETIME,
+        most=BATCH,
+        state=DeliveryState.FAILED,
+        last_error=DeliveryError.EXPIRED,
+        ended_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    for row in ended:
+        events.delivery_failed(ctx, row.endpoint_id, row.event_id, DeliveryError.EXPIRED)
+    return len(ended)
 
 
 async def erase_payloads(ctx: Context) -> int:

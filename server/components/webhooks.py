@@ -60,7 +60,7 @@ class Webhooks(Component):
         yield delivery_queue(core.settings, core.run, core.clock, self._guard, core.metrics)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Erase the content of past events, and set the gauges."""
+        """End what has waited too long, erase the content of past events, and set the gauges."""
         core = self._core
         if not self._is_enabled:
             return
@@ -70,5 +70,6 @@ class Webhooks(Component):
             yield PeriodicJob("webhook_metrics", sampler.sample, SAMPLE_EVERY)
 
     async def _erase(self) -> None:
-        while await self._core.run(retention.erase_payloads) == retention.BATCH:
-            pass
+        for job in (retention.expire_waiting, retention.erase_payloads):
+            while await self._core.run(job) == retention.BATCH:
+                pass
