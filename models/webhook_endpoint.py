@@ -59,6 +59,15 @@ class WebhookEndpoint(Record, table=True):
     """The time of the next attempt while the endpoint fails."""
 
 
+def subscriptions(events: str) -> Sequence[str]:
+    """Return the subscriptions of an endpoint; none if they cannot be read, which must not stop who is changed."""
+    try:
+        names = json.loads(events)
+    except ValueError:
+        return ()
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else ()
+
+
 class EndpointRow(NamedTuple):
     """An endpoint as read by a query; the fields are those of `WebhookEndpoint`."""
 
@@ -83,8 +92,7 @@ class EndpointRow(NamedTuple):
     @property
     def subscriptions(self) -> Sequence[str]:
         """The names of events, of groups such as `user.*`, or `*`."""
-        names: list[str] = json.loads(self.events)
-        return names
+        return subscriptions(self.events)
 
     @property
     def is_active(self) -> bool:

@@ -30,6 +30,7 @@ from domain import tokens
 from domain.context import Context
 from domain.webhooks import events
 from domain.webhooks.policy import WebhookPolicy
+from domain.webhooks.secrets import is_secret
 from models import Audit, leased_rows
 from models.base import Instant
 from models.delivery import Delivery, DeliveryError, DeliveryState
@@ -348,14 +349,15 @@ async def _payloads(ctx: Context, ids: set[str]) -> Mapping[str, str | None]:
 
 
 def live_secrets(ctx: Context, endpoint: EndpointRow) -> Sequence[str]:
-    """Return the secrets that sign now, the newest first; none if the newest cannot be decrypted."""
+    """Return the secrets that sign now, the newest first; none if the newest cannot be decrypted or used."""
     newest = ctx.cipher.decrypt(SECRET, endpoint.secret)
-    if newest is None:
+    # The library signs with an empty key, too.
+    if newest is None or not is_secret(newest):
         return ()
     sealed, until = endpoint.previous_secret, endpoint.previous_until
     is_live = sealed is not None and until is not None and ctx.now < until  # defence: WH7 overlap
     previous = ctx.cipher.decrypt(PREVIOUS_SECRET, sealed) if is_live and sealed is not None else None
-    return (newest,) if previous is None else (newest, previous)
+    return (newest,) if previous is None or not is_secret(previous) else (newest, previous)
 
 
 async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) -> None:

@@ -21,7 +21,7 @@ from domain.webhooks.policy import WebhookPolicy
 from models.delivery import ADD_DELIVERY, DeliveryState
 from models.statements import is_
 from models.user import SELECT_USER, User, UserRow
-from models.webhook_endpoint import SUBSCRIPTIONS
+from models.webhook_endpoint import SUBSCRIPTIONS, subscriptions
 from models.webhook_event import ADD_EVENT, LIFETIME, PAYLOAD, WebhookEvent
 
 EVERYTHING = "*"
@@ -126,10 +126,10 @@ def _occurrence(
 
 async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
     """Write events, each with a delivery for every endpoint that receives it; without any, nothing is written."""
-    endpoints = [(row.id, json.loads(row.events)) for row in await ctx.db.execute(SUBSCRIPTIONS)]
+    endpoints = [(row.id, subscriptions(row.events)) for row in await ctx.db.execute(SUBSCRIPTIONS)]
     received: list[tuple[Occurrence, Sequence[str]]] = []
     for occurrence in occurrences:
-        subscribers = [one for one, subscriptions in endpoints if occurrence.type.is_in(subscriptions)]
+        subscribers = [one for one, names in endpoints if occurrence.type.is_in(names)]
         if subscribers:
             received.append((occurrence, subscribers))
     if received:

@@ -47,7 +47,9 @@ async def test_a_delivery_that_no_attempt_is_made_of_expires(service: Service, e
         if end == "deleted":
             await db.execute(REMOVE_ENDPOINT, endpoint_id=endpoint_id)
         else:
-            await db.execute(CHANGE_ENDPOINT, endpoint_id=endpoint_id, state=end, updated_at=service.clock.now)
+            await db.execute(
+                CHANGE_ENDPOINT, endpoint_id=endpoint_id, state=end, updated_at=service.clock.now
+            )
 
     later(service, days=7, seconds=-1)
     assert await erase(service) == [True]
