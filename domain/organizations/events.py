@@ -228,11 +228,12 @@ def _publish_invitation(
     *,
     user_id: str | None = None,
 ) -> None:
-    """Publish an event about an invitation; that of a known user is erased with them, as it has their address."""
+    """Publish an event about an invitation; that of a user is erased with them, as it has their address."""
     publish(
         ctx,
         event,
         user_id=user_id,
+        address_in_data=invitation.email,
         organizationId=invitation.organization_id,
         invitationId=invitation.id,
         email=invitation.email,

@@ -86,6 +86,8 @@ class Occurrence:
     user_id: str | None
     actor_id: str | None
     data: Mapping[str, Any]
+    address: str | None = None
+    """The email address in the data of an event without a user: its content is erased with the user who has it."""
 
 
 def instant(moment: datetime) -> str:
@@ -99,14 +101,20 @@ def optional_instant(moment: datetime | None) -> str | None:
 
 
 def publish(
-    ctx: Context, event: EventType, *, user_id: str | None = None, actor_id: str | None = None, **data: Any
+    ctx: Context,
+    event: EventType,
+    *,
+    user_id: str | None = None,
+    actor_id: str | None = None,
+    address_in_data: str | None = None,
+    **data: Any,
 ) -> None:
     """Publish an event about a user, or about none; the actor defaults to the caller.
 
     It is written before the commit. The members of `data` have their names in JSON.
     """
     if ctx.policy[WebhookPolicy].enabled:
-        occurrence = _occurrence(ctx, event, user_id, actor_id, data)
+        occurrence = _occurrence(ctx, event, user_id, actor_id, data, address_in_data)
         ctx.before_commit[write].append(occurrence)  # defence: WH11 in-transaction
 
 
@@ -117,11 +125,16 @@ def publish_refusal(ctx: Context, event: EventType, *, user_id: str | None, **da
 
 
 def _occurrence(
-    ctx: Context, event: EventType, user_id: str | None, actor_id: str | None, data: Mapping[str, Any]
+    ctx: Context,
+    event: EventType,
+    user_id: str | None,
+    actor_id: str | None,
+    data: Mapping[str, Any],
+    address: str | None = None,
 ) -> Occurrence:
     if actor_id is None and ctx.caller is not None:
         actor_id = ctx.caller.impersonated_by or ctx.caller.user.id
-    return Occurrence(event, user_id, actor_id, data)
+    return Occurrence(event, user_id, actor_id, data, address)
 
 
 async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
@@ -138,7 +151,11 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
             # Looked up for an event without a user, too: otherwise the time of a refusal would show who has an account.
             users[user_id] = (await ctx.db.execute(_USER, user_id=user_id or "")).first()
         for occurrence, endpoint_ids in received:
-            event_id = _add(ctx, occurrence, users[occurrence.user_id])
+            user = users[occurrence.user_id]
+            if user is None and occurrence.address is not None:
+                # defence: WH21 address
+                user = (await ctx.db.execute(_USER_BY_EMAIL, email=occurrence.address)).first()
+            event_id = _add(ctx, occurrence, user)
             for endpoint_id in endpoint_ids:
                 add_delivery(ctx, event_id, endpoint_id)
 
@@ -213,5 +230,6 @@ async def erase(ctx: Context, user_id: str) -> None:
 
 
 _USER = SELECT_USER.where(is_(User.id, "user_id"))
+_USER_BY_EMAIL = SELECT_USER.where(is_(User.email, "email"))
 _LOCK_AGAINST_EVENTS = select(col(User.id)).where(is_(User.id, "user_id")).with_for_update()
 _ERASE = update(WebhookEvent).where(col(WebhookEvent.user_id) == bindparam("whose")).values(payload=None)

@@ -643,6 +643,19 @@ async def test_a_deleted_user_leaves_no_payload(scene: Scene) -> None:
     assert (before, [event["type"] for event in events].count("organization.deleted")) == (8, 1)
 
 
+@pytest.mark.threat("WH21")
+async def test_the_address_of_a_deleted_user_is_not_left_in_invitations(scene: Scene) -> None:
+    root, user = await add_person(scene.service, "admin"), await add_verified(scene.service, ADA)
+    company = await found_company(scene.service)
+    invited = await company.invite(ADA)
+    await scene.post("/organization/cancel-invitation", {"invitationId": invited["id"]}, by=company.owner)
+    before = [event["type"] for event in await events_of(scene.service) if ADA in json.dumps(event)]
+    assert {"invitation.created", "invitation.cancelled"} <= set(before)
+    await scene.post("/admin/remove-user", {"userId": user.id}, by=root)
+
+    assert ADA not in json.dumps(await events_of(scene.service))
+
+
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 @pytest.mark.threat("WH21")
 async def test_an_event_that_is_written_during_the_deletion_is_erased(make_service: MakeService) -> None:
