@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -9,6 +10,7 @@ import typer
 
 from domain.admin_webhooks import operator, operator_deliveries
 from domain.context import Context
+from domain.errors import Refusal
 from handlers.webhooks import delivery_shape, endpoint_shape
 from models.delivery import DeliveryState, ListedDelivery
 from models.webhook_endpoint import EndpointRow, EndpointSource
@@ -203,18 +205,31 @@ def deliveries(
 @app.command()
 def redeliver(
     delivery: Annotated[
-        str, typer.Argument(metavar="DELIVERY", help="Identifier of the delivery, as listed.")
+        list[str], typer.Argument(metavar="DELIVERY...", help="Identifiers of deliveries, as listed.")
     ],
 ) -> None:
-    """Send the event of a delivery again, with the same webhook-id.
+    """Send the events of deliveries again, each with the same webhook-id.
 
-    A running service sends it within a minute.
+    A running service sends them within a minute. One that cannot be sent again does not stop the others.
 
     Example: gatewright webhooks redeliver Tz4Xc7Vb1Nm8Ad5Sf2Gh9Jk6Pl3Oi0Uy
     """
     _require_enabled()
-    new = run(lambda ctx: operator_deliveries.redeliver(ctx, delivery))
-    typer.echo(f"Queued the delivery {new}.")
+
+    async def job(ctx: Context) -> int:
+        queued = 0
+        for past in delivery:
+            try:
+                new = await ctx.in_new_transaction(partial(operator_deliveries.redeliver, delivery_id=past))
+            except Refusal as refusal:
+                typer.echo(f"gatewright: {past}: {refusal.message}", err=True)
+            else:
+                typer.echo(f"Queued the delivery {new}.")
+                queued += 1
+        return queued
+
+    if run(job) < len(delivery):
+        raise typer.Exit(1)
 
 
 @app.command()

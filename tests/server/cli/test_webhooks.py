@@ -138,10 +138,19 @@ def test_deliveries_are_queued_listed_and_repeated(run: Run, secret: str) -> Non
     assert [one["id"] for one in parsed(run, "deliveries", "crm", "--limit", "1")] == [again]
     assert parsed(run, "deliveries", "crm", "--state", "failed") == []
     assert "2 deliveries" in done(run, "deliveries", "crm")
-    assert refused(run, "redeliver", UNKNOWN) == "Delivery not found"
     assert refused(run, "deliveries", "crm", "--before", UNKNOWN) == "Delivery not found"
     done(run, "update", "crm", "--state", "paused")
     assert refused(run, "test", "crm") == "Endpoint is not active"
+
+
+def test_many_deliveries_are_repeated_at_once(run: Run, secret: str) -> None:
+    """After an outage there are thousands, and each command takes a second to start."""
+    ids = re.findall(r"delivery (\w{32})\.", done(run, "test", "crm") + done(run, "test", "crm"))
+    answer = run("webhooks", "redeliver", ids[0], UNKNOWN, ids[1])
+
+    assert (answer.exit_code, answer.stdout.count("Queued the delivery ")) == (1, 2)
+    assert f"{UNKNOWN}: Delivery not found" in answer.stderr
+    assert len(parsed(run, "deliveries", "crm")) == 4
 
 
 def test_while_webhooks_are_off_endpoints_can_be_prepared(run: Run, secret: str) -> None:
