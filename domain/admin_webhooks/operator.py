@@ -17,7 +17,7 @@ from domain.admin_webhooks.errors import (
     TooManyEndpoints,
 )
 from domain.context import Context
-from domain.webhooks import events
+from domain.webhooks import deliveries, events
 from domain.webhooks.deliveries import END_PENDING
 from domain.webhooks.policy import WebhookPolicy
 from models.delivery import (
@@ -162,6 +162,8 @@ async def change(ctx: Context, row: EndpointRow, values: Mapping[str, Any]) -> E
         revived = {name: value for name, value in _WORKING.items() if value != getattr(row, name)}
         names |= {"state"} if revived and "url" not in changed else set()
         changed |= revived
+        if row.next_probe is not None:
+            await deliveries.spread(ctx, row.id)  # defence: WH9 revived
     if not changed:
         return row
     events.endpoint_updated(ctx, row.id, names, by_operator=_is_operator(ctx))

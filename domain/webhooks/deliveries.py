@@ -372,14 +372,18 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
     }
     if delivery.is_probe:
         await ctx.db.execute(_RECOVERED, endpoint_id=endpoint_id, **healthy)
-        # defence: WH9 drain
-        await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now)
+        await spread(ctx, endpoint_id)  # defence: WH9 drain
     else:
         stale = ctx.now - _SUCCESS_EXACT_TO
         await ctx.db.execute(_SUCCEEDED, endpoint_id=endpoint_id, stale=stale, **healthy)
     await _end(
         ctx, delivery.id, delivery.attempts, DeliveryState.DELIVERED, last_status=status, last_error=None
     )
+
+
+async def spread(ctx: Context, endpoint_id: str) -> None:
+    """Make what has waited for a failing endpoint due bit by bit."""
+    await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now)
 
 
 async def mark_failed(ctx: Context, delivery: LeasedDelivery, failure: Failure) -> bool:

@@ -6,6 +6,7 @@ from tests.security.mutants.operators import Always, Remove, Replace
 MUTANTS = (
     Mutant("WH9", "a failing endpoint is probed by one instance", "one-probe", Always(False)),
     Mutant("WH9", "what waited is drained bit by bit", "drain", Remove()),
+    Mutant("WH9", "what waited for an endpoint that is revived is too", "revived", Remove()),
     Mutant("WH9", "a backlog has a limit", "bounded", Replace("dropped = 0")),
     Mutant("WH9", "an endpoint does not fail for ever", "disabled", Always(False)),
     Mutant(

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from domain import tokens
+from domain.admin_webhooks import operator
 from domain.context import Context
 from domain.outbound import OutboundGuard
 from domain.webhooks.deliveries import END_PENDING, MOST_PENDING
@@ -97,6 +98,22 @@ async def fill(service: Service, endpoint_id: str, number: int) -> None:
 
 
 class TestOutage:
+    @pytest.mark.threat("WH9")
+    async def test_what_waits_is_delivered_bit_by_bit_to_an_endpoint_that_is_revived_by_hand(
+        self, service: Service
+    ) -> None:
+        async with Receiver() as receiver:
+            endpoint_id = await add_endpoint(service, receiver.url(), **FAILING)
+            await happen(service)
+            await fill(service, endpoint_id, 100)
+            service.clock.advance(seconds=1)
+            await service.services.unit_of_work.run(
+                lambda ctx: operator.update(ctx, endpoint_id, {"state": "active"})
+            )
+            for _ in range(3):
+                service.clock.advance(seconds=1)
+                assert await requests_of(receiver, attempt(service)) in range(1, MOST_A_SECOND + 1)
+
     @pytest.mark.threat("WH9")
     async def test_an_endpoint_that_is_down_is_probed_and_then_drained(
         self, service: Service, sign_up: SignIn
