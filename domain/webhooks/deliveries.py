@@ -406,6 +406,9 @@ async def mark_failed(ctx: Context, delivery: LeasedDelivery, failure: Failure) 
 async def _note_failure(ctx: Context, delivery: LeasedDelivery, failure: Failure) -> str | None:
     """Count a failure of an endpoint; return why it is to be disabled, if it is."""
     endpoint_id = delivery.endpoint.id
+    row: EndpointRow | None = (await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)).first()
+    if row is None or row.url != delivery.endpoint.url:
+        return None  # An attempt that began before says nothing about another URL.
     counted = (
         await ctx.db.execute(_FAILED, endpoint_id=endpoint_id, is_probe=delivery.is_probe, now=ctx.now)
     ).first()

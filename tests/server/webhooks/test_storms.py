@@ -484,6 +484,28 @@ class TestConcurrency:
             service.clock.advance(days=1)
             assert await requests_of(receiver, attempt(service)) == 0
 
+    @pytest.mark.threat("WH17")
+    async def test_an_endpoint_gets_another_url_during_an_attempt(self, service: Service) -> None:
+        """A receiver that has moved may say that it is gone."""
+        released = asyncio.Event()
+        async with Receiver() as former, Receiver() as receiver:
+            former.script.append(answer_when(released, 410))
+            endpoint_id = await add_endpoint(service, former.url(), failures=2)
+            await happen(service)
+            attempting = asyncio.create_task(attempt(service))
+            await former.wait_for(1)
+            await service.services.unit_of_work.run(
+                lambda ctx: operator.update(ctx, endpoint_id, {"url": receiver.url()})
+            )
+            released.set()
+            await attempting
+            service.clock.advance(seconds=7)
+            await attempt(service)
+
+        assert (len(former.requests), len(receiver.requests)) == (1, 1)
+        row = await endpoint(service)
+        assert (row.state, row.failures) == ("active", 0)
+
     @pytest.mark.parametrize("status", [204, 500, 410])
     async def test_an_endpoint_is_deleted_during_an_attempt(self, service: Service, status: int) -> None:
         async def remove(ctx: Context) -> None:
