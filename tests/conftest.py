@@ -52,16 +52,17 @@ LONG = ("deploy", "docs", "guides", "labs/e2e", "labs/faults", "labs/sdk", "labs
 
 LONG_FILES = (
     "labs/provider/test_trying.py",
+    "security/test_admin_export_threats.py",
+    "security/test_matrix.py",
     "server/http/test_server.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",
 )
-"""Files of `make test-long`: almost every test starts processes of the service, which takes seconds of a processor."""
+"""Files of `make test-long`: their tests start processes of the service, or go through every way in and every event."""
 
 BOTH_DATABASES = (
     "models",
     "server/database",
-    "server/importers",
     "server/components/test_cleanup.py",
     "server/components/test_key_rotation.py",
     "server/components/test_scheduler.py",
