@@ -47,13 +47,24 @@ def pytest_collection() -> Generator[None, object, object]:
 
 TESTS = Path(__file__).parent
 
-LONG = ("deploy", "docs", "guides", "labs/e2e", "labs/faults", "labs/sdk", "labs/verifiers")
-"""Folders of `make test-long`: what takes minutes, or needs more programs than PostgreSQL."""
+LONG = (
+    "deploy",
+    "docs",
+    "guides",
+    "labs/e2e",
+    "labs/faults",
+    "labs/sdk",
+    "labs/verifiers",
+    "server/doctor",
+    "server/importers",
+)
+"""Folders of `make test-long`: what takes minutes, needs more programs than PostgreSQL, or seldom changes."""
 
 LONG_FILES = (
     "labs/provider/test_trying.py",
     "security/test_admin_export_threats.py",
     "security/test_matrix.py",
+    "security/test_secrecy.py",
     "server/http/test_server.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",

@@ -205,12 +205,13 @@ def deliveries(
 @app.command()
 def redeliver(
     delivery: Annotated[
-        list[str], typer.Argument(metavar="DELIVERY...", help="Identifiers of deliveries, as listed.")
+        list[str], typer.Argument(metavar="DELIVERY", help="Identifiers of deliveries, as listed.")
     ],
 ) -> None:
-    """Send the events of deliveries again, each with the same webhook-id.
+    """Send the events of deliveries again.
 
-    A running service sends them within a minute. One that cannot be sent again does not stop the others.
+    Each keeps its webhook-id. A running service sends them within a minute. One that cannot be sent again does not
+    stop the others.
 
     Example: gatewright webhooks redeliver Tz4Xc7Vb1Nm8Ad5Sf2Gh9Jk6Pl3Oi0Uy
     """

@@ -73,7 +73,7 @@ def test_users_are_administered_and_recorded_as_it_says(tmp_path: Path) -> None:
     assert "user.created" in of_ada
     assert "sign_in.failed" in failed
     assert "user.created" not in failed
-    first, found, banned, helped, mailed, accounts, _, acting, shared, trail, _, figures = printed
+    first, found, banned, helped, mailed, accounts, _, acting, shared, trail, _, figures, seen = printed
     assert "Roles of ada@example.com: user,admin." in first
     assert [found.count(part) for part in ('"total":1', "eve@example.com")] == [2, 3]
     assert [banned.count(part) for part in ('"banned":true', "BANNED_USER", '"banned":false')] == [1, 1, 1]
@@ -94,6 +94,7 @@ def test_users_are_administered_and_recorded_as_it_says(tmp_path: Path) -> None:
     assert "ada@example.com" in (tmp_path / "users.csv").read_text()
     assert "sign_in.succeeded" in (tmp_path / "sign-ins.csv").read_text()
     assert '"users":2' in figures
+    assert '"instances":[{' in seen
 
 
 def test_api_keys_work_as_it_says(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ class TestOperations:
 
         for one in EVERY:
             tag, _, verb = id_of(one).partition(".")
-            assert re.search(rf"gatewright_client\.api\.{tag} import [^)]*?\b{verb}\b", python), id_of(one)
+            assert re.search(rf"gatewright_client\.api\.{tag} import [^)]*?\b{verb}_?\b", python), id_of(one)
             assert f".{camel(tag)}.{camel(verb)}(" in typescript, id_of(one)
 
 

@@ -47,9 +47,9 @@ STATES = {"the first mail that is due": "queued", "the first request that is due
 DIALECT = PGDialect_asyncpg()
 
 VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-SELDOM = ("OFFSET", "ORDER BY counter.key")
-"""Words of the statements that are let off: the requests beyond the limit are counted, in a flood alone; and the few
-counts of one user are put in order, so that no two transactions wait for each other."""
+SELDOM = ("OFFSET", "ORDER BY counter.key", "FROM webhook_endpoint")
+"""Words of the statements that are let off: the requests beyond the limit are counted, in a flood alone; the few counts
+of one user are put in order, so that no two transactions wait for each other; and of endpoints there are at most 50."""
 
 NEVER_LET_OFF = "INSERT INTO session"
 """How a new session is stored, which asks in passing whether the user has as many as they may."""

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Boolean, Integer, LargeBinary
 from sqlmodel import SQLModel
 
-from models import Audit, MailState, OneTimeToken, Outbox, Purpose
+from models import MailState, OneTimeToken, Outbox, Purpose
 from models.base import Instant, tables
 from models.daily_count import DailyCount
 from models.statements import table_of
@@ -25,6 +25,7 @@ from tests.service import START, Service, running_service
 MANY = 10_000 if IS_LONG else 2_000
 BATCH = 500
 LONG_AGO = START - timedelta(days=800)
+FAR_AHEAD = LONG_AGO + timedelta(days=36_500)
 PARENT = "o"
 
 Row = dict[str, Any]
@@ -55,6 +56,12 @@ def _row(model: type[SQLModel], user_id: str, number: int) -> Row:
     return row
 
 
+def _parent(model: type[SQLModel], user_id: str) -> Row:
+    """Return the row to which others belong; it is not over."""
+    kept = {one.moment: FAR_AHEAD for one in getattr(model, "__retention__", ())}
+    return {**_row(model, user_id, 0), "id": PARENT, **kept}
+
+
 def _parents(models: Iterable[type[SQLModel]]) -> list[type[SQLModel]]:
     """Return the tables but `user` to which rows of the tables must belong."""
     needed = {
@@ -67,12 +74,18 @@ def _parents(models: Iterable[type[SQLModel]]) -> list[type[SQLModel]]:
     return [table for table in tables() if table.__tablename__ in needed - {"user"}]
 
 
+def _is_cleaned(table: type[SQLModel]) -> bool:
+    """Return whether rows are removed after a fixed time; where a setting says the time, they are kept here."""
+    declared = getattr(table, "__retention__", ())
+    return bool(declared) and not any(isinstance(one.keep, str) for one in declared)
+
+
 def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
     """Return by table what makes one row that is over, in every table that says how long it keeps its rows.
 
     Described here are those of which not all rows are removed; in the others any value will do.
     """
-    kept = [table for table in tables() if getattr(table, "__retention__", None) and table is not Audit]
+    kept = [table for table in tables() if _is_cleaned(table)]
     return {
         **{table: partial(_row, table, user_id) for table in kept},
         OneTimeToken: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=user_id, attempts=0),
@@ -93,7 +106,7 @@ async def crowded(place: Place) -> AsyncIterator[Service]:
         [(user_id,)] = await service.rows('SELECT id FROM "user"')
         async with service.services.database.transaction() as db:
             for parent in _parents(_rows("")):
-                await insert_many(db, parent, [{**_row(parent, user_id, 0), "id": PARENT}])
+                await insert_many(db, parent, [_parent(parent, user_id)])
             for model, row in _rows(user_id).items():
                 await insert_many(db, model, [row(number) for number in range(MANY)])
         yield service

@@ -53,6 +53,8 @@ async def lose_standby(server: OwnCluster) -> None:
         return str(row[0]) == "absent"
 
     await until(is_known)
+    # The checkpointer tells the other processes to wait, and reads the new setting before it makes a checkpoint.
+    await server.run("CHECKPOINT")
 
 
 async def find_standby(server: OwnCluster) -> None:
