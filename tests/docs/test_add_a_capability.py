@@ -20,7 +20,7 @@ NEWEST = max(path.name[:4] for path in (ROOT / "models/migrations/versions").glo
 def with_next_migration(page: str) -> str:
     """Return the page with the number that its migration has after those of today."""
     revision, former = re.findall(r'revision = "(\d{4})"', page)
-    return page.replace(former, NEWEST).replace(revision, f"{int(NEWEST) + 1:04}")
+    return page.replace(revision, f"{int(NEWEST) + 1:04}").replace(former, NEWEST)
 
 
 PAGE = with_next_migration((PAGES / "contributing" / "add-a-capability.md").read_text("utf-8"))
