@@ -105,7 +105,8 @@ function keep(cookies, lines) {
 export async function mail(template, to, number = 1) {
   const end = Date.now() + TIMEOUT;
   while (Date.now() < end) {
-    const lines = (await readFile(MAIL_FILE, "utf8").catch(() => "")).trim().split("\n").filter(Boolean);
+    // What follows the last newline is still being written.
+    const lines = (await readFile(MAIL_FILE, "utf8").catch(() => "")).split("\n").slice(0, -1).filter(Boolean);
     const found = lines.map((line) => JSON.parse(line)).filter((each) => each.template === template && each.to === to);
     if (found.length >= number) return found.at(-1);
     await new Promise((resume) => setTimeout(resume, 50));
