@@ -67,22 +67,6 @@ class Delivery(Record, table=True):
     """When the delivery reached its final state."""
 
 
-class DeliveryRow(NamedTuple):
-    """A delivery as read by a query; the fields are those of `Delivery`, without the lease."""
-
-    id: str
-    event_id: str
-    endpoint_id: str
-    state: str
-    attempts: int
-    next_attempt: datetime
-    last_status: int | None
-    last_error: str | None
-    ended_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-
-
 class ListedDelivery(NamedTuple):
     """A delivery with the type of its event."""
 

@@ -1,52 +1,28 @@
-"""The states of a delivery: written, claimed by lease, then delivered, postponed or failed; and those of its endpoint.
+"""The outcome of an attempt: a delivery is delivered, postponed or failed; and what it means for the endpoint.
 
 After three failures in a row an endpoint is failing: one attempt is made at a time, a probe, and everything else waits
 without counting attempts. Attempts that began before do not change the state. After a successful probe what waits is
 delivered at most 20 times a second. Transactions lock the endpoint before its deliveries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Integer,
-    Interval,
-    and_,
-    bindparam,
-    case,
-    delete,
-    func,
-    literal,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Boolean, Interval, and_, bindparam, case, func, literal, or_, select, update
 from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
 from domain.webhooks import events
 from domain.webhooks.policy import WebhookPolicy
-from domain.webhooks.secrets import is_secret
-from models import Audit, leased_rows
+from models import leased_rows
 from models.base import Instant
 from models.delivery import Delivery, DeliveryError, DeliveryState
 from models.statements import is_, table_of
-from models.webhook_endpoint import (
-    ENDPOINT_COLUMNS,
-    LOCK_ENDPOINT,
-    PREVIOUS_SECRET,
-    SECRET,
-    EndpointRow,
-    EndpointState,
-    WebhookEndpoint,
-)
-from models.webhook_event import LIFETIME, PAYLOAD, WebhookEvent
-
-LEASE = timedelta(seconds=60)
+from models.webhook_endpoint import LOCK_ENDPOINT, EndpointRow, EndpointState, WebhookEndpoint
+from models.webhook_event import LIFETIME
 
 DELAYS = (
     timedelta(seconds=5),
@@ -75,25 +51,11 @@ FIRST_PROBE, LONGEST_PROBE = timedelta(seconds=10), timedelta(minutes=10)
 DRAIN_INTERVAL = timedelta(milliseconds=50)
 """The time between two deliveries of what has waited for a failing endpoint."""
 
-MOST_PENDING = 10_000
-"""Deliveries of one endpoint that may wait; newer ones are dropped."""
-
-REPORT_INTERVAL = timedelta(hours=1)
-"""The time between two audit records that deliveries of an endpoint were dropped."""
-
 _SUCCESS_EXACT_TO = timedelta(minutes=1)
 """How exact `last_success_at` is: otherwise every delivery would write the row of the endpoint."""
 
 GONE = 410
 """The status of a receiver that wants no more requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class DueEndpoint:
-    """An active endpoint, and the time at which its next delivery may be attempted; None if none is pending."""
-
-    row: EndpointRow
-    due: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,45 +87,19 @@ class Failure:
     """The time by which the receiver asks to postpone the next attempt."""
 
 
-_IS_PENDING = col(Delivery.state) == DeliveryState.PENDING.value
-_OF_ENDPOINT = is_(Delivery.endpoint_id, "of_endpoint")
-_IS_ACTIVE = col(WebhookEndpoint.state) == EndpointState.ACTIVE.value
-
-_FIRST_DUE = (
-    select(col(Delivery.next_attempt))
-    .where(col(Delivery.endpoint_id) == col(WebhookEndpoint.id), _IS_PENDING)
-    .order_by(col(Delivery.next_attempt))
-    .limit(1)
-    .scalar_subquery()
-)
-_DUE_ENDPOINTS = (
-    select(*ENDPOINT_COLUMNS, _FIRST_DUE.label("due")).where(_IS_ACTIVE).order_by(col(WebhookEndpoint.id))
-)
-# One instance makes the one attempt at a failing endpoint.
-_PROBE = (
-    update(table_of(WebhookEndpoint))
-    .where(
-        is_(WebhookEndpoint.id, "endpoint_id"),
-        col(WebhookEndpoint.next_probe) == bindparam("seen", type_=Instant()),
-    )
-    .returning(col(WebhookEndpoint.id))
-)
-_CLAIM = leased_rows.claim(
-    Delivery,
-    _OF_ENDPOINT,
-    _IS_PENDING,
-    returning=[col(getattr(Delivery, name)) for name in ("id", "event_id", "attempts", "created_at")],
-)
-_PAYLOADS = select(col(WebhookEvent.id), col(WebhookEvent.payload))
+IS_PENDING = col(Delivery.state) == DeliveryState.PENDING.value
+OF_ENDPOINT = is_(Delivery.endpoint_id, "of_endpoint")
+"""The deliveries of the endpoint `of_endpoint`."""
+IS_ACTIVE = col(WebhookEndpoint.state) == EndpointState.ACTIVE.value
 
 _END = (
     update(table_of(Delivery))
-    .where(*leased_rows.is_claimed(Delivery), _IS_PENDING)
+    .where(*leased_rows.is_claimed(Delivery), IS_PENDING)
     .values(lease_until=None)
     .returning(col(Delivery.id))
 )
-_RECOVERED = update(table_of(WebhookEndpoint)).where(is_(WebhookEndpoint.id, "endpoint_id"))
-_SUCCEEDED = _RECOVERED.where(
+_CHANGE = update(table_of(WebhookEndpoint)).where(is_(WebhookEndpoint.id, "endpoint_id"))
+_SUCCEEDED = _CHANGE.where(
     col(WebhookEndpoint.failing_since).is_(None),
     or_(
         col(WebhookEndpoint.failures) > 0,
@@ -192,53 +128,14 @@ _FAILED = (
     )
     .returning(col(WebhookEndpoint.failures), col(WebhookEndpoint.failing_since))
 )
-_NEXT_PROBE = update(table_of(WebhookEndpoint)).where(is_(WebhookEndpoint.id, "endpoint_id"))
 _DISABLE = (
     update(table_of(WebhookEndpoint))
-    .where(is_(WebhookEndpoint.id, "endpoint_id"), _IS_ACTIVE)
+    .where(is_(WebhookEndpoint.id, "endpoint_id"), IS_ACTIVE)
     .values(state=EndpointState.DISABLED.value)
     .returning(col(WebhookEndpoint.id))
 )
-END_PENDING = update(table_of(Delivery)).where(_OF_ENDPOINT, _IS_PENDING)
+END_PENDING = update(table_of(Delivery)).where(OF_ENDPOINT, IS_PENDING)
 """Set the given columns of all pending deliveries of the endpoint `of_endpoint`."""
-
-_EXPIRE = (
-    update(table_of(Delivery))
-    .where(
-        col(Delivery.id).in_(
-            select(col(Delivery.id))
-            .where(
-                _OF_ENDPOINT, _IS_PENDING, col(Delivery.created_at) <= bindparam("oldest", type_=Instant())
-            )
-            .limit(1000)
-        )
-    )
-    .returning(col(Delivery.event_id))
-)
-_OLDEST_FIRST = (
-    select(col(Delivery.id))
-    .where(_OF_ENDPOINT, _IS_PENDING)
-    .order_by(col(Delivery.created_at), col(Delivery.id))
-)
-_DROP_EXCESS = (
-    delete(table_of(Delivery))
-    .where(col(Delivery.id).in_(_OLDEST_FIRST.offset(bindparam("most", type_=Integer()))))
-    .returning(col(Delivery.id))
-    .execution_options(in_thread=True)
-)
-_IS_FULL = (
-    # In the order of an index that has the pending rows only; that of creation has the past ones too.
-    select(col(Delivery.id))
-    .where(_OF_ENDPOINT, _IS_PENDING)
-    .order_by(col(Delivery.next_attempt))
-    .offset(bindparam("most", type_=Integer()))
-    .limit(1)
-)
-_REPORTS = select(col(Audit.details)).where(
-    col(Audit.event) == events.BACKLOG_FULL.name,
-    col(Audit.time) > bindparam("since", type_=Instant()),
-    col(Audit.time) <= bindparam("now", type_=Instant()),
-)
 
 
 def _spread(interval: Any) -> Any:
@@ -249,9 +146,7 @@ def _spread(interval: Any) -> Any:
     number = func.row_number().over(order_by=(col(Delivery.next_attempt), col(Delivery.id))).label("number")
     now = bindparam("now", type_=Instant())
     is_in_flight = and_(col(Delivery.lease_until).is_not(None), col(Delivery.next_attempt) > now)
-    rows = (
-        select(col(Delivery.id), number).where(_OF_ENDPOINT, _IS_PENDING, ~is_in_flight).subquery("waiting")
-    )
+    rows = select(col(Delivery.id), number).where(OF_ENDPOINT, IS_PENDING, ~is_in_flight).subquery("waiting")
     due = now + rows.c.number * interval
     return (
         update(table_of(Delivery))
@@ -268,98 +163,6 @@ _SPREAD = {
 }
 
 
-async def due_endpoints(ctx: Context) -> Sequence[DueEndpoint]:
-    """Return all active endpoints, each with the time at which it may receive its next delivery."""
-    return [_due_endpoint(row) for row in await ctx.db.execute(_DUE_ENDPOINTS)]
-
-
-def _due_endpoint(row: Sequence[Any]) -> DueEndpoint:
-    endpoint, due = EndpointRow._make(row[:-1]), row[-1]
-    if due is not None and endpoint.next_probe is not None:
-        due = max(due, endpoint.next_probe)
-    return DueEndpoint(endpoint, due)
-
-
-async def claim(
-    ctx: Context, endpoints: Mapping[str, int], due: Sequence[DueEndpoint]
-) -> list[LeasedDelivery]:
-    """Claim due deliveries: of each of the endpoints, by id, at most this number. Others are skipped."""
-    claimed = [
-        (one.row, row)
-        for one in due
-        if one.row.id in endpoints
-        for row in await _claim_of(ctx, one.row, endpoints[one.row.id])
-    ]
-    payloads = await _payloads(ctx, {row.event_id for _, row in claimed})
-    deliveries: list[LeasedDelivery] = []
-    for endpoint, row in claimed:
-        body, secrets = payloads.get(row.event_id), live_secrets(ctx, endpoint)
-        if not secrets:
-            await disable(ctx, endpoint.id, "secret")
-        elif body is None:
-            await _end(ctx, row.id, row.attempts, DeliveryState.CANCELLED)
-        elif row.created_at + LIFETIME <= ctx.now:
-            await _end(ctx, row.id, row.attempts, DeliveryState.FAILED, last_error=DeliveryError.EXPIRED)
-            events.delivery_failed(ctx, endpoint.id, row.event_id, DeliveryError.EXPIRED)
-        else:
-            deliveries.append(
-                LeasedDelivery(row.id, row.event_id, endpoint, row.attempts, row.created_at, body, secrets)
-            )
-    attempted = {delivery.endpoint.id for delivery in deliveries}
-    for endpoint, _ in claimed:
-        if endpoint.next_probe is not None and endpoint.id not in attempted:
-            # Its probe is the next delivery, without the wait for the end of a lease.
-            await ctx.db.execute(_NEXT_PROBE, endpoint_id=endpoint.id, next_probe=ctx.now)
-    return deliveries
-
-
-async def _claim_of(ctx: Context, endpoint: EndpointRow, limit: int) -> Sequence[Any]:
-    until = ctx.now + LEASE
-    if endpoint.next_probe is not None:
-        # defence: WH9 one-probe
-        if not await ctx.db.execute(
-            _PROBE, endpoint_id=endpoint.id, seen=endpoint.next_probe, next_probe=until
-        ):
-            return ()
-        await _expire(ctx, endpoint.id)
-        limit = 1
-    return await ctx.db.execute(_CLAIM, of_endpoint=endpoint.id, now=ctx.now, until=until, most=limit)
-
-
-async def _expire(ctx: Context, endpoint_id: str) -> None:
-    """End deliveries that waited too long; one by one, they would take the turns of a day of probes."""
-    expired = await ctx.db.execute(
-        _EXPIRE,
-        of_endpoint=endpoint_id,
-        oldest=ctx.now - LIFETIME,
-        state=DeliveryState.FAILED,
-        last_error=DeliveryError.EXPIRED,
-        ended_at=ctx.now,
-        updated_at=ctx.now,
-    )
-    for event_id in expired.scalars():
-        events.delivery_failed(ctx, endpoint_id, event_id, DeliveryError.EXPIRED)
-
-
-async def _payloads(ctx: Context, ids: set[str]) -> Mapping[str, str | None]:
-    if not ids:
-        return {}
-    rows = await ctx.db.execute(_PAYLOADS.where(col(WebhookEvent.id).in_(sorted(ids))))
-    return {row.id: None if row.payload is None else ctx.cipher.decrypt(PAYLOAD, row.payload) for row in rows}
-
-
-def live_secrets(ctx: Context, endpoint: EndpointRow) -> Sequence[str]:
-    """Return the secrets that sign now, the newest first; none if the newest cannot be decrypted or used."""
-    newest = ctx.cipher.decrypt(SECRET, endpoint.secret)
-    # The library signs with an empty key, too.
-    if newest is None or not is_secret(newest):
-        return ()
-    sealed, until = endpoint.previous_secret, endpoint.previous_until
-    is_live = sealed is not None and until is not None and ctx.now < until  # defence: WH7 overlap
-    previous = ctx.cipher.decrypt(PREVIOUS_SECRET, sealed) if is_live and sealed is not None else None
-    return (newest,) if previous is None or not is_secret(previous) else (newest, previous)
-
-
 async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) -> None:
     """Record a success; what has waited for a failing endpoint becomes due bit by bit."""
     endpoint_id = delivery.endpoint.id
@@ -371,12 +174,12 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
         "updated_at": ctx.now,
     }
     if delivery.is_probe:
-        await ctx.db.execute(_RECOVERED, endpoint_id=endpoint_id, **healthy)
+        await ctx.db.execute(_CHANGE, endpoint_id=endpoint_id, **healthy)
         await spread(ctx, endpoint_id)  # defence: WH9 drain
     else:
         stale = ctx.now - _SUCCESS_EXACT_TO
         await ctx.db.execute(_SUCCEEDED, endpoint_id=endpoint_id, stale=stale, **healthy)
-    await _end(
+    await end(
         ctx, delivery.id, delivery.attempts, DeliveryState.DELIVERED, last_status=status, last_error=None
     )
 
@@ -396,7 +199,7 @@ async def mark_failed(ctx: Context, delivery: LeasedDelivery, failure: Failure) 
         claimed = leased_rows.claimed(delivery.id, delivery.attempts)
         await ctx.db.execute(_END, **claimed, next_attempt=due, updated_at=ctx.now, **outcome)
         return True
-    if await _end(ctx, delivery.id, delivery.attempts, DeliveryState.FAILED, **outcome):
+    if await end(ctx, delivery.id, delivery.attempts, DeliveryState.FAILED, **outcome):
         events.delivery_failed(ctx, delivery.endpoint.id, delivery.event_id, failure.error)
     if reason is not None:
         await disable(ctx, delivery.endpoint.id, reason)
@@ -419,8 +222,7 @@ async def _note_failure(ctx: Context, delivery: LeasedDelivery, failure: Failure
     longest = ctx.policy[WebhookPolicy].disable_after
     if longest and ctx.now - counted.failing_since >= longest:  # defence: WH9 disabled
         return "failing"
-    next_probe = ctx.now + _probe_delay(counted.failures)
-    await ctx.db.execute(_NEXT_PROBE, endpoint_id=endpoint_id, next_probe=next_probe)
+    await probe_at(ctx, endpoint_id, ctx.now + _probe_delay(counted.failures))
     return None
 
 
@@ -453,28 +255,12 @@ async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
     events.endpoint_disabled(ctx, endpoint_id, reason)
 
 
-async def full_endpoints(ctx: Context, endpoint_ids: Sequence[str]) -> Sequence[str]:
-    """Return those of the endpoints for which more deliveries wait than may."""
-    return [
-        endpoint_id
-        for endpoint_id in endpoint_ids
-        if await ctx.db.execute(_IS_FULL, of_endpoint=endpoint_id, most=MOST_PENDING)
-    ]
+async def probe_at(ctx: Context, endpoint_id: str, time: datetime) -> None:
+    """Set the time of the next attempt at a failing endpoint."""
+    await ctx.db.execute(_CHANGE, endpoint_id=endpoint_id, next_probe=time)
 
 
-async def drop_excess(ctx: Context, endpoint_id: str) -> int:
-    """Delete the newest pending deliveries of an endpoint beyond the limit; return their number. Audited once an
-    hour."""
-    await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)
-    # defence: WH9 bounded
-    dropped = len(await ctx.db.execute(_DROP_EXCESS, of_endpoint=endpoint_id, most=MOST_PENDING))
-    recent = await ctx.db.execute(_REPORTS, since=ctx.now - REPORT_INTERVAL, now=ctx.now)
-    if dropped and all(details.get("endpointId") != endpoint_id for details in recent.scalars()):
-        events.backlog_full(ctx, endpoint_id, dropped)
-    return dropped
-
-
-async def _end(ctx: Context, delivery_id: str, attempt: int, state: DeliveryState, **values: Any) -> bool:
+async def end(ctx: Context, delivery_id: str, attempt: int, state: DeliveryState, **values: Any) -> bool:
     """Set the final state of a claimed delivery; return whether the claim was still valid."""
     ended = await ctx.db.execute(
         _END,

@@ -17,8 +17,6 @@ class WebhookPolicy:
     """Whether endpoints are managed by operations and pages, too, or only on the command line."""
     max_endpoints: int
     allowed_ports: Sequence[int]
-    allows_loopback: bool
-    """Whether endpoints may be on this machine, without TLS: in development."""
     secret_overlap: timedelta
     user_fields: Sequence[str]
     """The fields of the user in events."""

@@ -12,8 +12,9 @@ import structlog
 
 from domain.context import Context, Runner
 from domain.outbound import OutboundError
-from domain.webhooks import deliveries
-from domain.webhooks.deliveries import DueEndpoint, Failure, LeasedDelivery
+from domain.webhooks import backlog_limit, claims, deliveries
+from domain.webhooks.claims import DueEndpoint
+from domain.webhooks.deliveries import Failure, LeasedDelivery
 from domain.webhooks.publication import DELIVERIES
 from models.delivery import DeliveryError
 from server.clock import Clock
@@ -68,7 +69,7 @@ class DeliveryQueue(Queue):
 
     async def next_due(self) -> datetime | None:
         """Return the time of the next attempt at an endpoint that may receive one more."""
-        endpoints = await self._run(deliveries.due_endpoints)
+        endpoints = await self._run(claims.due_endpoints)
         # Those of a failing endpoint too, of which nothing is claimed for minutes.
         await self._trim([one.row.id for one in endpoints if one.due is not None])
         self._due = [one for one in endpoints if one.due is not None and self._free(one)]
@@ -89,7 +90,7 @@ class DeliveryQueue(Queue):
         share = max(1, free // len(chosen))
         numbers = {one.row.id: min(self._free(one), share) for one in chosen}  # defence: WH10 own-slots
         in_order = [one for one in due if one.row.id in numbers]
-        claimed = await self._run(lambda ctx: deliveries.claim(ctx, numbers, in_order))
+        claimed = await self._run(lambda ctx: claims.claim(ctx, numbers, in_order))
         for delivery in claimed:
             self._in_flight[delivery.endpoint.id] += 1
         return claimed
@@ -100,8 +101,8 @@ class DeliveryQueue(Queue):
         if self._trimmed is not None and timedelta(0) <= now - self._trimmed < TRIM_INTERVAL:
             return
         self._trimmed = now
-        for endpoint_id in await self._run(lambda ctx: deliveries.full_endpoints(ctx, endpoint_ids)):
-            dropped = await self._run(partial(deliveries.drop_excess, endpoint_id=endpoint_id))
+        for endpoint_id in await self._run(lambda ctx: backlog_limit.full_endpoints(ctx, endpoint_ids)):
+            dropped = await self._run(partial(backlog_limit.drop_excess, endpoint_id=endpoint_id))
             if dropped:
                 log.warning("webhook.backlog_full", endpoint_id=endpoint_id, dropped=dropped)
                 if self._metrics is not None:

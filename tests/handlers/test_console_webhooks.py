@@ -85,7 +85,7 @@ async def set_columns(service: Service, name: str = "crm", **columns: object) ->
 
 
 async def fail(service: Service, name: str = "crm") -> None:
-    """Let an endpoint fail since now."""
+    """Store that an endpoint is failing since now."""
     now = service.clock.now
     moment = int(now.timestamp() * 1000) if service.services.database.dialect == "sqlite" else now
     await set_columns(service, name, failures=5, failing_since=moment, next_probe=moment)

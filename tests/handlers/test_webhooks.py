@@ -70,7 +70,7 @@ async def past(service: Service, by: Person, endpoint: str, **query: Any) -> Any
 
 
 async def fail(service: Service, endpoint: str, **columns: Any) -> None:
-    """Let an endpoint have failed for an hour."""
+    """Store that an endpoint has failed for an hour."""
     values = {"state": "active", "failures": 7, **columns}
     moment = service.clock.now
     if service.services.database.dialect == "sqlite":

@@ -75,12 +75,10 @@ class WebhookSettings(Group):
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return who manages endpoints, where they may be, and what they receive."""
-        is_development = settings.profile == "development"
         return [
             fill(
                 WebhookPolicy,
                 self,
-                allows_loopback=is_development,
                 configured={name: _endpoint(one) for name, one in self.endpoints.items()},
             )
         ]

@@ -11,7 +11,8 @@ from domain import tokens
 from domain.admin_webhooks import operator
 from domain.context import Context
 from domain.outbound import OutboundGuard
-from domain.webhooks.deliveries import END_PENDING, MOST_PENDING
+from domain.webhooks.backlog_limit import MOST_PENDING
+from domain.webhooks.deliveries import END_PENDING
 from models.delivery import ADD_DELIVERY, DeliveryState
 from models.webhook_endpoint import CHANGE_ENDPOINT, REMOVE_ENDPOINT
 from server.outbound.client import OutboundClient
