@@ -186,12 +186,12 @@ def _complete_error_codes(document: Document) -> None:
     schemas = document["components"].get("schemas", {})
     if "ErrorCode" in schemas:
         listed = schemas["ErrorCode"]["enum"]
-        shown = {example["code"] for example in _error_examples(document)}
+        shown = {example["code"] for example in _error_examples(document) if "code" in example}
         schemas["ErrorCode"]["enum"] = sorted({*listed, *shown})
 
 
 def _error_examples(document: Document) -> Iterator[dict[str, Any]]:
-    """Yield the examples of all JSON responses with a status of 400 and above."""
+    """Yield the examples of all JSON responses with a status of 400 and above; errors of the OAuth protocol have no code."""
     for operation in operations(document):
         for status, response in operation.spec["responses"].items():
             content = resolve(document, response).get("content", {}).get("application/json", {})

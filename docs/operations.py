@@ -176,7 +176,7 @@ def refusals(document: dict[str, Any], operation: Operation) -> dict[int, list[s
         if status not in _SUCCESS:
             content = resolve(document, response).get("content", {}).get("application/json", {})
             codes_by_status[int(status)] = list(
-                dict.fromkeys(body["code"] for _, body in _examples(document, content))
+                dict.fromkeys(body.get("code", body.get("error")) for _, body in _examples(document, content))
             )
     return dict(sorted(codes_by_status.items()))
 

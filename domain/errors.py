@@ -29,6 +29,8 @@ class Refusal(Exception):
     message: str
     keeps_writes: ClassVar[bool] = False
     ends_challenge: ClassVar[bool] = False
+    is_protocol: ClassVar[bool] = False
+    """Whether it has the form and the names of another protocol, and no code of ours."""
     retry_after: int | None = None
     details: Mapping[str, int] = MappingProxyType({})
     """Further keys of the body, which the contract documents."""
@@ -51,10 +53,10 @@ class Refusal(Exception):
 
 
 def every_refusal() -> list[type[Refusal]]:
-    """Return the refusals of all capabilities, with the families."""
+    """Return the refusals of all capabilities, with the families, and without the errors of other protocols."""
     # A refusal registers itself when its module is imported.
     import_modules(domain, except_for=domain.LOADED_LATER)
-    return list(_DECLARED)
+    return [kind for kind in _DECLARED if not kind.is_protocol]
 
 
 # --- The families -------------------------------------------------------------------------------------------

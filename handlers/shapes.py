@@ -881,6 +881,17 @@ class ChangeEmailRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
+class OAuthEmpty(TypedDict):
+    """An empty object."""
+
+
+class OAuthError(TypedDict):
+    """An error of the OAuth protocol (RFC 6749, 5.2)."""
+
+    error: str
+    error_description: str
+
+
 class OrganizationChanges(TypedDict):
     """The new fields of an organization."""
 
@@ -1986,6 +1997,17 @@ class ResetTokenValid(TypedDict):
     """The token is valid."""
 
     token: str
+
+
+class RevokeOAuthTokenRequest(TypedDict):
+    """The token to revoke, and the client that it was issued to."""
+
+    token: str
+    token_type_hint: NotRequired[str]
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
 
 
 class RevokeSessionRequest(TypedDict):

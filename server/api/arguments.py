@@ -1,13 +1,15 @@
 """Conversion of a request's parts to the handler's arguments, with checks of redirect targets and of the signature."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from connexion.operations import AbstractOperation
 
 from domain import errors
+from domain.oauth_clients.parameters import OAuthParameters, parameters_of
 from domain.trusted_origins import TrustedOrigins
 from server.api import request_body
 from server.api.headers import RequestHeaders
@@ -28,6 +30,9 @@ _REFUSALS: dict[str, type[errors.Refusal]] = {
 
 ENTRIES = "entries"
 """The parameter of a page with the entries of its form; the responder of pages reads it instead of the handler."""
+
+PARAMETERS = "parameters"
+"""The argument of an operation of the OAuth protocol: everything that was sent."""
 
 Targets = tuple[tuple[str, type[errors.Refusal]], ...]
 """The fields of the query or of the body that hold a redirect target, each with the error for an untrusted one."""
@@ -119,8 +124,45 @@ class OperationInputs:
             failures.update(schema.nul_failures(content))  # defence: R32 nul
 
 
+@dataclass(frozen=True, slots=True)
+class ProtocolInputs:
+    """The inputs of an operation of the OAuth protocol: its parameters as they were sent, from the body of a POST or
+    from the query. Its rule says what is wrong with them, in the words of the protocol."""
+
+    reads_body: bool
+    media_types: Sequence[str]
+    query: None = None
+    path: None = None
+
+    def parse(self, raw: bytes, head: RequestHeaders) -> Any:
+        """Return the parameters in the body. Raises UnsupportedMediaType, BadRequest."""
+        return parameters_of(request_body.parse_pairs(raw, head, self.media_types))
+
+    def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
+        """Return the parameters of the request; those in the query of a POST are ignored."""
+        if self.reads_body:
+            return {PARAMETERS: content}
+        try:
+            pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+        except ValueError:
+            return {PARAMETERS: OAuthParameters(fault="The query is not UTF-8")}
+        return {PARAMETERS: parameters_of(pairs)}
+
+    def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
+        """Return no arguments: no form belongs to such an operation."""
+        return {}
+
+
 _ANY_OBJECT = Schema("body", {"type": "object"})
 """The bodies accepted by operations that read none; the official client sends `{}` with every POST."""
+
+
+Inputs = OperationInputs | ProtocolInputs
+
+
+def compile_protocol_inputs(operation: AbstractOperation) -> ProtocolInputs:
+    """Compile the inputs of an operation of the OAuth protocol."""
+    return ProtocolInputs(operation.method == "post", tuple(operation.consumes or ()))
 
 
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:
@@ -153,13 +195,15 @@ def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> Ope
     )
 
 
-def check_signature(handler: Handler, inputs: OperationInputs) -> None:
+def check_signature(handler: Handler, inputs: Inputs) -> None:
     """Check that a handler's parameters match the arguments of the operation. Raises TypeError if they differ."""
     taken = {"ctx"}
+    if isinstance(inputs, ProtocolInputs):
+        taken.add(PARAMETERS)
     for parameters in (inputs.query, inputs.path):
         taken.update(parameters.arguments.values() if parameters else ())
     taken.discard(ENTRIES)
-    if inputs.schema is not None:
+    if isinstance(inputs, OperationInputs) and inputs.schema is not None:
         taken.add("body")
     if not inspect.iscoroutinefunction(handler):
         raise TypeError(f"{handler.__module__}.{handler.__qualname__} is not an async function")

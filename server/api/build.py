@@ -14,12 +14,12 @@ from starlette.types import ASGIApp, Lifespan
 from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
 from server.api import request_body
-from server.api.arguments import check_signature, compile_inputs
+from server.api.arguments import ProtocolInputs, check_signature, compile_inputs, compile_protocol_inputs
 from server.api.extension import OperationExtension, extension_of
 from server.api.interfaces import Dependencies
 from server.api.pipeline import Pipeline
 from server.api.request import Operation, Responder
-from server.api.responders import JsonResponder, PageResponder
+from server.api.responders import JsonResponder, OAuthResponder, PageResponder
 from server.api.routing import Routes
 from server.api.security import SecurityCompiler, security_map
 
@@ -44,6 +44,7 @@ class CompiledApi(AbstractRoutingAPI):
         self.pages = PageResponder(
             self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
         )
+        self._oauth = OAuthResponder()
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()
@@ -68,13 +69,17 @@ class CompiledApi(AbstractRoutingAPI):
             raise ValueError(f"the contract names two operations {operation_id}")
         self._named.add(operation_id)
         extension = extension_of(self.specification.get_operation(path, method))
-        responder = self.pages if extension.page else self.json
         compiled = compile_operation(
-            operation, operation_id, extension, self._policy, self._security, responder
+            operation, operation_id, extension, self._policy, self._security, self._responder(extension)
         )
         self.operations[operation_id] = compiled
         if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
+
+    def _responder(self, extension: OperationExtension) -> Responder:
+        if extension.page:
+            return self.pages
+        return self._oauth if extension.protocol == "oauth" else self.json
 
 
 def compile_operation(
@@ -86,7 +91,8 @@ def compile_operation(
     responder: Responder,
 ) -> Operation:
     """Compile an operation as Connexion has parsed it. Raises ValueError or TypeError if it cannot be served."""
-    inputs = compile_inputs(operation, policy.origins)
+    is_protocol = extension.protocol is not None
+    inputs = compile_protocol_inputs(operation) if is_protocol else compile_inputs(operation, policy.origins)
     check_signature(operation.function, inputs)
     if (extension.account or extension.fresh or extension.administrative) and not extension.page:
         raise ValueError(f"{operation_id}: only pages declare who may open them")
@@ -100,6 +106,7 @@ def compile_operation(
         inputs=inputs,
         # A provider posts its form from its own origin, so this operation is protected by the state cookie instead.
         checks_origin=operation.method == "post"
+        and not isinstance(inputs, ProtocolInputs)
         and (extension.page or inputs.media_type != request_body.FORM),
         checks_script_origin=extension.checks_script_origin,
         signs_in=extension.signs_in,
@@ -114,6 +121,7 @@ def compile_operation(
         is_own_account=extension.account == "own",
         needs_fresh_session=extension.fresh,
         is_administrative=extension.administrative,
+        accepts_any_origin=extension.any_origin,
     )
 
 

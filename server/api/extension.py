@@ -35,6 +35,11 @@ class OperationExtension(BaseModel):
     """Whether HEAD is answered like GET; only for operations that consume no token."""
     public_document: bool = False
     """Whether the response is the same for all clients: caches may store it, and pages of every origin may read it."""
+    protocol: Literal["oauth"] | None = None
+    """The protocol whose form requests and errors have: the handler gets `parameters` as they were sent, no origin is
+    checked, and errors have the names of the protocol."""
+    any_origin: bool = False
+    """Whether pages of every origin may call it, without credentials."""
     impersonation: Literal["allowed", "restricted", "never"] = "allowed"
     """Whether administrators may call it while impersonating a user: `restricted` only if
     `admin.impersonation.restricted` is false, `never` not at all."""

@@ -99,6 +99,8 @@ class Pipeline:
 
     async def _send(self, request: Request, send: Send, rendered: ErrorResponse) -> None:
         allowed, always = self._cors_of(request.head), request.responder.always
+        if request.accepts_any_origin:
+            allowed = allowed or cors.ANY_ORIGIN
         if request.operation is not None and request.operation.is_public:
             allowed = allowed or cors.ANY_ORIGIN
             if rendered[0] in (200, 304):
@@ -115,8 +117,10 @@ class Pipeline:
         """Check a request, run its handler, and return the response. Raises refusals."""
         scope, head = request.scope, request.head
         place, request.captured = self._routes.find(scope)  # 1
+        request.accepts_any_origin = place.accepts_any_origin
         if scope["method"] == "OPTIONS":  # defence: R39 options
-            return responses.options(place.allow, is_preflight=cors.is_preflight(head, self._cors_of(head)))
+            allowed = cors.ANY_ORIGIN if request.accepts_any_origin else self._cors_of(head)
+            return responses.options(place.allow, is_preflight=cors.is_preflight(head, allowed))
         operation = place.operation(scope["method"])
         request.operation = operation
         request.responder = operation.responder

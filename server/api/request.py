@@ -11,7 +11,7 @@ from domain import errors
 from domain.context import Caller, Client, PageRequest
 from handlers.responses.reply import Header
 from server.api import request_body
-from server.api.arguments import Handler, OperationInputs
+from server.api.arguments import Handler, Inputs
 from server.api.errors import ErrorResponse
 from server.api.headers import RequestHeaders
 
@@ -68,7 +68,7 @@ class Operation:
     template: str
     """The path template of the contract, for the log; it holds nothing that the client sent."""
     security: Security
-    inputs: OperationInputs
+    inputs: Inputs
     checks_origin: bool
     checks_script_origin: bool
     signs_in: bool
@@ -92,6 +92,8 @@ class Operation:
     needs_fresh_session: bool = False
     is_administrative: bool = False
     """Whether it is a page that exists for administrators only."""
+    accepts_any_origin: bool = False
+    """Whether pages of every origin may call it, without credentials."""
 
 
 # Not frozen, because the stages set attributes one after the other.
@@ -112,6 +114,8 @@ class Request:
     """Once it is found."""
     captured: dict[str, str] = field(init=False)
     """The values of the path template."""
+    accepts_any_origin: bool = False
+    """Whether pages of every origin may read the response."""
     body: bytes = b""
     content: Any = None
     """The body, parsed; None until that is done."""

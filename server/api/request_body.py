@@ -1,6 +1,7 @@
 """Reading and strict parsing of request bodies, limited in size and media type."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -46,16 +47,39 @@ async def read(receive: Receive, max_body: int) -> bytes:
 
 def parse(raw: bytes, head: RequestHeaders, media_type: str) -> Any:
     """Return the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
-    codings = b",".join(head.every(b"content-encoding")).lower().split(b",")
-    # A few kilobytes of gzip can unpack to gigabytes.
-    if any(coding.strip() not in (b"identity", b"") for coding in codings):  # defence: R30 content-coding
-        raise errors.UnsupportedMediaType
+    _check_coding(head)
     if not raw:  # defence: R26 empty-body
         return {}
     # A page of another origin can send text/plain, forms and multipart without a preflight, but not application/json
     # (Fetch, "CORS-safelisted request-header").
     _check_media_type(head, media_type)  # defence: V12 media-type
     return _parse_json(raw) if media_type == JSON else parse_form(raw)  # defence: R26 object-body
+
+
+def parse_pairs(raw: bytes, head: RequestHeaders, media_types: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Return the names and values of a form, or of a JSON object of strings, in one of these media types.
+
+    Raises UnsupportedMediaType, BadRequest.
+    """
+    _check_coding(head)
+    if not raw:
+        return ()
+    is_json = JSON in media_types and head.fields.get(b"content-type", b"").lower().startswith(JSON.encode())
+    _check_media_type(head, JSON if is_json else FORM)
+    if not is_json:
+        return _pairs(raw)
+    value = _parse_json(raw)
+    if not isinstance(value, dict):
+        raise errors.BadRequest
+    # Other members are none of the parameters, which all are strings.
+    return [(name, text) for name, text in value.items() if isinstance(text, str)]
+
+
+def _check_coding(head: RequestHeaders) -> None:
+    codings = b",".join(head.every(b"content-encoding")).lower().split(b",")
+    # A few kilobytes of gzip can unpack to gigabytes.
+    if any(coding.strip() not in (b"identity", b"") for coding in codings):  # defence: R30 content-coding
+        raise errors.UnsupportedMediaType
 
 
 def _check_media_type(head: RequestHeaders, media_type: str) -> None:
@@ -89,9 +113,13 @@ def parse_form(raw: bytes) -> dict[str, str]:
 
     Raises BadRequest for bytes that are not UTF-8.
     """
-    try:
-        pairs = parse_qsl(raw.decode("utf-8"), keep_blank_values=True, errors="strict")
-    except ValueError:
-        raise errors.BadRequest("Invalid form in request body") from None
+    pairs = _pairs(raw)
     fields = dict(pairs)
     return fields if len(fields) == len(pairs) else {}
+
+
+def _pairs(raw: bytes) -> Sequence[tuple[str, str]]:
+    try:
+        return parse_qsl(raw.decode("utf-8"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise errors.BadRequest("Invalid form in request body") from None

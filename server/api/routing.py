@@ -21,12 +21,15 @@ class Route:
 
     operations: dict[str, Operation] = field(default_factory=dict)
     allow: str = "OPTIONS"
+    accepts_any_origin: bool = False
+    """Whether pages of every origin may call an operation of this path, without credentials."""
 
     def add(self, method: str, operation: Operation) -> None:
         """Add an operation; a GET without side effects also handles HEAD."""
         self.operations[method] = operation
         if method == "GET" and operation.answers_head:  # defence: R39 head-method
             self.operations["HEAD"] = operation
+        self.accepts_any_origin |= operation.accepts_any_origin
         self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
 
     def operation(self, method: str) -> Operation:

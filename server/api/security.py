@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler, SecurityHandlerFactory
+from connexion.security import (
+    ApiKeySecurityHandler,
+    BasicSecurityHandler,
+    BearerSecurityHandler,
+    SecurityHandlerFactory,
+)
 
 from domain import errors, tokens
 from domain.context import Caller
@@ -20,6 +25,9 @@ from server.api.request import Request, Security
 VERIFIER_TOKEN = "verifier token"  # noqa: S105 - the format that the contract gives of such tokens
 """The `bearerFormat` of the tokens of services that verify API keys."""
 
+OAUTH_TOKEN = "OAuth token"  # noqa: S105 - the format that the contract gives of such tokens
+"""The `bearerFormat` of the tokens of the OAuth protocol, whose rules check them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:
@@ -29,6 +37,8 @@ class Credential:
     header: bytes | None = None
     pending: bool = False
     verifier: bool = False
+    protocol: bool = False
+    """Whether it is a credential of the OAuth protocol, which the rule of the operation checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,12 @@ def security_map(policy: Cookies) -> dict[str, type]:
 
     class Bearer(BearerSecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
-            return Credential(verifier=security_scheme.get("bearerFormat") == VERIFIER_TOKEN)
+            kind = security_scheme.get("bearerFormat")
+            return Credential(verifier=kind == VERIFIER_TOKEN, protocol=kind == OAUTH_TOKEN)
+
+    class Basic(BasicSecurityHandler):
+        def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
+            return Credential(protocol=True)
 
     class NamedPlace(ApiKeySecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential | None:
@@ -171,7 +186,7 @@ def security_map(policy: Cookies) -> dict[str, type]:
                 return Credential(cookies.pending_name(policy).encode(), pending=True)
             return Credential(policy.session_name.encode())
 
-    return {"bearer": Bearer, "apiKey": NamedPlace}
+    return {"bearer": Bearer, "basic": Basic, "apiKey": NamedPlace}
 
 
 class SecurityCompiler:
@@ -201,6 +216,8 @@ class SecurityCompiler:
             return self._for_challenges()
         if any(credential.verifier for credential in credentials):
             return RequireVerifier(self._api_keys)
+        if any(credential.protocol for credential in credentials):
+            return AllowAnyone()
         # Otherwise an operation would silently be closed to browsers or to mobile applications.
         if not {None, self._policy.session_name.encode()} <= {
             credential.cookie for credential in credentials

@@ -209,13 +209,19 @@ def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]
 
 
 def _codes(media: dict[str, Any], document: dict[str, Any]) -> frozenset[str]:
-    return frozenset(body["code"] for body in refusals(media, document).values())
+    return frozenset(code_of(body) for body in refusals(media, document).values())
+
+
+def code_of(body: dict[str, Any]) -> str:
+    """Return the code of an error, or the name of one of the OAuth protocol."""
+    code: str = body["code"] if "code" in body else body["error"]
+    return code
 
 
 def refusals(media: dict[str, Any], document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The error bodies an answer's media type object documents, by the names of their examples."""
     if "example" in media:
-        return {media["example"]["code"]: media["example"]}
+        return {code_of(media["example"]): media["example"]}
     return {name: resolve(document, example)["value"] for name, example in media.get("examples", {}).items()}
 
 
@@ -244,7 +250,7 @@ def _check_answer(answer: Answer, expected: ResponseRules) -> None:
     _check_body(answer, expected.validator)
     if expected.codes:
         error = orjson.loads(answer.body)
-        code = error["code"]
+        code = code_of(error)
         assert ("fields" in error) == (code == "VALIDATION_ERROR"), (
             f"{answer.what}: VALIDATION_ERROR has fields, and no other code has; {answer.body!r}"
         )

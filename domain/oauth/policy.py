@@ -1,0 +1,52 @@
+"""Policy for the OAuth and OpenID Connect provider, from the operator's settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthPolicy:
+    """The lifetimes of what the provider issues, and where its users are sent."""
+
+    enabled: bool
+    issuer: str
+    """`base_url` and `base_path`, byte for byte the same everywhere."""
+    code_expires_in: timedelta
+    request_expires_in: timedelta
+    access_token_expires_in: timedelta
+    id_token_expires_in: timedelta
+    refresh_token_expires_in: timedelta
+    grant_lifetime: timedelta
+    refresh_reuse_grace: timedelta
+    login_page: str
+    consent_page: str
+    device_page: str
+    logout_page: str
+    create_page: str
+    select_account_page: str
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePolicy:
+    """How devices without a browser sign in."""
+
+    enabled: bool
+    expires_in: timedelta
+    interval: int
+    """Seconds between two polls."""
+    complete_uri: bool
+    """Whether devices get an address that has the code in it."""
+
+
+PageName = Literal["login_page", "consent_page", "device_page", "logout_page", "create_page"]
+
+PAGES: Mapping[PageName, str] = {
+    "login_page": "/sign-in",
+    "consent_page": "/consent",
+    "device_page": "/device",
+    "logout_page": "/log-out",
+    "create_page": "/sign-up",
+}
+"""The hosted pages below `pages.path`, which other pages may replace."""

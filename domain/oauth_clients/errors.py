@@ -1,0 +1,97 @@
+"""Errors of the OAuth protocol, by the names that its RFCs give them, and errors about clients.
+
+A protocol error is `{"error": …, "error_description": …}`. The texts are for developers of clients: fixed sentences
+that repeat nothing of the request but the names of parameters that the protocol knows.
+"""
+
+from typing import ClassVar
+
+from domain.errors import Refusal
+
+
+class OAuthError(Refusal):
+    """An error of the protocol (RFC 6749, 5.2)."""
+
+    is_protocol = True
+    status = 400
+    message = "The request cannot be processed"
+    error: ClassVar[str]
+    """The value of the member `error`."""
+    challenge: ClassVar[str | None] = None
+    """The scheme and parameters of the header WWW-Authenticate."""
+
+
+class InvalidRequest(OAuthError):
+    """A parameter is missing, malformed or given twice."""
+
+    error = "invalid_request"
+    message = "A parameter is missing, malformed or given twice"
+
+
+class InvalidClient(OAuthError):
+    """The client is unknown or disabled, or has not authenticated as it must: one text for every reason."""
+
+    status = 401
+    error = "invalid_client"
+    message = "The client is unknown, or its authentication failed"
+    challenge = 'Basic realm="gatewright"'
+
+
+class InvalidGrant(OAuthError):
+    """The code, the refresh token or the device code cannot be redeemed: one text for every reason."""
+
+    error = "invalid_grant"
+    message = "The grant is invalid, expired or revoked, or was issued to another client"
+
+
+class UnauthorizedClient(OAuthError):
+    """The client may not use this grant type."""
+
+    error = "unauthorized_client"
+    message = "The client may not use this grant type"
+
+
+class UnsupportedGrantType(OAuthError):
+    """The token endpoint does not know the grant type."""
+
+    error = "unsupported_grant_type"
+    message = "The grant type is not supported"
+
+
+class InvalidScope(OAuthError):
+    """A scope is unknown or more than was granted, or there is none."""
+
+    error = "invalid_scope"
+    message = "A scope is unknown or not allowed for this client, or none is given"
+
+
+class InvalidTarget(OAuthError):
+    """A resource is unknown or not allowed (RFC 8707)."""
+
+    error = "invalid_target"
+    message = "A resource is unknown or not allowed for this client, or one must be chosen"
+
+
+class InvalidAccessToken(OAuthError):
+    """An access token that is unknown, expired, revoked or for something else (RFC 6750, 3.1)."""
+
+    status = 401
+    error = "invalid_token"
+    message = "The access token is unknown, expired or revoked"
+    challenge = 'Bearer error="invalid_token"'
+
+
+class InsufficientScope(OAuthError):
+    """An access token without the scope that is needed (RFC 6750, 3.1)."""
+
+    status = 403
+    error = "insufficient_scope"
+    message = "The access token lacks the scope openid"
+    challenge = 'Bearer error="insufficient_scope", scope="openid"'
+
+
+class AccessDenied(OAuthError):
+    """The user has refused, or may not grant anything."""
+
+    error = "access_denied"
+    message = "The user or the service has refused the request"

@@ -1,0 +1,77 @@
+"""The parameters of a request of the OAuth protocol, as they were sent (RFC 6749, section 3)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from domain.oauth_clients.errors import InvalidRequest
+
+MAX_LENGTH = 8192
+"""Bytes of one value."""
+
+_NAME = re.compile(r"[a-z_]{1,40}", re.ASCII)
+
+_REPEATABLE = frozenset({"resource"})
+"""OAuthParameters of which a request may have several (RFC 8707, section 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthParameters:
+    """The parameters of a form, of a query, or of a JSON object, and the Authorization header.
+
+    An empty value counts as absent. `fault` says what is wrong with the form of the request, if anything is: a rule
+    calls `check` first, unless it must not respond to such a request by itself.
+    """
+
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    fault: str | None = None
+    authorization: str | None = field(default=None, repr=False)
+    """The only Authorization header; empty if there are several, which is ambiguous."""
+
+    def check(self) -> None:
+        """Raise InvalidRequest if the request has a fault."""
+        if self.fault is not None:
+            raise InvalidRequest(self.fault)
+
+    def get(self, name: str) -> str | None:
+        """Return a parameter, or None."""
+        found = self.values.get(name)
+        return found[0] if found else None
+
+    def require(self, name: str) -> str:
+        """Return a parameter. Raises InvalidRequest, which names it, if it is missing."""
+        found = self.get(name)
+        if found is None:
+            raise InvalidRequest(f"{name} is missing")
+        return found
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """Return all values of a parameter that may be repeated, each once, in their order."""
+        return tuple(dict.fromkeys(self.values.get(name, ())))
+
+    def names(self) -> Iterable[str]:
+        """Return the names of the parameters."""
+        return self.values.keys()
+
+
+def parameters_of(pairs: Iterable[tuple[str, str]]) -> OAuthParameters:
+    """Return the parameters of a request from their names and values in order."""
+    values: dict[str, tuple[str, ...]] = {}
+    fault = None
+    for name, value in pairs:
+        if "\0" in name or "\0" in value:
+            fault = fault or "U+0000 is not allowed"
+        elif len(value.encode()) > MAX_LENGTH:
+            fault = fault or f"{_shown(name)} is longer than {MAX_LENGTH} bytes"
+        elif value == "":
+            continue
+        elif name in values and name not in _REPEATABLE:
+            fault = fault or f"{_shown(name)} is given twice"
+        else:
+            values[name] = (*values.get(name, ()), value)
+    return OAuthParameters(values, fault)
+
+
+def _shown(name: str) -> str:
+    """Return the name of a parameter for an error, unless it could not be one of the protocol."""
+    return name if _NAME.fullmatch(name) else "A parameter"

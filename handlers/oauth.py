@@ -1,0 +1,13 @@
+"""The operations of openapi/paths/oauth.yaml."""
+
+from domain.context import Context
+from domain.oauth import revocation
+from domain.oauth_clients.parameters import OAuthParameters
+from handlers import shapes
+
+
+# oauth.revoke
+async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty:
+    """Revoke a token of the client."""
+    await revocation.revoke(ctx, parameters)
+    return {}

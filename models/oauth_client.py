@@ -1,0 +1,126 @@
+"""The table `oauth_client`: applications that sign users in through this service, or act for them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Index, delete, select, text, update
+from sqlmodel import Field, col
+
+from models.base import Instant, Retention, Timestamped
+from models.queries import ReadStatement, by
+from models.statements import insert, is_, table_of
+
+
+class ClientSource(StrEnum):
+    """Where a client comes from. One from the configuration is read-only elsewhere; nobody has checked the name of a
+    dynamic one or of a document."""
+
+    CLI = "cli"
+    CONFIG = "config"
+    ADMIN = "admin"
+    USER = "user"
+    DYNAMIC = "dynamic"
+    DOCUMENT = "document"
+
+
+_OWNED = text("owner_id IS NOT NULL")
+_EXPIRES = text("expires_at IS NOT NULL")
+
+
+class OauthClient(Timestamped, table=True):
+    """One client. Its secrets have 190 random bits, so that a digest is as good as a password hash."""
+
+    __tablename__ = "oauth_client"
+    __retention__ = (Retention("expires_at", where=lambda row: row.expires_at.is_not(None)),)
+    __table_args__ = (
+        Index(None, "owner_id", postgresql_where=_OWNED, sqlite_where=_OWNED),
+        Index(None, "expires_at", postgresql_where=_EXPIRES, sqlite_where=_EXPIRES),
+        Index(None, "created_at", "client_id"),
+    )
+
+    client_id: str = Field(primary_key=True, max_length=512)
+    """`app_` and 24 letters and digits, a name from the configuration, or the URL of a document."""
+    client_name: str = Field(max_length=64)
+    secret: bytes | None = Field(default=None, repr=False)
+    """The SHA-256 digest; None for a client without a secret."""
+    previous_secret: bytes | None = Field(default=None, repr=False)
+    previous_until: datetime | None = Field(default=None, sa_type=Instant)
+    """The time until which the previous secret is accepted, too."""
+    registration: str
+    """The client metadata (RFC 7591, section 2) with the members of the service's own, as JSON."""
+    source: str = Field(max_length=16)
+    owner_id: str | None = Field(default=None, foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    disabled_at: datetime | None = Field(default=None, sa_type=Instant)
+    last_used_on: datetime | None = Field(default=None, sa_type=Instant)
+    """The day of the last token, in UTC."""
+    fetched_at: datetime | None = Field(default=None, sa_type=Instant)
+    """When the document of the client was read."""
+    fresh_until: datetime | None = Field(default=None, sa_type=Instant)
+    """Until when the document need not be read again."""
+    expires_at: datetime | None = Field(default=None, sa_type=Instant)
+    """When a client that nobody entered is deleted unless it is used."""
+
+
+class ClientRow(NamedTuple):
+    """A client as read by a query; the fields are those of `OauthClient`."""
+
+    client_id: str
+    client_name: str
+    secret: bytes | None
+    previous_secret: bytes | None
+    previous_until: datetime | None
+    registration: str
+    source: str
+    owner_id: str | None
+    disabled_at: datetime | None
+    last_used_on: datetime | None
+    fetched_at: datetime | None
+    fresh_until: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The client metadata, parsed anew at each access."""
+        members: dict[str, Any] = orjson.loads(self.registration)
+        return members
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether somebody who runs the service has entered the client, or let a user enter it."""
+        return self.source not in (ClientSource.DYNAMIC, ClientSource.DOCUMENT)
+
+
+CLIENT_COLUMNS = tuple(col(getattr(OauthClient, name)) for name in ClientRow._fields)
+"""The columns of a `ClientRow`."""
+
+CLIENT_BY_ID = ReadStatement(
+    select(*CLIENT_COLUMNS).where(by(OauthClient.client_id)),
+    ClientRow._make,
+    key=OauthClient.client_id,
+    cacheable=True,
+)
+"""A client, by its id."""
+
+FIND_CLIENT = (
+    select(*CLIENT_COLUMNS).where(is_(OauthClient.client_id, "client_id")).execution_options(row=ClientRow)
+)
+"""The client `client_id`, as the transaction sees it."""
+
+LOCK_CLIENT = FIND_CLIENT.with_for_update(key_share=True)
+"""The client `client_id`, locked until the transaction ends; rows that refer to it can still be inserted."""
+
+ADD_CLIENT = insert(OauthClient)
+
+CHANGE_CLIENT = (
+    update(table_of(OauthClient))
+    .where(is_(OauthClient.client_id, "id"))
+    .returning(*CLIENT_COLUMNS)
+    .execution_options(row=ClientRow)
+)
+"""Set the given columns of the client `id`."""
+
+REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "client_id"))

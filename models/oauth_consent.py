@@ -1,0 +1,49 @@
+"""The table `oauth_consent`: what users have allowed clients."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import UniqueConstraint, select
+from sqlmodel import Field, col
+
+from models.base import Access, Record
+from models.queries import ReadStatement, by
+
+
+class OauthConsent(Record, table=True):
+    """What one user has allowed one client."""
+
+    __tablename__ = "oauth_consent"
+    __export__ = "oauthConsents"
+    __access__ = (Access("oauth_consents", None),)
+    __table_args__ = (UniqueConstraint("user_id", "client_id"),)
+
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", max_length=32)
+    client_id: str = Field(
+        foreign_key="oauth_client.client_id", ondelete="CASCADE", index=True, max_length=512
+    )
+    scopes: str
+    """Separated by spaces."""
+    resources: str = ""
+    """URIs (RFC 8707), separated by spaces."""
+
+
+class ConsentRow(NamedTuple):
+    """A consent as read by a query; the fields are those of `OauthConsent`."""
+
+    id: str
+    user_id: str
+    client_id: str
+    scopes: str
+    resources: str
+    created_at: datetime
+    updated_at: datetime
+
+
+CONSENT_COLUMNS = tuple(col(getattr(OauthConsent, name)) for name in ConsentRow._fields)
+"""The columns of a `ConsentRow`."""
+
+CONSENTS_OF_USER = ReadStatement(
+    select(*CONSENT_COLUMNS).where(by(OauthConsent.user_id)), ConsentRow._make, key=OauthConsent.user_id
+)
+"""Every consent of a user, unsorted."""

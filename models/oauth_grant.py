@@ -1,0 +1,101 @@
+"""The table `oauth_grant`: what a user has granted a client in one authorization, the parent of its tokens."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import delete, select, update
+from sqlmodel import Field, col
+
+from models.base import Access, Instant, Record, Retention
+from models.queries import ReadStatement, by
+from models.statements import insert, is_, table_of
+
+
+class OauthGrant(Record, table=True):
+    """One authorization. An online grant, which has no `offline_access`, ends with its session: without one it is dead.
+
+    JWTs leave no row: they name their grant, so that introspection finds its end.
+    """
+
+    __tablename__ = "oauth_grant"
+    __export__ = "oauthGrants"
+    __retention__ = (Retention("expires_at"),)
+    __access__ = (Access("oauth_grants", "connected applications", expiry="expires_at"),)
+
+    client_id: str = Field(
+        foreign_key="oauth_client.client_id", ondelete="CASCADE", index=True, max_length=512
+    )
+    user_id: str = Field(foreign_key="user.id", ondelete="CASCADE", index=True, max_length=32)
+    session_id: str | None = Field(
+        default=None, foreign_key="session.id", ondelete="SET NULL", index=True, max_length=32
+    )
+    """The session that has authorized it; None once that has ended."""
+    sid: str = Field(max_length=64)
+    """The id of the session as the client sees it; each client sees another."""
+    offline: bool = False
+    """Whether it outlives the session."""
+    scopes: str
+    """Separated by spaces."""
+    resources: str = ""
+    """URIs (RFC 8707), separated by spaces."""
+    auth_time: datetime = Field(sa_type=Instant)
+    amr: str = ""
+    """The authentication methods (`amr`, RFC 8176), separated by spaces."""
+    expires_at: datetime = Field(index=True, sa_type=Instant)
+    revoked_at: datetime | None = Field(default=None, sa_type=Instant)
+
+
+class GrantRow(NamedTuple):
+    """A grant as read by a query; the fields are those of `OauthGrant`."""
+
+    id: str
+    client_id: str
+    user_id: str
+    session_id: str | None
+    sid: str
+    offline: bool
+    scopes: str
+    resources: str
+    auth_time: datetime
+    amr: str
+    expires_at: datetime
+    revoked_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    def is_live(self, now: datetime) -> bool:
+        """Return whether the grant gives tokens at `now`; the expiry of its session is the caller's to check."""
+        return (
+            self.revoked_at is None
+            and now < self.expires_at
+            and (self.offline or self.session_id is not None)
+        )
+
+
+GRANT_COLUMNS = tuple(col(getattr(OauthGrant, name)) for name in GrantRow._fields)
+"""The columns of a `GrantRow`."""
+
+GRANTS_OF_USER = ReadStatement(
+    select(*GRANT_COLUMNS).where(by(OauthGrant.user_id)), GrantRow._make, key=OauthGrant.user_id
+)
+"""Every grant of a user, unsorted, ended ones included."""
+
+ADD_GRANT = insert(OauthGrant)
+
+REVOKE_GRANT = (
+    update(table_of(OauthGrant))
+    .where(is_(OauthGrant.id, "grant_id"), col(OauthGrant.revoked_at).is_(None))
+    .returning(col(OauthGrant.id))
+)
+"""End the grant `grant_id` with all its tokens: set `revoked_at` and `updated_at`."""
+
+END_GRANTS_OF_USER = delete(table_of(OauthGrant)).where(is_(OauthGrant.user_id, "user_id"))
+"""Delete all grants of `user_id`, with their tokens."""
+
+END_GRANTS_OF_CONSENT = delete(table_of(OauthGrant)).where(
+    is_(OauthGrant.user_id, "user_id"), is_(OauthGrant.client_id, "client_id")
+)
+"""Delete all grants of `user_id` to `client_id`, with their tokens."""
+
+END_GRANTS_OF_CLIENT = delete(table_of(OauthGrant)).where(is_(OauthGrant.client_id, "client_id"))
+"""Delete all grants of `client_id`, with their tokens."""

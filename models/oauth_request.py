@@ -1,0 +1,80 @@
+"""The table `oauth_request`: authorization and logout requests that wait for their user."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Field, col
+
+from models.base import Instant, Retention, Timestamped
+from models.queries import ReadStatement, by
+from models.statements import insert
+
+
+class RequestKind(StrEnum):
+    """What a stored request asks for."""
+
+    AUTHORIZE = "authorize"
+    LOGOUT = "logout"
+
+
+class OauthRequest(Timestamped, table=True):
+    """One request, by the digest of its handle."""
+
+    __tablename__ = "oauth_request"
+    __retention__ = (Retention("expires_at"),)
+
+    handle: bytes = Field(primary_key=True)
+    kind: str = Field(max_length=16)
+    client_id: str | None = Field(
+        default=None,
+        foreign_key="oauth_client.client_id",
+        ondelete="CASCADE",
+        index=True,
+        max_length=512,
+    )
+    payload: bytes = Field(repr=False)
+    """All parameters as JSON, encrypted."""
+    pushed: bool = False
+    """Whether the client has sent it by a pushed authorization request (RFC 9126)."""
+    arrived_at: datetime | None = Field(default=None, sa_type=Instant)
+    """When the user's browser first came with it."""
+    selected_by: str | None = Field(default=None, max_length=32)
+    """The session whose user has selected this account for the request."""
+    created_by: str | None = Field(default=None, max_length=32)
+    """The session that was created by a sign-up for the request."""
+    consent_by: str | None = Field(default=None, max_length=32)
+    """The session that has consented; its consent counts for no other."""
+    consent_scopes: str | None = None
+    """What it has consented to, separated by spaces."""
+    expires_at: datetime = Field(index=True, sa_type=Instant)
+
+
+class OauthRequestRow(NamedTuple):
+    """A stored request as read by a query; the fields are those of `OauthRequest`."""
+
+    handle: bytes
+    kind: str
+    client_id: str | None
+    payload: bytes
+    pushed: bool
+    arrived_at: datetime | None
+    selected_by: str | None
+    created_by: str | None
+    consent_by: str | None
+    consent_scopes: str | None
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+
+
+REQUEST_COLUMNS = tuple(col(getattr(OauthRequest, name)) for name in OauthRequestRow._fields)
+"""The columns of an `OauthRequestRow`."""
+
+REQUEST_BY_HANDLE = ReadStatement(
+    select(*REQUEST_COLUMNS).where(by(OauthRequest.handle)), OauthRequestRow._make
+)
+"""The request with a handle's digest, expired or not."""
+
+ADD_REQUEST = insert(OauthRequest)

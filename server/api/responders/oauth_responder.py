@@ -1,0 +1,73 @@
+"""The responder of operations of the OAuth protocol, whose errors have names of their own (RFC 6749, 5.2)."""
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from domain import errors
+from domain.errors import Refusal
+from domain.oauth_clients.errors import InvalidRequest, OAuthError
+from domain.oauth_clients.parameters import OAuthParameters
+from server.api.arguments import PARAMETERS
+from server.api.errors import CONTENT_TYPE, ErrorResponse, render_refusal, status_headers
+from server.api.request import Operation, Request
+from server.api.responses import DEFAULT_HEADERS, answer
+
+_OWN_NAMES = {
+    HTTPStatus.BAD_REQUEST: InvalidRequest.error,
+    HTTPStatus.TOO_MANY_REQUESTS: "temporarily_unavailable",
+    HTTPStatus.SERVICE_UNAVAILABLE: "temporarily_unavailable",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "server_error",
+}
+"""The names in the protocol of errors that every operation can have; others keep the form of all operations."""
+
+
+class OAuthResponder:
+    """The responder for clients of the OAuth protocol. Implements `server.api.request.Responder`."""
+
+    always = DEFAULT_HEADERS
+
+    def begin(self, request: Request) -> None:
+        """Prepare nothing."""
+
+    def check_caller(self, request: Request, operation: Operation) -> None:
+        """Check nothing: the rule authenticates the client."""
+
+    def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
+        """Check nothing: these operations act on no credential that a browser adds by itself."""
+
+    def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
+        """Add the Authorization header to the parameters, and return None."""
+        parameters = request.arguments.get(PARAMETERS)
+        sent = request.head.every(b"authorization")
+        if isinstance(parameters, OAuthParameters) and sent:
+            header = sent[0].decode("latin-1") if len(sent) == 1 else ""
+            request.arguments[PARAMETERS] = replace(parameters, authorization=header)
+        return None
+
+    def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
+        """Return the response for what the handler returned."""
+        return answer(result, operation.method, request.head)
+
+    async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error."""
+        return self.fail(request, refusal)
+
+    def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error."""
+        if isinstance(refusal, OAuthError):
+            challenge = refusal.challenge
+            named = ((b"www-authenticate", challenge.encode()),) if challenge is not None else ()
+            return refusal.status, (CONTENT_TYPE, *named), _body(refusal.error, refusal.message)
+        name = _OWN_NAMES.get(HTTPStatus(refusal.status))
+        if name is None:
+            return render_refusal(refusal)
+        message = InvalidRequest.message if type(refusal) is errors.BadRequest else refusal.message
+        headers = (CONTENT_TYPE, *status_headers(refusal.status, refusal.retry_after))
+        return refusal.status, headers, _body(name, message)
+
+
+def _body(error: str, description: str) -> bytes:
+    return orjson.dumps({"error": error, "error_description": description})

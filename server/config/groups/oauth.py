@@ -1,0 +1,242 @@
+"""The settings of the OAuth and OpenID Connect provider, and the clients from the configuration."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr
+
+from domain.oauth.policy import PAGES, DevicePolicy, OAuthPolicy
+from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy, ConfiguredClient, Resource
+from server.config.base import Group, Settings, fill
+from server.config.groups.jwt import JwtSettings
+from server.config.groups.pages import PagesSettings
+from server.config.value_types import Duration, Items, OptionalPath, OptionalUrl, duration_between, is_http
+
+_CLIENT_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_SCOPE = re.compile(r"[A-Za-z0-9_.:/-]{1,64}", re.ASCII)
+_HOST = re.compile(r"(?:\*\.)?(?:[a-z0-9-]{1,63}\.)+[a-z0-9-]{1,63}", re.ASCII)
+
+Texts = Annotated[tuple[str, ...], Items]
+
+
+class ResourceSettings(Group):
+    """`oauth.resources.<uri>.*`: an API that access tokens are for (RFC 8707)."""
+
+    name: str = Field(min_length=1, max_length=64, description="Name for users.")
+    scopes: Texts = Field(default=(), description="Scopes that its access tokens may have.")
+    format: Literal["jwt", "opaque"] = Field(default="jwt", description="Form of its access tokens.")
+    expires_in: Duration | None = Field(
+        default=None, description="Lifetime of its access tokens, from 1m to 1h; by default that of all."
+    )
+
+
+class ClientSettings(Group):
+    """`oauth.clients.<client_id>.*`: a client from the configuration, which cannot be changed elsewhere."""
+
+    client_name: str = Field(description="Name for users.")
+    application_type: Literal["web", "native"] = Field(default="web", description="Kind of the application.")
+    redirect_uris: Texts = Field(default=(), description="Addresses that users return to.")
+    post_logout_redirect_uris: Texts = Field(
+        default=(), description="Addresses that users return to after signing out."
+    )
+    token_endpoint_auth_method: Literal[
+        "client_secret_basic", "client_secret_post", "none", "private_key_jwt"
+    ] = Field(default="client_secret_basic", description="How the client authenticates.")
+    jwks: dict[str, Any] | None = Field(
+        default=None, description="Public keys of a client that authenticates by `private_key_jwt`."
+    )
+    grant_types: Texts = Field(default=("authorization_code",), description="Grant types it may use.")
+    scope: str = Field(
+        default="openid profile email", description="Scopes it may ask for, separated by spaces."
+    )
+    resources: Texts = Field(default=(), description="Resources it may ask for.")
+    client_credentials_scopes: Texts = Field(
+        default=(), description="Scopes of the tokens that act for the client itself."
+    )
+    id_token_signed_response_alg: str = Field(default="RS256", description="Algorithm of its ID tokens.")
+    backchannel_logout_uri: OptionalUrl = Field(
+        default=None, description="Address that learns of the end of sessions."
+    )
+    client_uri: OptionalUrl = Field(default=None, description="Home page.")
+    logo_uri: OptionalUrl = Field(default=None, description="Logo.")
+    tos_uri: OptionalUrl = Field(default=None, description="Terms of service.")
+    policy_uri: OptionalUrl = Field(default=None, description="Privacy notice.")
+    contacts: Texts = Field(default=(), description="Addresses of the people responsible.")
+    skip_consent: bool = Field(default=False, description="Whether users are not asked for their consent.")
+    session_sign_in: bool = Field(
+        default=False, description="Whether devices of it get a session by /device/token."
+    )
+    resource_server: Texts = Field(default=(), description="Resources whose access tokens it may introspect.")
+    secret: SecretStr | None = Field(default=None, description="Client secret.")
+    secret_file: OptionalPath = Field(default=None, description="File with the secret, instead of `secret`.")
+
+    def metadata(self) -> Mapping[str, Any]:
+        """Return the client metadata that is set."""
+        members = self.model_dump(exclude={"secret", "secret_file"}, exclude_none=True)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in members.items()}
+
+    def read_secret(self) -> str | None:
+        """Return the secret. Raises OSError and UnicodeDecodeError for a file that cannot be read."""
+        if self.secret_file is not None:
+            return self.secret_file.read_text(encoding="utf-8").strip()
+        return None if self.secret is None else self.secret.get_secret_value()
+
+
+class DeviceSettings(Group):
+    """`oauth.device.*`: sign-in on devices without a browser (RFC 8628)."""
+
+    enabled: bool = Field(default=False, description="Whether devices can sign in by a code.")
+    expires_in: Duration = duration_between("10m", "Lifetime of a code.", at_least="1m", at_most="1h")
+    interval: int = Field(default=5, ge=1, le=60, description="Seconds between two polls of a device.")
+    complete_uri: bool = Field(
+        default=True, description="Whether devices get an address that has the code in it."
+    )
+
+
+class OAuthSettings(Group):
+    """`oauth.*`: the OAuth and OpenID Connect provider."""
+
+    key = "oauth"
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether applications can sign users in through this service by OpenID Connect.",
+    )
+    scopes: dict[str, str] = Field(
+        default={}, description="Scopes beside openid, profile, email and offline_access, with descriptions."
+    )
+    resources: dict[str, ResourceSettings] = Field(
+        default={}, description="APIs by their URI (RFC 8707), each with name, scopes, format and expires_in."
+    )
+    code_expires_in: Duration = duration_between("1m", "Lifetime of an authorization code.", at_most="10m")
+    request_expires_in: Duration = duration_between(
+        "10m", "How long a user may take to sign in and to consent.", at_least="1m", at_most="1h"
+    )
+    access_token_expires_in: Duration = duration_between(
+        "10m", "Lifetime of an access token.", at_least="1m", at_most="1h"
+    )
+    id_token_expires_in: Duration = duration_between(
+        "10m", "Lifetime of an ID token.", at_least="1m", at_most="1h"
+    )
+    refresh_token_expires_in: Duration = duration_between("30d", "Lifetime of a refresh token.")
+    grant_lifetime: Duration = duration_between(
+        "180d", "How long a client can refresh its tokens before the user has to sign in again."
+    )
+    refresh_reuse_grace: Duration = duration_between(
+        "10s", "How long a refresh may be repeated with the same response.", at_least="0s", at_most="60s"
+    )
+    device: DeviceSettings = DeviceSettings()
+    registration: Literal["off", "token", "open"] = Field(
+        default="off", description="Who may register clients (RFC 7591): nobody, holders of a token, anyone."
+    )
+    client_documents: bool = Field(
+        default=False, description="Whether the URL of a document of client metadata is a client id."
+    )
+    client_document_hosts: Texts = Field(
+        default=(), description="Hosts whose documents are accepted, such as `*.example.com`; [] = any."
+    )
+    client_management: Literal["off", "admin", "users"] = Field(
+        default="off",
+        description="Who may manage clients by operations: nobody, users with the permission `service: manage`, "
+        "every user their own.",
+    )
+    login_page: OptionalUrl = Field(default=None, description="Page to sign in, instead of the hosted one.")
+    consent_page: OptionalUrl = Field(default=None, description="Page to consent, instead of the hosted one.")
+    device_page: OptionalUrl = Field(
+        default=None, description="Page to enter the code of a device, instead of the hosted one."
+    )
+    logout_page: OptionalUrl = Field(default=None, description="Page to sign out, instead of the hosted one.")
+    create_page: OptionalUrl = Field(default=None, description="Page to sign up, instead of the hosted one.")
+    clients: dict[str, ClientSettings] = Field(
+        default={}, description="Clients by client id, each with its metadata and secret or secret_file."
+    )
+
+    def policies(self, settings: Settings) -> Iterable[object]:
+        """Return what the provider issues, where users are sent, and what clients may ask for."""
+        issuer = settings.base_url + settings.base_path
+        hosted = issuer + settings[PagesSettings].path
+        pages = {name: getattr(self, name) or hosted + path for name, path in PAGES.items()}
+        select = f"{hosted}/select-account" if settings[PagesSettings].enabled else pages["login_page"]
+        configured = {
+            client_id: ConfiguredClient(one.metadata(), one.read_secret())
+            for client_id, one in (self.clients if self.enabled else {}).items()
+        }
+        return [
+            fill(OAuthPolicy, self, issuer=issuer, select_account_page=select, **pages),
+            fill(DevicePolicy, self.device),
+            fill(
+                ClientPolicy,
+                self,
+                resources={uri: fill(Resource, one) for uri, one in self.resources.items()},
+                configured=configured,
+                algorithms=settings[JwtSettings].algorithms,
+                is_development=settings.profile == "development",
+            ),
+        ]
+
+    def problems(self, settings: Settings) -> Iterator[str]:
+        """Yield what the provider cannot be without, and malformed scopes, resources and clients."""
+        if self.enabled:
+            yield from self._missing(settings)
+        for scope in self.scopes:
+            if not _SCOPE.fullmatch(scope) or scope in STANDARD_SCOPES:
+                yield f"oauth.scopes: {scope} cannot be the name of a scope"
+        for uri, resource in self.resources.items():
+            yield from self._resource_problems(f"oauth.resources.{uri}", uri, resource)
+        for host in self.client_document_hosts:
+            if not _HOST.fullmatch(host):
+                yield f"oauth.client_document_hosts: {host} is no name of a host"
+        for client_id, client in self.clients.items():
+            yield from _client_problems(f"oauth.clients.{client_id}", client_id, client)
+
+    def production_problems(self, settings: Settings) -> Iterator[str]:
+        """Yield a problem if not every client could verify ID tokens (OpenID Connect Discovery 1.0, 3)."""
+        if self.enabled and "RS256" not in settings[JwtSettings].algorithms:
+            yield "oauth.enabled: needs RS256 in jwt.algorithms"
+
+    def _missing(self, settings: Settings) -> Iterator[str]:
+        jwt = settings[JwtSettings]
+        if not jwt.enabled:
+            yield "oauth.enabled: needs jwt.enabled"
+        if jwt.issuer is not None and jwt.issuer != settings.base_url + settings.base_path:
+            yield "oauth.enabled: jwt.issuer must be base_url and base_path, or not set"
+        if settings.base_url and is_http(settings.base_url) and settings.profile != "development":
+            yield "oauth.enabled: needs an https base_url"
+        if not settings[PagesSettings].enabled:
+            for name in PAGES:
+                if getattr(self, name) is None:
+                    yield f"oauth.{name}: must be set while pages.enabled is false"
+        for name in PAGES:
+            page = getattr(self, name)
+            if page is not None and not settings.parsed_origins().accepts(page):
+                yield f"oauth.{name}: must be at a trusted origin"
+
+    def _resource_problems(self, key: str, uri: str, resource: ResourceSettings) -> Iterator[str]:
+        parts = urlsplit(uri)
+        if not parts.scheme or "#" in uri or not uri.isascii() or any(one.isspace() for one in uri):
+            yield f"{key}: must be an absolute URI without a fragment"
+        for scope in resource.scopes:
+            if scope not in self.scopes:
+                yield f"{key}.scopes: {scope} is none of oauth.scopes"
+        seconds = None if resource.expires_in is None else resource.expires_in.total_seconds()
+        if seconds is not None and not 60 <= seconds <= 3600:
+            yield f"{key}.expires_in: from 1m to 1h"
+
+
+def _client_problems(key: str, client_id: str, client: ClientSettings) -> Iterator[str]:
+    if not _CLIENT_ID.fullmatch(client_id):
+        yield f"{key}: a client id has 1 to 64 letters, digits, and . _ -"
+    has_secret = client.token_endpoint_auth_method.startswith("client_secret")
+    if has_secret and (client.secret is None) == (client.secret_file is None):
+        yield f"{key}: needs either secret or secret_file"
+    if not has_secret and not (client.secret is None and client.secret_file is None):
+        yield f"{key}: has a secret, but token_endpoint_auth_method is {client.token_endpoint_auth_method}"
+    try:
+        secret = client.read_secret()
+    except (OSError, UnicodeDecodeError):
+        yield f"{key}.secret_file: cannot be read"
+        return
+    if secret is not None and not 32 <= len(secret) <= 512:
+        yield f"{key}.secret: must have 32 to 512 characters"

@@ -1,0 +1,3 @@
+"""An OpenID Connect provider with everything that is off by default."""
+
+SETTINGS = {"oauth.enabled": "true", "jwt.enabled": "true"}
