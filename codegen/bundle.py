@@ -191,7 +191,7 @@ def _complete_error_codes(document: Document) -> None:
 
 
 def _error_examples(document: Document) -> Iterator[dict[str, Any]]:
-    """Yield the examples of all JSON responses with a status of 400 and above; errors of the OAuth protocol have no code."""
+    """Yield the examples of all JSON errors; those of the OAuth protocol have no code."""
     for operation in operations(document):
         for status, response in operation.spec["responses"].items():
             content = resolve(document, response).get("content", {}).get("application/json", {})

@@ -332,8 +332,22 @@ class SigningKeys(Protocol):
     def document(self) -> KeyDocument:
         """The public parts of the keys that are announced, sign, or are retired."""
 
-    async def sign(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a signed token (RFC 7519) with these claims. Raises Unavailable without a key that signs."""
+    async def sign(
+        self, claims: Mapping[str, Any], now: datetime, *, algorithm: str | None = None, typ: str = "JWT"
+    ) -> str:
+        """Return a signed token (RFC 7519) with these claims and this type, by default of the first algorithm.
+
+        Raises Unavailable without a key of the algorithm that signs.
+        """
+
+    async def verify(
+        self, token: str, now: datetime, *, typ: str = "JWT", ignore_expiry: bool = False
+    ) -> Mapping[str, Any] | None:
+        """Return the claims of a token of this type that a published key signed, or None.
+
+        None for malformed, forged and other tokens alike, and unless `ignore_expiry` for expired ones. The caller
+        checks the audience. Raises Unavailable if the keys must be read and the database does not respond.
+        """
 
 
 class KeyUsage(Protocol):

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -37,6 +37,18 @@ PREPARE_SECONDS = 40.0
 _PAUSE = 0.1
 """Seconds between two reads of the keys during this time."""
 
+MAX_TOKEN_LENGTH = 8192
+"""The longest token that is verified, in characters."""
+
+_KID_LENGTH = 43
+"""The length of a thumbprint (RFC 7638) by SHA-256."""
+
+_RELOAD_PAUSE = timedelta(seconds=1)
+"""How often unknown key ids may cause a read of the keys."""
+
+_CLOCK_SKEW = 60
+"""Seconds by which clocks of instances may differ."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -46,11 +58,17 @@ class Signatures(Protocol):
     def generate(self, algorithm: str) -> KeyPair:
         """Return a new key pair."""
 
-    def import_private(self, jwk: str) -> "Key":
-        """Import a private JSON Web Key."""
+    def import_jwk(self, jwk: str) -> "Key":
+        """Import a JSON Web Key."""
 
-    def sign(self, key: "Key", algorithm: str, kid: str, claims: Mapping[str, Any]) -> str:
+    def sign(self, key: "Key", algorithm: str, kid: str, claims: Mapping[str, Any], typ: str) -> str:
         """Return a token signed with a private key."""
+
+    def kid_of(self, token: str) -> str | None:
+        """Return the id of the key that a token names, or None."""
+
+    def verify(self, key: "Key", algorithm: str, kid: str, token: str, typ: str) -> Mapping[str, Any] | None:
+        """Return the claims of a token, or None."""
 
 
 def _signatures() -> Signatures:
@@ -77,6 +95,9 @@ class SigningKeyStore(Component):
         self._rows: list[SigningKeyRow] = []
         """The keys that can be decrypted."""
         self._private: dict[str, Key] = {}
+        self._published: dict[str, SigningKeyRow] = {}
+        self._public: dict[str, Key] = {}
+        self._loaded_at: datetime | None = None
         self._undecipherable: frozenset[str] = frozenset()
         self._document = _document(())
         self._loading = asyncio.Lock()
@@ -100,24 +121,52 @@ class SigningKeyStore(Component):
         """The published keys."""
         return self._document
 
-    async def sign(self, claims: Mapping[str, Any], now: datetime) -> str:
-        """Return a token signed with the key of the first algorithm. Raises Unavailable if there is no key."""
-        algorithm = self._policy.algorithms[0]
+    async def sign(
+        self, claims: Mapping[str, Any], now: datetime, *, algorithm: str | None = None, typ: str = "JWT"
+    ) -> str:
+        """Return a signed token, by default of the first algorithm. Raises Unavailable if there is no key."""
+        algorithm = algorithm or self._policy.algorithms[0]
         row = rotation.signing_key(self._rows, algorithm, now)
         if row is None:
             await self.reload()
             row = rotation.signing_key(self._rows, algorithm, now)
         if row is None:
             raise Unavailable
-        token = _signatures().sign(self._private[row.kid], algorithm, row.kid, claims)
+        token = _signatures().sign(self._private[row.kid], algorithm, row.kid, claims, typ)
         if self._metrics is not None:
             self._metrics.token_issued(algorithm)
         return token
 
+    async def verify(
+        self, token: str, now: datetime, *, typ: str = "JWT", ignore_expiry: bool = False
+    ) -> Mapping[str, Any] | None:
+        """Return the claims of a token of this service, or None. Raises Unavailable."""
+        if len(token) > MAX_TOKEN_LENGTH or not token.isascii():  # defence: JWT19 size
+            return None
+        kid = _signatures().kid_of(token)
+        row = None if kid is None else await self._published_key(kid, now)
+        if row is None:
+            return None
+        claims = _signatures().verify(self._public[row.kid], row.algorithm, row.kid, token, typ)
+        if claims is None or not (ignore_expiry or _is_current(claims, now)):
+            return None
+        return claims
+
+    async def _published_key(self, kid: str, now: datetime) -> SigningKeyRow | None:
+        """Return a published key; one that is not known here may be another instance's that signs at once."""
+        is_unknown = kid not in self._published and len(kid) == _KID_LENGTH
+        # Anyone can name unknown keys, so not each of them is looked up.
+        # defence: JWT19 pause
+        if is_unknown and (self._loaded_at is None or abs(now - self._loaded_at) >= _RELOAD_PAUSE):
+            await self.reload()
+        row = self._published.get(kid)
+        return row if row is not None and row.is_published(now) else None
+
     async def reload(self) -> None:
         """Read the table. Raises Unavailable."""
         async with self._loading:
-            rows = await self._database.reads.all(PUBLISHED_KEYS, self._clock())
+            now = self._clock()
+            rows = await self._database.reads.all(PUBLISHED_KEYS, now)
             sealed = {row.kid: row.private_jwk for row in rows if row.private_jwk}
             # Keys are decrypted and imported once, not at every reload.
             known = {kid: key for kid, key in self._private.items() if kid in sealed}
@@ -126,10 +175,13 @@ class SigningKeyStore(Component):
                 for kid, value in sealed.items()
                 if kid not in known
             }
-            self._private = known | {
-                kid: _signatures().import_private(jwk) for kid, jwk in opened.items() if jwk
-            }
+            self._private = known | {kid: _signatures().import_jwk(jwk) for kid, jwk in opened.items() if jwk}
             self._rows = [row for row in rows if row.kid in self._private]
+            self._public = {
+                row.kid: self._public.get(row.kid) or _signatures().import_jwk(row.public_jwk) for row in rows
+            }
+            self._published = {row.kid: row for row in rows}
+            self._loaded_at = now
             # All keys are published, also those that cannot be decrypted here: other instances may still sign with
             # them.
             self._document = _document(rows)
@@ -196,6 +248,14 @@ class SigningKeyStore(Component):
     def holder(self) -> str:
         """Return the name of this process in the lease."""
         return self._holder
+
+
+def _is_current(claims: Mapping[str, Any], now: datetime) -> bool:
+    """Return whether a token has been issued and has not expired."""
+    issued_at, expires_at, seconds = claims.get("iat"), claims.get("exp"), now.timestamp()
+    # Another instance, whose clock may be ahead, can have issued it.
+    has_begun = isinstance(issued_at, int) and issued_at <= seconds + _CLOCK_SKEW
+    return has_begun and isinstance(expires_at, int) and seconds < expires_at  # defence: JWT19 expiry
 
 
 def _document(rows: Sequence[SigningKeyRow]) -> KeyDocument:

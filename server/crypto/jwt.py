@@ -2,12 +2,14 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from joserfc import jws
-from joserfc.errors import SecurityWarning
+from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
 from domain.jwt.rotation import KeyPair
@@ -40,20 +42,57 @@ def _new_key(algorithm: str) -> Key:
     return RSAKey.generate_key(RSA_BITS)
 
 
-def import_private(jwk: str) -> Key:
-    """Import a private JSON Web Key."""
+def import_jwk(jwk: str) -> Key:
+    """Import a JSON Web Key, private or public."""
     return import_key(json.loads(jwk))
 
 
-def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], *, typ: str = "JWT") -> str:
+def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], typ: str = "JWT") -> str:
     """Return a token signed with a private key."""
     # Explicit typing: a token of another kind, signed by the same key, must not be accepted as this one (RFC 8725,
     # 3.11).
     header = {"alg": algorithm, "kid": kid, "typ": typ}  # defence: JWT4 typ
     payload = orjson.dumps(claims)
-    if algorithm != "EdDSA":
+    with _without_warning(algorithm):
         return jws.serialize_compact(header, payload, key, algorithms=[algorithm])
-    # RFC 9864 replaces the name EdDSA by Ed25519, which not every verifier understands yet.
+
+
+def kid_of(token: str) -> str | None:
+    """Return the id of the key that a token names, which is not verified; None for malformed tokens."""
+    try:
+        kid = _header(token)["kid"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    return kid if isinstance(kid, str) else None
+
+
+def verify(key: Key, algorithm: str, kid: str, token: str, typ: str = "JWT") -> Mapping[str, Any] | None:
+    """Return the claims of a token that has exactly the header of `sign` and a good signature, or None."""
+    # The header is what `sign` writes and nothing else: no other algorithm, no key of its own, no `crit`.
+    try:
+        if _header(token) != {"alg": algorithm, "kid": kid, "typ": typ}:  # defence: JWT19 header
+            return None
+        with _without_warning(algorithm):
+            # defence: JWT19 signature
+            payload = jws.deserialize_compact(token, key, algorithms=[algorithm]).payload
+        claims = orjson.loads(payload)
+    except (JoseError, ValueError):
+        return None
+    return claims if isinstance(claims, dict) else None
+
+
+def _header(token: str) -> Any:
+    """Return the header of a token. Raises ValueError."""
+    encoded = token.partition(".")[0]
+    return orjson.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+
+
+@contextmanager
+def _without_warning(algorithm: str) -> Iterator[None]:
+    """Suppress the warning about the name EdDSA: RFC 9864 has a new one, which not every verifier understands yet."""
+    if algorithm != "EdDSA":
+        yield
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
-        return jws.serialize_compact(header, payload, key, algorithms=[algorithm])
+        yield

@@ -109,7 +109,7 @@ async def private_keys(service: Service) -> dict[str, tuple[str, Any]]:
     )
     keyring = Keyring([SECRET])
     opened = {row.algorithm: (row.kid, keyring.decrypt(rotation.PURPOSE, row.private_jwk)) for row in rows}
-    return {name: (kid, signer.import_private(jwk or "")) for name, (kid, jwk) in opened.items()}
+    return {name: (kid, signer.import_jwk(jwk or "")) for name, (kid, jwk) in opened.items()}
 
 
 def encoded(value: Any) -> str:
@@ -149,7 +149,7 @@ class TestForgery:
         keys, claims = await private_keys(service), claims_at(now)
         (es, key), (rs, _) = keys["ES256"], keys["RS256"]
         own = signer.generate("ES256")
-        thief = signer.import_private(own.private_jwk)
+        thief = signer.import_jwk(own.private_jwk)
         assert accepts(signer.sign(key, "ES256", es, claims))
 
         public = json.dumps(document["keys"][0]).encode()

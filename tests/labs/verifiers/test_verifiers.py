@@ -144,7 +144,7 @@ def private_keys(directory: Path) -> dict[str, tuple[str, Any]]:
         ).fetchall()
     keyring = Keyring([SETTINGS["secrets"]])
     return {
-        algorithm: (kid, signer.import_private(keyring.decrypt(rotation.PURPOSE, sealed) or ""))
+        algorithm: (kid, signer.import_jwk(keyring.decrypt(rotation.PURPOSE, sealed) or ""))
         for algorithm, kid, sealed in rows
         if sealed
     }
@@ -180,7 +180,7 @@ def tokens(keys: dict[str, tuple[str, Any]], document: dict[str, Any]) -> dict[s
         }
     (es, key), (rs, _), (ed, _) = (keys[algorithm] for algorithm in ("ES256", "RS256", "EdDSA"))
     own = signer.generate("ES256")
-    thief = signer.import_private(own.private_jwk)
+    thief = signer.import_jwk(own.private_jwk)
     published = {each["kid"]: each for each in document["keys"]}
     whole = {"typ": "JWT", "alg": "ES256", "kid": own.kid}
     places: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Mutants of the rows JWT1 to JWT18: signed tokens for other services.
+"""Mutants of the rows JWT1 to JWT19: signed tokens for other services.
 
 JWT1 and JWT17 concern verifiers: the code of the guide loses a check.
 """
@@ -109,4 +109,14 @@ MUTANTS = (
     ),
     Mutant("JWT18", "queries are masked in the log", "masked-query", Unwrap("args[0]", "value")),
     Mutant("JWT18", "unknown paths are masked in the log", "masked-path", Unwrap("args[0]", "body")),
+    Mutant("JWT19", "the header is that of a token of ours", "header", Always(False)),
+    Mutant(
+        "JWT19",
+        "the signature is verified",
+        "signature",
+        Replace("payload = jws.extract_compact(token.encode()).payload"),
+    ),
+    Mutant("JWT19", "long tokens are not read", "size", Remove("test.values[0]")),
+    Mutant("JWT19", "unknown keys cause few reads", "pause", Remove("test.values[1]")),
+    Mutant("JWT19", "an expired token is refused", "expiry", Unwrap("values[0]", "value")),
 )
