@@ -1,0 +1,114 @@
+"""Redirect URIs of clients: which may be registered, and which a request may name."""
+
+import re
+from collections.abc import Iterable
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Literal
+
+from domain.trusted_origins import refuse_numeric_hosts
+
+LONGEST = 2048
+"""Characters of a URI."""
+
+ApplicationType = Literal["web", "native"]
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_PORT = r"(?::(?P<port>[1-9][0-9]{0,4}))?"
+# Nothing is decoded or normalized, so a URI has one meaning: no user part, fragment, backslash, white space, wildcard.
+_REST = r"(?P<rest>(?:[/?](?:[!$&'()+,;=:@/?._~A-Za-z0-9\[\]-]|%[0-9A-Fa-f]{2})*)?)"
+_HTTP = re.compile(
+    rf"(?P<scheme>https?)://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]){_PORT}{_REST}", re.ASCII
+)
+# A scheme with a dot is a reversed domain name, which belongs to somebody (RFC 8252, 8.4).
+_PRIVATE_USE = re.compile(
+    rf"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:(?=/)(?://{_LABEL}(?:\.{_LABEL})*|(?!//)){_REST}", re.ASCII
+)
+_LOOPBACK = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\])){_PORT}{_REST}", re.ASCII)
+_DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)
+
+
+def is_allowed(uri: str, application_type: ApplicationType, *, is_development: bool) -> bool:
+    """Return whether a client of this type may register a URI to which users return.
+
+    Web applications have https URLs of other machines, in development those of this one and their http, too. Native
+    applications also have http URLs of a loopback literal, and schemes of their own such as `com.example.app:/callback`
+    (RFC 8252, 7).
+    """
+    # defence: O1 form
+    if len(uri) > LONGEST or _DOT_SEGMENT.search(uri):
+        return False
+    parts = _HTTP.fullmatch(uri)
+    if parts is None:
+        return application_type == "native" and _PRIVATE_USE.fullmatch(uri) is not None
+    if not _is_port(parts["port"]) or not _is_host(parts["host"]):
+        return False
+    if application_type == "native" and _LOOPBACK.fullmatch(uri):
+        return True
+    if _is_loopback(parts["host"]):  # defence: O13 loopback
+        return application_type == "web" and is_development
+    return parts["scheme"] == "https"
+
+
+def is_https(uri: str) -> bool:
+    """Return whether a text is an https URL of the same form, for pages about a client."""
+    parts = _HTTP.fullmatch(uri)
+    return (
+        len(uri) <= LONGEST
+        and parts is not None
+        and parts["scheme"] == "https"
+        and _is_port(parts["port"])
+        and _is_host(parts["host"])
+    )
+
+
+def matches(registered: Iterable[str], uri: str) -> bool:
+    """Return whether a URI is one of those that are registered, byte for byte; a loopback literal with any port.
+
+    A native application listens on the port that is free (RFC 8252, 7.3).
+    """
+    known = tuple(registered)
+    if uri in known:  # defence: O1 equality
+        return True
+    wanted = _without_port(uri)
+    return wanted is not None and any(_without_port(one) == wanted for one in known)
+
+
+def is_local(uri: str) -> bool:
+    """Return whether any program on the user's device could receive what is sent to a URI (RFC 8252, 8.6)."""
+    return _HTTP.fullmatch(uri) is None or _LOOPBACK.fullmatch(uri) is not None
+
+
+def _without_port(uri: str) -> tuple[str, str] | None:
+    """Return a URI of a loopback literal without its port, or None."""
+    parts = _LOOPBACK.fullmatch(uri)  # defence: O1 loopback-literal
+    return (parts["host"], parts["rest"]) if parts is not None and _is_port(parts["port"]) else None
+
+
+def _is_port(port: str | None) -> bool:
+    return port is None or int(port) < 65536
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a host is a name, or an address in its usual form."""
+    try:
+        if host.startswith("["):
+            IPv6Address(host[1:-1])
+        else:
+            refuse_numeric_hosts(host, host)
+    except (AddressValueError, ValueError):
+        return False
+    return len(host) <= 253
+
+
+def _is_loopback(host: str) -> bool:
+    name = host.lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        if not host.startswith("["):
+            return IPv4Address(host).is_loopback
+        address = IPv6Address(host[1:-1])
+    except AddressValueError:
+        return False
+    mapped = address.ipv4_mapped
+    return address.is_loopback if mapped is None else mapped.is_loopback
