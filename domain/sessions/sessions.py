@@ -12,6 +12,7 @@ from sqlmodel import col
 
 from domain import tokens
 from domain.authentication_methods import amr_of
+from domain.backchannel_logout import filing
 from domain.context import Caller, Context
 from domain.ports import Reads
 from domain.sessions import events, expiry
@@ -185,7 +186,9 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
     oldest = select(col(Session.id)).where(*live, col(Session.id).not_in(kept))
     oldest = oldest.order_by(col(Session.created_at), col(Session.id)).limit(excess)
     ended = delete(Session).where(col(Session.id).in_(oldest.scalar_subquery())).returning(col(Session.id))
-    events.sessions_evicted(ctx, newest.user_id, (await ctx.db.execute(ended)).scalars())
+    evicted = (await ctx.db.execute(ended)).scalars()
+    await filing.file(ctx, newest.user_id, evicted)
+    events.sessions_evicted(ctx, newest.user_id, evicted)
 
 
 def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
@@ -255,8 +258,7 @@ async def revoke(ctx: Context, token: str) -> bool:
     if session_id is None:
         return False
     await locking.lock_caller(ctx)
-    # defence: V35 end-session
-    if await ctx.db.execute(END_SESSION, id=session_id, user_id=caller.user.id, now=ctx.now):
+    if await end(ctx, caller.user, session_id):  # defence: V35 end-session
         events.session_revoked(ctx, caller.user.id, session_id)
     return session_id == caller.session.id
 
@@ -281,25 +283,31 @@ async def revoke_all(ctx: Context) -> int:
 
 async def end(ctx: Context, user: UserRow, session_id: str) -> bool:
     """Revoke one session of a user whose row is locked; return whether it was active."""
-    return bool(await ctx.db.execute(END_SESSION, id=session_id, user_id=user.id, now=ctx.now))
+    if not await ctx.db.execute(END_SESSION, id=session_id, user_id=user.id, now=ctx.now):
+        return False
+    await filing.file(ctx, user.id, [session_id])
+    return True
 
 
 async def end_all(ctx: Context, user: UserRow) -> Sequence[str]:
     """Revoke every session of a user whose row is locked; return the ids of those that were active."""
-    return await _delete(ctx, col(Session.user_id) == user.id)  # defence: V22 all-of-user
+    return await _delete(ctx, col(Session.user_id) == user.id, of=user.id)  # defence: V22 all-of-user
 
 
 async def revoke_all_users(ctx: Context) -> Sequence[str]:
     """Revoke every session of every user; return the ids of those that were active."""
-    return await _delete(ctx)
+    return await _delete(ctx, of=None)
 
 
 async def revoke_others(ctx: Context) -> int:
     """Revoke every session of the caller but the current one; return how many were active."""
     caller = ctx.signed_in
     await locking.lock_caller(ctx)
+    user_id = caller.user.id
     # defence: V22 V35 others-of-caller
-    ended = await _delete(ctx, col(Session.user_id) == caller.user.id, col(Session.id) != caller.session.id)
+    ended = await _delete(
+        ctx, col(Session.user_id) == user_id, col(Session.id) != caller.session.id, of=user_id
+    )
     events.sessions_revoked_others(ctx, ended)
     return len(ended)
 
@@ -309,11 +317,14 @@ async def discard(ctx: Context, session_id: str) -> None:
 
     A single statement needs no lock.
     """
-    await _delete(ctx, col(Session.id) == session_id)
+    await ctx.db.execute(delete(Session).where(col(Session.id) == session_id))
 
 
-async def _delete(ctx: Context, *conditions: ColumnElement[bool]) -> Sequence[str]:
+async def _delete(ctx: Context, *conditions: ColumnElement[bool], of: str | None) -> Sequence[str]:
+    """Delete sessions of a user, or of all (None); return the ids of those that were active."""
     # defence: V35 delete-statement
     statement = delete(Session).where(*conditions).returning(col(Session.id), col(Session.expires_at))
     # Expired sessions are deleted too, but only active ones are counted.
-    return [row.id for row in await ctx.db.execute(statement) if row.expires_at > ctx.now]
+    ended = [row.id for row in await ctx.db.execute(statement) if row.expires_at > ctx.now]
+    await filing.file(ctx, of, ended)
+    return ended

@@ -1,5 +1,6 @@
 """Sign out: end the sessions that a request presents."""
 
+from domain.backchannel_logout import filing
 from domain.context import AlreadyDone, Caller, Context
 from domain.sessions import events, sessions
 from domain.users import locking
@@ -20,6 +21,7 @@ async def end_presented(ctx: Context) -> None:
         locking.require_caller(ctx, AlreadyDone)
         # defence: V35 V38 sign-out
         ctx.db.defer(END_SESSION, id=ctx.caller.session.id, user_id=ctx.caller.user.id, now=ctx.now)
+        filing.file_at_commit(ctx, ctx.caller.user.id, ctx.caller.session.id)
         events.sign_out(ctx, ctx.caller)
 
 
@@ -39,5 +41,5 @@ async def _end_with_users_locked(ctx: Context, presented: list[Caller]) -> None:
     for caller in sorted(presented, key=lambda caller: caller.user.id):
         if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
             await sessions.discard(ctx, caller.session.id)
-        elif await ctx.db.execute(END_SESSION, id=caller.session.id, user_id=caller.user.id, now=ctx.now):
+        elif await sessions.end(ctx, caller.user, caller.session.id):
             events.sign_out(ctx, caller)

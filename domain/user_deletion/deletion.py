@@ -5,6 +5,7 @@ from sqlmodel import col
 
 from domain import one_time_tokens
 from domain.audit import record
+from domain.backchannel_logout import filing
 from domain.context import Context
 from domain.organizations import departure
 from domain.passwords import passwords
@@ -88,4 +89,5 @@ async def remove(ctx: Context, user: UserRow, *, hands_over: bool = False) -> No
     await departure.leave_all(ctx, user.id, hands_over=hands_over)
     await record.anonymise(ctx, user.id)
     await publication.erase(ctx, user.id)
+    await filing.file_all(ctx, user.id)
     await ctx.db.execute(delete(User).where(col(User.id) == user.id))  # defence: V35 V36 delete-user

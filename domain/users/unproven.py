@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete
 from sqlalchemy.sql.dml import ReturningDelete
 
+from domain.backchannel_logout import filing
 from domain.context import Context
 from domain.users import events, mails
 from models.base import Access, tables
@@ -32,6 +33,7 @@ async def remove_access(ctx: Context, user: UserRow, *, replaced: str | None = N
     in the same transaction. The rows to remove are those that tables declare in `__access__`.
     """
     counts: dict[str, int] = {}
+    await filing.file_all(ctx, user.id)
     for access, statement in _removals():
         if access.name != replaced:
             counts[access.name] = await _remove(ctx, user, access, statement)

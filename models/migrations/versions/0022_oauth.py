@@ -254,10 +254,34 @@ def upgrade() -> None:
     op.create_index("ix_oauth_token_client_id", "oauth_token", ["client_id"])
     op.create_index("ix_oauth_token_grant_id", "oauth_token", ["grant_id"])
     op.create_index("ix_oauth_token_kept_until", "oauth_token", ["kept_until"])
+    op.create_table(
+        "logout_delivery",
+        *_times(),
+        sa.Column("id", _ID, nullable=False),
+        sa.Column("client_id", _CLIENT_ID, nullable=False),
+        sa.Column("subject", _ID, nullable=False),
+        sa.Column("sid", sa.String(64), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("next_attempt", INSTANT, nullable=False),
+        sa.Column("lease_until", INSTANT),
+        sa.Column("expires_at", INSTANT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["client_id"],
+            ["oauth_client.client_id"],
+            name="fk_logout_delivery_client_id_oauth_client",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_logout_delivery"),
+    )
+    op.create_index(
+        "ix_logout_delivery_client_id_next_attempt", "logout_delivery", ["client_id", "next_attempt"]
+    )
+    op.create_index("ix_logout_delivery_expires_at", "logout_delivery", ["expires_at"])
 
 
 def downgrade() -> None:
     for table in (
+        "logout_delivery",
         "oauth_token",
         "oauth_grant",
         "oauth_code",

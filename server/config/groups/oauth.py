@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
+from domain.backchannel_logout.policy import BackchannelLogoutPolicy
 from domain.oauth.policy import PAGES, DevicePolicy, OAuthPolicy
 from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy, ConfiguredClient, Resource
 from server.config.base import Group, Settings, fill
@@ -166,6 +167,12 @@ class OAuthSettings(Group):
         return [
             fill(OAuthPolicy, self, issuer=issuer, select_account_page=select, **pages),
             fill(DevicePolicy, self.device),
+            fill(
+                BackchannelLogoutPolicy,
+                self,
+                issuer=issuer,
+                algorithms=settings[JwtSettings].algorithms,
+            ),
             fill(
                 ClientPolicy,
                 self,

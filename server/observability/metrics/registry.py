@@ -112,6 +112,11 @@ class MetricsRegistry:
             "Webhook endpoints by state: active, failing, paused, disabled; the same in every instance.",
             ("state",),
         )
+        self._logout_attempts = counter(
+            "gatewright_logout_attempts_total",
+            "Attempts to tell an OAuth client of the end of a session by result: delivered, postponed, failed for good.",
+            ("result",),
+        )
         self._key_verifications = counter(
             "gatewright_api_key_verifications_total",
             "Verifications of API keys, by service (none: the key itself was sent) and result: valid, or the code.",
@@ -215,6 +220,10 @@ class MetricsRegistry:
     def webhooks_dropped(self, number: int) -> None:
         """Count deliveries that were dropped."""
         self._webhooks_dropped.inc(number)
+
+    def logout_attempt(self, result: str) -> None:
+        """Count an attempt to tell a client of the end of a session."""
+        self._logout_attempts.labels(result).inc()
 
     def mail(self, template: str, result: str) -> None:
         """Count a delivery by its result: `sent`, `postponed` or `failed`."""

@@ -1,0 +1,82 @@
+"""File the deliveries of logout tokens, in the transaction that ends the sessions.
+
+Everything that ends sessions calls one of these functions after it has deleted them: a grant that was added meanwhile
+is seen then. The session id of a grant is gone by then, so its grants are found by the id that clients know.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from domain import tokens
+from domain.backchannel_logout.policy import BackchannelLogoutPolicy
+from domain.backchannel_logout.session_ids import sids_of
+from domain.context import Context
+from models.logout_delivery import (
+    ADD_LOGOUT_DELIVERY,
+    LIVE_LOGOUT_GRANTS_OF_USER,
+    LOGOUT_GRANTS,
+    LOGOUT_GRANTS_OF_USER,
+)
+
+LOGOUTS = "logout"
+"""The kind of rows that the worker is woken for."""
+
+LIFETIME = timedelta(minutes=10)
+"""How long a delivery is attempted."""
+
+
+async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) -> None:
+    """File the end of these sessions of a user, or of all users (None), for every client that wants to be told."""
+    if not (session_ids and ctx.policy[BackchannelLogoutPolicy].enabled):
+        return
+    if user_id is None:
+        grants = await ctx.db.execute(LOGOUT_GRANTS)
+    else:
+        grants = await ctx.db.execute(LOGOUT_GRANTS_OF_USER, user_id=user_id)
+    ended = {
+        client_id: {sid for one in session_ids for sid in sids_of(ctx.cipher, client_id, one)}
+        for client_id in {grant.client_id for grant in grants}
+    }
+    _add(ctx, (grant for grant in grants if grant.sid in ended[grant.client_id]))
+
+
+async def file_all(ctx: Context, user_id: str) -> None:
+    """File the end of all sessions of a user, whose row is locked; call it before they are deleted with their grants."""
+    if ctx.policy[BackchannelLogoutPolicy].enabled:
+        _add(ctx, await ctx.db.execute(LIVE_LOGOUT_GRANTS_OF_USER, user_id=user_id))
+
+
+def file_at_commit(ctx: Context, user_id: str, session_id: str) -> None:
+    """File the end of a session whose deletion is deferred to the commit."""
+    if ctx.policy[BackchannelLogoutPolicy].enabled:
+        ctx.before_commit[_file_each].append((user_id, session_id))
+
+
+async def _file_each(ctx: Context, ended: Sequence[tuple[str, str]]) -> None:
+    for user_id, session_id in ended:
+        await file(ctx, user_id, [session_id])
+
+
+def _add(ctx: Context, grants: Iterable[Any]) -> None:
+    wants = dict[str, bool]()
+    for grant in grants:
+        if grant.client_id not in wants:
+            wants[grant.client_id] = bool(orjson.loads(grant.registration).get("backchannel_logout_uri"))
+        if not wants[grant.client_id]:
+            continue
+        ctx.db.defer(
+            ADD_LOGOUT_DELIVERY,
+            id=tokens.token(),
+            client_id=grant.client_id,
+            subject=grant.user_id,
+            sid=grant.sid,
+            attempts=0,
+            next_attempt=ctx.now,
+            expires_at=ctx.now + LIFETIME,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+        ctx.queued.add(LOGOUTS)

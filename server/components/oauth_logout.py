@@ -1,0 +1,24 @@
+"""Back-channel logout: the queue that tells clients of the end of sessions."""
+
+from collections.abc import Iterable
+
+from domain.backchannel_logout.policy import BackchannelLogoutPolicy
+from server.components.component import Component, Core
+from server.outbox.queue import Queue
+
+
+class BackchannelLogout(Component):
+    """The component that tells clients of the OAuth provider of the end of sessions."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def queues(self) -> Iterable[Queue]:
+        """Return the queue of logout tokens."""
+        core = self._core
+        if not core.policy[BackchannelLogoutPolicy].enabled:
+            return
+        # httpcore and the certificates that the system trusts cost 40 ms.
+        from server.oauth.logout_queue import logout_queue  # noqa: PLC0415 - see above
+
+        yield logout_queue(core.policy, core.port, core.run, core.clock, core.metrics)
