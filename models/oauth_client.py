@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Index, delete, select, text, update
+from sqlalchemy import Index, bindparam, delete, or_, select, text, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
@@ -122,5 +122,13 @@ CHANGE_CLIENT = (
     .execution_options(row=ClientRow)
 )
 """Set the given columns of the client `id`."""
+
+_DAY = bindparam("last_used_on", type_=Instant())
+
+NOTE_CLIENT_USE = update(table_of(OauthClient)).where(
+    is_(OauthClient.client_id, "whose"),
+    or_(col(OauthClient.last_used_on).is_(None), col(OauthClient.last_used_on) < _DAY),
+)
+"""Set `last_used_on` of the client `whose`, unless another request has done so."""
 
 REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "client_id"))

@@ -1,11 +1,17 @@
 """The table `oauth_code`: authorization codes."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlmodel import Field
+from sqlalchemy import bindparam, or_, select, update
+from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
-from models.statements import insert
+from models.queries import ReadStatement, by
+from models.session import SESSION_COLUMNS, Session, SessionRow
+from models.statements import insert, is_, table_of
+from models.user import USER_COLUMNS, User, UserRow
 
 
 class OauthCode(Timestamped, table=True):
@@ -32,4 +38,82 @@ class OauthCode(Timestamped, table=True):
     """The grant that the code was redeemed for."""
 
 
+NONCE = "oauth_code.nonce"
+"""The purpose under which nonces are encrypted."""
+
+
+class CodeRow(NamedTuple):
+    """A code as read by a query; the fields are those of `OauthCode`."""
+
+    code: bytes
+    client_id: str
+    redirect_uri: str
+    code_challenge: str
+    nonce: bytes | None
+    scopes: str
+    resources: str
+    expires_at: datetime
+    used_at: datetime | None
+    grant_id: str | None
+
+
+class AuthorizedCode(NamedTuple):
+    """A code with the session that has authorized it, and its user."""
+
+    code: CodeRow
+    session: SessionRow
+    user: UserRow
+
+
+_CODE = tuple(col(getattr(OauthCode, name)) for name in CodeRow._fields)
+
+
+def _authorized_code(columns: Sequence[Any]) -> AuthorizedCode:
+    session, user = len(_CODE), len(_CODE) + len(SESSION_COLUMNS)
+    return AuthorizedCode(
+        CodeRow._make(columns[:session]), SessionRow(*columns[session:user]), UserRow._make(columns[user:])
+    )
+
+
+CODE_BY_DIGEST = ReadStatement(
+    select(*_CODE, *SESSION_COLUMNS, *USER_COLUMNS)
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
+    .join(OauthCode, col(OauthCode.session_id) == col(Session.id))
+    .where(by(OauthCode.code)),
+    _authorized_code,
+)
+"""The code with a digest, used and expired ones included; none if its session has ended."""
+
 ADD_CODE = insert(OauthCode)
+
+_NOW = bindparam("now", type_=Instant())
+
+_LIVE_SESSION = (
+    select(col(Session.id))
+    .select_from(User)
+    .join(Session, col(Session.user_id) == col(User.id))
+    .where(
+        is_(Session.id, "live_session"),
+        col(Session.expires_at) > _NOW,
+        or_(~col(User.banned), col(User.ban_expires) <= _NOW),
+    )
+    # Every transaction locks the user before it ends a session, so none ends between this check and the commit.
+    .with_for_update(of=[User, Session], key_share=True)
+    .scalar_subquery()
+)
+
+REDEEM_CODE = (
+    update(table_of(OauthCode))
+    .where(
+        is_(OauthCode.code, "digest"),
+        is_(OauthCode.client_id, "client"),
+        is_(OauthCode.code_challenge, "challenge"),
+        col(OauthCode.used_at).is_(None),
+        col(OauthCode.expires_at) > _NOW,
+        col(OauthCode.session_id) == _LIVE_SESSION,
+    )
+    .returning(col(OauthCode.code))
+)
+"""Set `used_at` and `grant_id` of the code with a `digest` if it is unused and valid `now`, belongs to the `client` and
+the `challenge`, and its session, the `live_session`, is active, its user not banned; both are locked."""

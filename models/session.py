@@ -86,15 +86,16 @@ class SessionRow(NamedTuple):
         return now < self.expires_at
 
 
-_SESSION = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
+SESSION_COLUMNS = tuple(col(getattr(Session, name)) for name in SessionRow._fields if name != "token_copy")
+"""The columns of a `SessionRow` without the copy of the token."""
 
 
 def _session_and_user(columns: Sequence[Any]) -> tuple[SessionRow, UserRow]:
-    return SessionRow(*columns[: len(_SESSION)]), UserRow(*columns[len(_SESSION) :])
+    return SessionRow(*columns[: len(SESSION_COLUMNS)]), UserRow(*columns[len(SESSION_COLUMNS) :])
 
 
 SESSION_BY_DIGEST = ReadStatement(  # defence: R22 users-first
-    select(*_SESSION, *USER_COLUMNS)
+    select(*SESSION_COLUMNS, *USER_COLUMNS)
     .select_from(User)
     .join(Session, col(Session.user_id) == col(User.id))
     .where(by(Session.token_digest)),
@@ -107,7 +108,7 @@ SESSION_BY_DIGEST = ReadStatement(  # defence: R22 users-first
 _IMPERSONATION = aliased(Session)
 
 IMPERSONATOR_OF_SESSION = ReadStatement(
-    select(*_SESSION, *USER_COLUMNS)
+    select(*SESSION_COLUMNS, *USER_COLUMNS)
     .select_from(User)
     .join(Session, col(Session.user_id) == col(User.id))
     .join(_IMPERSONATION, col(_IMPERSONATION.impersonator_session_id) == col(Session.id))
@@ -120,7 +121,9 @@ IMPERSONATOR_OF_SESSION = ReadStatement(
 """The administrator's own session behind one in the name of a user, active or not, and the administrator."""
 
 SESSIONS_OF_USER = ReadStatement(
-    select(*_SESSION, col(Session.token_copy)).where(by(Session.user_id)),  # defence: V22 sessions-of-user
+    select(*SESSION_COLUMNS, col(Session.token_copy)).where(
+        by(Session.user_id)
+    ),  # defence: V22 sessions-of-user
     SessionRow._make,
     key=Session.user_id,
 )
@@ -158,7 +161,7 @@ END_SESSION = (
 """Delete the session of an `id` if it belongs to that user and is active `now`."""
 
 NEWEST_SESSIONS = (
-    select(*_SESSION, null().label("token_copy"))
+    select(*SESSION_COLUMNS, null().label("token_copy"))
     .where(is_(Session.user_id, "user_id"), col(Session.expires_at) > bindparam("now", type_=Instant()))
     .order_by(col(Session.created_at).desc(), col(Session.id).desc())
     .limit(bindparam("number", type_=Integer()))

@@ -8,7 +8,7 @@ import orjson
 
 from domain import tokens
 from domain.context import Context
-from models.oauth_client import ADD_CLIENT, CLIENT_BY_ID, ClientRow, ClientSource
+from models.oauth_client import ADD_CLIENT, CLIENT_BY_ID, NOTE_CLIENT_USE, ClientRow, ClientSource
 
 SECRET_PREFIX = "gws_"  # noqa: S105 - the prefix of client secrets
 CLIENT_ID_PREFIX = "app_"
@@ -18,6 +18,13 @@ async def find(ctx: Context, client_id: str) -> ClientRow | None:
     """Return a client that is not disabled, or None, read outside the transaction."""
     found = await ctx.reads.one(CLIENT_BY_ID, client_id)
     return None if found is None or found.disabled_at is not None else found
+
+
+def note_use(ctx: Context, client: ClientRow) -> None:
+    """Note, once a day, that a client has received a token."""
+    today = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if client.last_used_on is None or client.last_used_on < today:
+        ctx.db.defer(NOTE_CLIENT_USE, whose=client.client_id, last_used_on=today)
 
 
 async def add(

@@ -277,6 +277,13 @@ def upgrade() -> None:
         "ix_logout_delivery_client_id_next_attempt", "logout_delivery", ["client_id", "next_attempt"]
     )
     op.create_index("ix_logout_delivery_expires_at", "logout_delivery", ["expires_at"])
+    op.create_index(
+        "ix_oauth_token_rotated_at",
+        "oauth_token",
+        ["rotated_at"],
+        postgresql_where=sa.text("replay IS NOT NULL"),
+        sqlite_where=sa.text("replay IS NOT NULL"),
+    )
 
 
 def downgrade() -> None:

@@ -1,0 +1,45 @@
+"""Audit events about tokens, and the event for webhooks."""
+
+from domain.audit.record import Event, record
+from domain.context import Context
+from domain.localization import N_
+from domain.webhooks.publication import EventType, publish
+
+TOKEN_ISSUED = Event("oauth.token_issued", N_("An application received tokens"), in_history=False)
+CODE_REPLAYED = Event(
+    "oauth.code_replayed",
+    N_("The access of an application ended, because an authorization code was used twice"),
+    important=True,
+)
+REFRESH_REUSED = Event(
+    "oauth.refresh_reused",
+    N_("The access of an application ended, because a refresh token was used twice"),
+    important=True,
+)
+
+WEBHOOK_REFRESH_REUSED = EventType("oauth.refresh_reused")
+
+
+def token_issued(
+    ctx: Context,
+    client_id: str,
+    grant_type: str,
+    *,
+    user_id: str | None = None,
+    session_id: str | None = None,
+) -> None:
+    """A client received tokens, for a user or for itself."""
+    record(
+        ctx, TOKEN_ISSUED, user_id=user_id, session_id=session_id, clientId=client_id, grantType=grant_type
+    )
+
+
+def code_replayed(ctx: Context, client_id: str, user_id: str, grant_id: str) -> None:
+    """A used code was sent again, and its grant was revoked."""
+    record(ctx, CODE_REPLAYED, user_id=user_id, clientId=client_id, grantId=grant_id)
+
+
+def refresh_reused(ctx: Context, client_id: str, user_id: str, grant_id: str) -> None:
+    """A rotated refresh token was sent again, and its grant was revoked."""
+    record(ctx, REFRESH_REUSED, user_id=user_id, clientId=client_id, grantId=grant_id)
+    publish(ctx, WEBHOOK_REFRESH_REUSED, user_id=user_id, clientId=client_id)

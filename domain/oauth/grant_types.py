@@ -1,0 +1,26 @@
+"""The grant types of the token endpoint (RFC 6749, 4); the module of each registers its rule."""
+
+from collections.abc import Awaitable, Callable
+
+from domain.context import Context
+from domain.oauth.tokens import TokenResponse
+from domain.oauth_clients.parameters import OAuthParameters
+from models.oauth_client import ClientRow
+
+GrantRule = Callable[[Context, ClientRow, OAuthParameters], Awaitable[TokenResponse]]
+"""Returns tokens to an authenticated client that may use the grant type."""
+
+GRANT_TYPES: dict[str, GrantRule] = {}
+"""Every rule by its grant type."""
+
+
+def grant_type(name: str) -> Callable[[GrantRule], GrantRule]:
+    """Register the rule of a grant type. Raises ValueError if it is registered already."""
+
+    def register(rule: GrantRule) -> GrantRule:
+        if name in GRANT_TYPES:
+            raise ValueError(f"the grant type {name!r} is registered twice")
+        GRANT_TYPES[name] = rule
+        return rule
+
+    return register
