@@ -892,6 +892,18 @@ class OAuthError(TypedDict):
     error_description: str
 
 
+class OAuthTokens(TypedDict):
+    """The tokens of a client (RFC 6749, 5.1)."""
+
+    access_token: str
+    token_type: Literal["Bearer"]
+    expires_in: int
+    scope: str
+    id_token: NotRequired[str]
+    refresh_token: NotRequired[str]
+    expires_at: int
+
+
 class OrganizationChanges(TypedDict):
     """The new fields of an organization."""
 
@@ -1997,6 +2009,25 @@ class ResetTokenValid(TypedDict):
     """The token is valid."""
 
     token: str
+
+
+ResourceItem: TypeAlias = str
+
+
+class OAuthTokenRequest(TypedDict):
+    """A request for tokens. Which properties are needed depends on the grant type."""
+
+    grant_type: str
+    code: NotRequired[str]
+    code_verifier: NotRequired[str]
+    redirect_uri: NotRequired[str]
+    refresh_token: NotRequired[str]
+    scope: NotRequired[str]
+    resource: NotRequired[list[ResourceItem]]
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
 
 
 class RevokeOAuthTokenRequest(TypedDict):

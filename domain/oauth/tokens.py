@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from domain import tokens
 from domain.context import Context
@@ -32,7 +32,7 @@ class TokenResponse(TypedDict):
     """The response of the token endpoint (RFC 6749, 5.1)."""
 
     access_token: str
-    token_type: str
+    token_type: Literal["Bearer"]
     expires_in: int
     scope: str
     id_token: NotRequired[str]

@@ -44,6 +44,12 @@ class InvalidGrant(OAuthError):
     message = "The grant is invalid, expired or revoked, or was issued to another client"
 
 
+class GrantRevoked(InvalidGrant):
+    """The same error, after the grant was revoked because a code or refresh token was used twice."""
+
+    keeps_writes = True
+
+
 class UnauthorizedClient(OAuthError):
     """The client may not use this grant type."""
 

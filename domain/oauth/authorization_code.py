@@ -1,0 +1,101 @@
+"""Redemption of authorization codes (RFC 6749, 4.1.3) with PKCE (RFC 7636)."""
+
+import base64
+import hashlib
+from datetime import timedelta
+
+from domain.context import Context, StaleRead
+from domain.oauth import access, events, grants, tokens
+from domain.oauth.engine import Presented, TokenEngine
+from domain.oauth.grant_types import grant_type
+from domain.oauth.tokens import Issue, TokenResponse
+from domain.oauth_clients.errors import GrantRevoked, InvalidGrant
+from domain.oauth_clients.parameters import OAuthParameters
+from models.oauth_client import ClientRow
+from models.oauth_code import CODE_BY_DIGEST, NONCE, REDEEM_CODE, AuthorizedCode
+
+AUTHORIZATION_CODE = "authorization_code"
+
+CODE_PREFIX = "gwc_"
+
+_SAME_SUBMIT = timedelta(seconds=10)
+"""How long a repetition counts as the same request, sent twice, and not as theft."""
+
+
+@grant_type(AUTHORIZATION_CODE)
+async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -> TokenResponse:
+    """Return the tokens for a code, which is used up.
+
+    A code is not used up by another client or a wrong verifier. Raises InvalidRequest, InvalidGrant, InvalidTarget,
+    InvalidScope, Unavailable.
+    """
+    digest = tokens.digest(parameters.require("code"), CODE_PREFIX)
+    challenge = challenge_of(parameters.require("code_verifier"))
+    if digest is None:
+        raise InvalidGrant
+    found = await ctx.reads.one(CODE_BY_DIGEST, digest)
+    if found is None or found.code.client_id != client.client_id:
+        raise InvalidGrant
+    if found.code.used_at is not None:
+        await _refuse_used(ctx, found, is_verified=challenge == found.code.code_challenge)
+    if not _is_valid(ctx, found):
+        raise InvalidGrant
+    code, session = found.code, found.session
+    scopes = ctx.port[TokenEngine](
+        client, parameters, Presented(code.scopes, code.redirect_uri, code.code_challenge)
+    )
+    selected = access.select(
+        ctx, client, parameters.every("resource"), scopes=scopes, resources=code.resources.split()
+    )
+    grant = grants.add(ctx, client, session, scopes=scopes, resources=code.resources)
+    wanted = Issue(
+        AUTHORIZATION_CODE,
+        grant,
+        found.user,
+        scopes,
+        selected,
+        nonce=None if code.nonce is None else ctx.cipher.decrypt(NONCE, code.nonce),
+        session_expires_at=session.expires_at,
+    )
+    response = await tokens.issue(ctx, client, wanted)
+    # What was read may have changed: then the request runs again, and finds the code used.
+    ctx.db.require(  # defence: O2 redeem
+        REDEEM_CODE,
+        StaleRead,
+        digest=code.code,
+        client=client.client_id,
+        challenge=challenge,
+        live_session=session.id,
+        now=ctx.now,
+        used_at=ctx.now,
+        grant_id=grant.id,
+        updated_at=ctx.now,
+    )
+    return response
+
+
+def challenge_of(verifier: str) -> str:
+    """Return the challenge of a code verifier by the method S256 (RFC 7636, 4.2)."""
+    digest = hashlib.sha256(verifier.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def _is_valid(ctx: Context, found: AuthorizedCode) -> bool:
+    """Return whether an unused code can be redeemed."""
+    return (
+        ctx.now < found.code.expires_at  # defence: O2 expiry
+        and found.session.is_active(ctx.now)
+        and not found.user.is_banned(ctx.now)
+    )
+
+
+async def _refuse_used(ctx: Context, found: AuthorizedCode, *, is_verified: bool) -> None:
+    """Raise InvalidGrant; unless the same request was sent twice, the grant of the code is revoked."""
+    code = found.code
+    used_at, grant_id = code.used_at, code.grant_id
+    is_repeated = is_verified and used_at is not None and ctx.now - used_at <= _SAME_SUBMIT
+    # defence: O2 replay
+    if not is_repeated and grant_id is not None and await grants.revoke(ctx, grant_id):
+        events.code_replayed(ctx, code.client_id, found.user.id, grant_id)
+        raise GrantRevoked
+    raise InvalidGrant
