@@ -123,12 +123,13 @@ CHANGE_CLIENT = (
 )
 """Set the given columns of the client `id`."""
 
-_DAY = bindparam("last_used_on", type_=Instant())
-
 NOTE_CLIENT_USE = update(table_of(OauthClient)).where(
     is_(OauthClient.client_id, "whose"),
-    or_(col(OauthClient.last_used_on).is_(None), col(OauthClient.last_used_on) < _DAY),
+    or_(
+        col(OauthClient.last_used_on).is_(None),
+        col(OauthClient.last_used_on) < bindparam("today", type_=Instant()),
+    ),
 )
-"""Set `last_used_on` of the client `whose`, unless another request has done so."""
+"""Set `last_used_on` of the client `whose`, unless another request has done so `today`."""
 
 REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "client_id"))

@@ -71,7 +71,9 @@ _DUE_CLIENTS = _due_clients()
 _CLAIM = leased_rows.claim(
     LogoutDelivery,
     is_(LogoutDelivery.client_id, "of_client"),
-    returning=[col(getattr(LogoutDelivery, name)) for name in ("id", "client_id", "subject", "sid", "attempts")],
+    returning=[
+        col(getattr(LogoutDelivery, name)) for name in ("id", "client_id", "subject", "sid", "attempts")
+    ],
 )
 _REGISTRATION = select(col(OauthClient.registration)).where(
     is_(OauthClient.client_id, "client_id"), col(OauthClient.disabled_at).is_(None)
@@ -116,9 +118,7 @@ async def claim(ctx: Context, numbers: Mapping[str, int]) -> list[LeasedLogout]:
 
 
 async def _claim_of(ctx: Context, client_id: str, most: int) -> list[LeasedLogout]:
-    rows = await ctx.db.execute(
-        _CLAIM, of_client=client_id, now=ctx.now, until=ctx.now + LEASE, most=most
-    )
+    rows = await ctx.db.execute(_CLAIM, of_client=client_id, now=ctx.now, until=ctx.now + LEASE, most=most)
     registration = (await ctx.db.execute(_REGISTRATION, client_id=client_id)).scalar() if rows else None
     metadata = {} if registration is None else orjson.loads(registration)
     url, algorithm = metadata.get("backchannel_logout_uri"), metadata.get("id_token_signed_response_alg")

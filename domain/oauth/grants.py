@@ -2,9 +2,9 @@
 
 from domain import tokens
 from domain.authentication_methods import amr_of
+from domain.backchannel_logout.session_ids import sid_of
 from domain.context import Context
 from domain.oauth.policy import OAuthPolicy
-from domain.oauth.session_ids import sid_of
 from models.oauth_client import ClientRow
 from models.oauth_grant import ADD_GRANT, REVOKE_GRANT, GrantRow
 from models.session import SessionRow

@@ -24,7 +24,7 @@ def note_use(ctx: Context, client: ClientRow) -> None:
     """Note, once a day, that a client has received a token."""
     today = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0)
     if client.last_used_on is None or client.last_used_on < today:
-        ctx.db.defer(NOTE_CLIENT_USE, whose=client.client_id, last_used_on=today)
+        ctx.db.defer(NOTE_CLIENT_USE, whose=client.client_id, today=today, last_used_on=today)
 
 
 async def add(
