@@ -3,10 +3,11 @@
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sqlalchemy import delete
 from sqlmodel import Field
 
 from models.base import Instant, Retention, Timestamped
-from models.statements import insert
+from models.statements import insert, is_, table_of
 
 
 class DeviceStatus(StrEnum):
@@ -49,3 +50,6 @@ class DeviceRequest(Timestamped, table=True):
 
 
 ADD_DEVICE_REQUEST = insert(DeviceRequest)
+
+END_REQUESTS_OF_CLIENT = delete(table_of(DeviceRequest)).where(is_(DeviceRequest.client_id, "client_id"))
+"""Delete the requests of `client_id`."""

@@ -123,13 +123,32 @@ CHANGE_CLIENT = (
 )
 """Set the given columns of the client `id`."""
 
-NOTE_CLIENT_USE = update(table_of(OauthClient)).where(
-    is_(OauthClient.client_id, "whose"),
+REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "client_id"))
+
+LIST_CLIENTS = (
+    select(*CLIENT_COLUMNS)
+    .order_by(col(OauthClient.created_at).desc(), col(OauthClient.client_id))
+    .limit(1000)
+    .execution_options(row=ClientRow)
+)
+"""The newest clients."""
+
+CLIENTS_OF_OWNER = LIST_CLIENTS.where(is_(OauthClient.owner_id, "owner_id"))
+"""The newest clients of the user `owner_id`."""
+
+CLIENTS_OF_SOURCE = (
+    select(*CLIENT_COLUMNS)
+    .where(is_(OauthClient.source, "source"))
+    .order_by(col(OauthClient.client_id))
+    .execution_options(row=ClientRow)
+)
+"""Every client of a source."""
+
+NOTE_USE = update(table_of(OauthClient)).where(
+    is_(OauthClient.client_id, "id"),
     or_(
         col(OauthClient.last_used_on).is_(None),
         col(OauthClient.last_used_on) < bindparam("today", type_=Instant()),
     ),
 )
-"""Set `last_used_on` of the client `whose`, unless another request has done so `today`."""
-
-REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "client_id"))
+"""Set the given columns of the client `id` unless it was used on the day `today` before."""

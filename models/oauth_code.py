@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import bindparam, delete, or_, select, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
@@ -117,3 +117,14 @@ REDEEM_CODE = (
 )
 """Set `used_at` and `grant_id` of the code with a `digest` if it is unused and valid `now`, belongs to the `client` and
 the `challenge`, and its session, the `live_session`, is active, its user not banned; both are locked."""
+
+CODES_OF_CLIENT = delete(table_of(OauthCode)).where(is_(OauthCode.client_id, "client_id"))
+"""Delete the codes of `client_id`."""
+
+CODES_OF_REDIRECT_URI = CODES_OF_CLIENT.where(is_(OauthCode.redirect_uri, "redirect_uri"))
+"""Delete the codes of `client_id` that were sent to `redirect_uri`."""
+
+REDIRECT_URIS_OF_CODES = select(col(OauthCode.redirect_uri).distinct()).where(
+    is_(OauthCode.client_id, "client_id")
+)
+"""Where codes of `client_id` were sent."""

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Index, bindparam, or_, select, text, update
+from sqlalchemy import Index, bindparam, delete, or_, select, text, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
@@ -161,3 +161,6 @@ FORGET_REPLAYS = update(table_of(OauthToken)).where(
     col(OauthToken.replay).is_not(None), col(OauthToken.rotated_at) <= bindparam("until", type_=Instant())
 )
 """Erase the `replay` of all tokens that were rotated before `until`."""
+
+END_TOKENS_OF_CLIENT = delete(table_of(OauthToken)).where(is_(OauthToken.client_id, "client_id"))
+"""Delete the tokens of `client_id`, those of its grants included."""

@@ -3,12 +3,12 @@
 import base64
 import binascii
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote_plus
 
 from domain import tokens
 from domain.context import Context
-from domain.oauth_clients import clients
+from domain.oauth_clients import assertions, clients, events
 from domain.oauth_clients.errors import InvalidClient, InvalidRequest
 from domain.oauth_clients.parameters import OAuthParameters
 from models.oauth_client import ClientRow
@@ -19,28 +19,43 @@ class Credentials:
     """What a client has sent to authenticate itself; without a secret and an assertion its id alone."""
 
     client_id: str
-    secret: str | None = None
-    assertion: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    assertion: str | None = field(default=None, repr=False)
 
 
 async def authenticate(ctx: Context, parameters: OAuthParameters, *, allows_public: bool = True) -> ClientRow:
     """Return the client that has sent a request; checks the form of the parameters as well.
 
-    Raises InvalidRequest for two ways at once or ids that differ, and InvalidClient for everything else.
+    Call it before `ctx.db` is used. Raises InvalidRequest for two ways at once or ids that differ, and InvalidClient
+    for everything else.
     """
     parameters.check()
     sent = credentials_of(parameters)
-    client = await clients.find(ctx, sent.client_id)
-    if client is None:
-        raise InvalidClient
-    method = client.metadata["token_endpoint_auth_method"]
-    if method == "none":
-        if sent.secret is not None or not allows_public:
-            raise InvalidClient
-        return client
-    if not method.startswith("client_secret") or not _is_secret(ctx, client, sent.secret):
+    client = await clients.read(ctx, sent.client_id)
+    failure = "unknown" if client is None else await _failure(ctx, client, sent, allows_public=allows_public)
+    if client is None or failure is not None:
+        events.authentication_failed(ctx, failure or "unknown", None if client is None else client.client_id)
         raise InvalidClient
     return client
+
+
+async def _failure(
+    ctx: Context, client: ClientRow, sent: Credentials, *, allows_public: bool
+) -> events.Failure | None:
+    """Return why a client has not authenticated as it must, or None."""
+    if client.disabled_at is not None:  # defence: O11 disabled
+        return "disabled"
+    method = client.metadata["token_endpoint_auth_method"]
+    if method == "none":  # defence: O11 public
+        is_alone = sent.secret is None and sent.assertion is None
+        return None if is_alone and allows_public else "method"
+    if method == "private_key_jwt":
+        if sent.assertion is None:  # defence: O11 key-client
+            return "method"
+        return None if await assertions.is_valid(ctx, client, sent.assertion) else "assertion"
+    if sent.secret is None:
+        return "method"
+    return None if _is_secret(ctx, client, sent.secret) else "secret"
 
 
 def credentials_of(parameters: OAuthParameters) -> Credentials:
@@ -48,13 +63,20 @@ def credentials_of(parameters: OAuthParameters) -> Credentials:
     client_id, secret = parameters.get("client_id"), parameters.get("client_secret")
     assertion = parameters.get("client_assertion")
     ways = [way for way in (parameters.authorization, secret, assertion) if way is not None]
-    if len(ways) > 1:
+    if len(ways) > 1:  # defence: O11 one-way
         raise InvalidRequest("The client authenticates in two ways")
     if parameters.authorization is not None:
         basic_id, basic_secret = _basic(parameters.authorization)
-        if client_id is not None and client_id != basic_id:
+        if client_id is not None and client_id != basic_id:  # defence: O11 same-id
             raise InvalidRequest("client_id differs from that of the Authorization header")
         return Credentials(basic_id, basic_secret)
+    if assertion is not None:
+        if parameters.get("client_assertion_type") != assertions.TYPE:
+            raise InvalidRequest(f"client_assertion_type must be {assertions.TYPE}")
+        subject = assertions.subject(assertion)
+        if client_id is not None and subject is not None and client_id != subject:
+            raise InvalidRequest("client_id differs from the subject of client_assertion")
+        client_id = client_id or subject
     if client_id is None:
         raise InvalidClient
     return Credentials(client_id, secret, assertion)
@@ -70,14 +92,15 @@ def _basic(header: str) -> tuple[str, str]:
     except (binascii.Error, ValueError):
         raise InvalidClient from None
     client_id, colon, secret = decoded.partition(":")
-    if not colon or not client_id or "\0" in decoded:
+    client_id, secret = unquote_plus(client_id), unquote_plus(secret)
+    if not colon or not client_id or "\0" in client_id:  # defence: R32 basic-nul
         raise InvalidClient
-    return unquote_plus(client_id), unquote_plus(secret)
+    return client_id, secret
 
 
-def _is_secret(ctx: Context, client: ClientRow, secret: str | None) -> bool:
+def _is_secret(ctx: Context, client: ClientRow, secret: str) -> bool:
     """Return whether a secret is the client's, or its previous one while that is accepted."""
-    if secret is None or client.secret is None:
+    if client.secret is None:
         return False
     digest = tokens.digest(secret)
     is_current = hmac.compare_digest(digest, client.secret)
@@ -85,7 +108,7 @@ def _is_secret(ctx: Context, client: ClientRow, secret: str | None) -> bool:
     is_previous = (
         previous is not None
         and until is not None
-        and ctx.now < until
+        and ctx.now < until  # defence: O11 previous-until
         and hmac.compare_digest(digest, previous)
     )
     return is_current or is_previous

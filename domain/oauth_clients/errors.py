@@ -6,7 +6,7 @@ that repeat nothing of the request but the names of parameters that the protocol
 
 from typing import ClassVar
 
-from domain.errors import Refusal
+from domain.errors import BadRequest, NotFound, Refusal
 
 
 class OAuthError(Refusal):
@@ -101,3 +101,50 @@ class AccessDenied(OAuthError):
 
     error = "access_denied"
     message = "The user or the service has refused the request"
+
+
+class UnusableMetadata(OAuthError):
+    """Client metadata of a registration cannot be used (RFC 7591, 3.2.2); the message names the member."""
+
+    error = "invalid_client_metadata"
+    message = "A member of the client metadata cannot be used"
+
+
+class UnusableRedirectUri(OAuthError):
+    """A redirect URI of a registration cannot be used (RFC 7591, 3.2.2)."""
+
+    error = "invalid_redirect_uri"
+    message = "redirect_uris has an entry that is not allowed"
+
+
+class InvalidInitialToken(OAuthError):
+    """The initial access token is missing, unknown, expired or used up (RFC 7591, 3; RFC 6750, 3.1)."""
+
+    status = 401
+    error = "invalid_token"
+    message = "The initial access token is missing, unknown, expired or used up"
+    challenge = 'Bearer error="invalid_token"'
+
+
+class InvalidClientMetadata(BadRequest):
+    """A member of the client metadata cannot be used; the message names it."""
+
+    message = "Invalid client metadata"
+
+
+class InvalidRedirectUri(BadRequest):
+    """A redirect URI cannot be registered."""
+
+    message = "Invalid redirect URI"
+
+
+class ClientReadOnly(BadRequest):
+    """The client comes from the configuration, or from a document of its own."""
+
+    message = "Client cannot be changed here"
+
+
+class ClientNotFound(NotFound):
+    """There is no such client, or it is one of another user."""
+
+    message = "Client not found"

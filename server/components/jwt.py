@@ -70,8 +70,12 @@ class Signatures(Protocol):
     def verify(self, key: "Key", algorithm: str, kid: str, token: str, typ: str) -> Mapping[str, Any] | None:
         """Return the claims of a token, or None."""
 
+    def verify_assertion(self, assertion: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the claims if one of these public keys of a client has signed them, or None."""
 
-def _signatures() -> Signatures:
+
+def signatures() -> Signatures:
+    """Return the functions."""
     # joserfc costs 180 ms and 6 MB; a service without tokens for other services does not load it.
     from server.crypto import jwt  # noqa: PLC0415 - see above
 
@@ -132,7 +136,7 @@ class SigningKeyStore(Component):
             row = rotation.signing_key(self._rows, algorithm, now)
         if row is None:
             raise Unavailable
-        token = _signatures().sign(self._private[row.kid], algorithm, row.kid, claims, typ)
+        token = signatures().sign(self._private[row.kid], algorithm, row.kid, claims, typ)
         if self._metrics is not None:
             self._metrics.token_issued(algorithm)
         return token
@@ -143,11 +147,11 @@ class SigningKeyStore(Component):
         """Return the claims of a token of this service, or None. Raises Unavailable."""
         if len(token) > MAX_TOKEN_LENGTH or not token.isascii():  # defence: JWT19 size
             return None
-        kid = _signatures().kid_of(token)
+        kid = signatures().kid_of(token)
         row = None if kid is None else await self._published_key(kid, now)
         if row is None:
             return None
-        claims = _signatures().verify(self._public[row.kid], row.algorithm, row.kid, token, typ)
+        claims = signatures().verify(self._public[row.kid], row.algorithm, row.kid, token, typ)
         if claims is None or not (ignore_expiry or _is_current(claims, now)):
             return None
         return claims
@@ -175,10 +179,10 @@ class SigningKeyStore(Component):
                 for kid, value in sealed.items()
                 if kid not in known
             }
-            self._private = known | {kid: _signatures().import_jwk(jwk) for kid, jwk in opened.items() if jwk}
+            self._private = known | {kid: signatures().import_jwk(jwk) for kid, jwk in opened.items() if jwk}
             self._rows = [row for row in rows if row.kid in self._private]
             self._public = {
-                row.kid: self._public.get(row.kid) or _signatures().import_jwk(row.public_jwk) for row in rows
+                row.kid: self._public.get(row.kid) or signatures().import_jwk(row.public_jwk) for row in rows
             }
             self._published = {row.kid: row for row in rows}
             self._loaded_at = now
@@ -235,7 +239,7 @@ class SigningKeyStore(Component):
             return False
         try:
             # In a thread, because an RSA key costs a tenth of a second or more.
-            generate = _signatures().generate
+            generate = signatures().generate
             pairs = {algorithm: await asyncio.to_thread(generate, algorithm) for algorithm in algorithms}
             await (run or self._run)(rule(pairs))
         finally:

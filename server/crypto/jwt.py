@@ -13,6 +13,9 @@ from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
 from domain.jwt.rotation import KeyPair
+from server.crypto import client_assertions
+
+verify_assertion = client_assertions.verify_assertion
 
 RSA_BITS = 2048
 """Bits of an RSA key. Twice the bits would quadruple the cost of every signature."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -56,7 +57,10 @@ class ClientSettings(Group):
     client_credentials_scopes: Texts = Field(
         default=(), description="Scopes of the tokens that act for the client itself."
     )
-    id_token_signed_response_alg: str = Field(default="RS256", description="Algorithm of its ID tokens.")
+    id_token_signed_response_alg: str | None = Field(
+        default=None,
+        description="Algorithm of its ID tokens; RS256 if that is among `jwt.algorithms`, else the first of them.",
+    )
     backchannel_logout_uri: OptionalUrl = Field(
         default=None, description="Address that learns of the end of sessions."
     )
@@ -173,15 +177,21 @@ class OAuthSettings(Group):
                 issuer=issuer,
                 algorithms=settings[JwtSettings].algorithms,
             ),
-            fill(
-                ClientPolicy,
-                self,
-                resources={uri: fill(Resource, one) for uri, one in self.resources.items()},
-                configured=configured,
-                algorithms=settings[JwtSettings].algorithms,
-                is_development=settings.profile == "development",
-            ),
+            self.client_policy(settings, configured),
         ]
+
+    def client_policy(
+        self, settings: Settings, configured: Mapping[str, ConfiguredClient] = MappingProxyType({})
+    ) -> ClientPolicy:
+        """Return what clients may be and ask for, with these configured ones."""
+        return fill(
+            ClientPolicy,
+            self,
+            resources={uri: fill(Resource, one) for uri, one in self.resources.items()},
+            configured=configured,
+            algorithms=settings[JwtSettings].algorithms,
+            is_development=settings.profile == "development",
+        )
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield what the provider cannot be without, and malformed scopes, resources and clients."""

@@ -1,0 +1,215 @@
+"""Manage OAuth clients: for the operator, for administrators, and for the users who own them.
+
+No permission is checked. A caller is an administrator or the owner; without one, the operator acts on the command line.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NoReturn
+
+import orjson
+
+from domain import tokens
+from domain.context import Context
+from domain.oauth_clients import clients, events, metadata, redirect_uris
+from domain.oauth_clients.errors import (
+    ClientNotFound,
+    ClientReadOnly,
+    InvalidClientMetadata,
+    InvalidRedirectUri,
+)
+from domain.oauth_clients.metadata import InvalidMetadata
+from domain.oauth_clients.policy import ClientPolicy
+from domain.outbound import OutboundError, OutboundGuard
+from models.device_request import END_REQUESTS_OF_CLIENT
+from models.oauth_client import (
+    CHANGE_CLIENT,
+    FIND_CLIENT,
+    LIST_CLIENTS,
+    LOCK_CLIENT,
+    REMOVE_CLIENT,
+    ClientRow,
+    ClientSource,
+)
+from models.oauth_code import CODES_OF_CLIENT, CODES_OF_REDIRECT_URI, REDIRECT_URIS_OF_CODES
+from models.oauth_grant import END_GRANTS_OF_CLIENT
+from models.oauth_token import END_TOKENS_OF_CLIENT
+
+OVERLAP = timedelta(hours=24)
+"""How long the previous secret is accepted after a rotation."""
+
+_FIXED = ("token_endpoint_auth_method",)
+"""Members that a client keeps: another way to authenticate is another client."""
+
+
+async def list_clients(ctx: Context) -> Sequence[ClientRow]:
+    """Return the newest clients, newest first."""
+    return await ctx.db.execute(LIST_CLIENTS)
+
+
+async def find(ctx: Context, client_id: str) -> ClientRow:
+    """Return a client. Raises ClientNotFound."""
+    row: ClientRow | None = (await ctx.db.execute(FIND_CLIENT, client_id=client_id)).first()
+    if row is None:
+        raise ClientNotFound
+    return row
+
+
+async def create(
+    ctx: Context, sent: Mapping[str, Any], source: ClientSource, *, owner_id: str | None = None
+) -> tuple[ClientRow, str | None]:
+    """Create a client; return it and its secret, if it has one. Raises InvalidClientMetadata, InvalidRedirectUri."""
+    checked = _checked(ctx, sent, source)
+    await _check_logout_uri(ctx, checked)
+    row, secret = await clients.add(ctx, checked, source, owner_id=owner_id)
+    events.created(ctx, row)
+    return row, secret
+
+
+async def update(
+    ctx: Context,
+    client_id: str,
+    sent: Mapping[str, Any],
+    by: ClientSource,
+    *,
+    owner_id: str | None = None,
+    is_disabled: bool | None = None,
+) -> ClientRow:
+    """Change members of a client, and whether it is disabled; None removes a member. `by` says who sends them.
+
+    Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata, InvalidRedirectUri.
+    """
+    for name in _FIXED:
+        if name in sent:
+            raise InvalidClientMetadata(f"Invalid client metadata: {name} cannot be changed")
+    await _check_logout_uri(ctx, sent)
+    row = await _locked(ctx, client_id, owner_id)
+    known = row.metadata
+    checked = _checked(ctx, {**known, **sent}, by, only=sent)
+    changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
+    if changed:
+        row = await store(ctx, row, checked)
+        events.updated(ctx, row, changed)
+    return row if is_disabled is None else await _set_disabled(ctx, row, is_disabled=is_disabled)
+
+
+async def store(ctx: Context, row: ClientRow, checked: Mapping[str, Any], **columns: Any) -> ClientRow:
+    """Replace the metadata of a locked client; codes sent to a redirect URI that it no longer has end."""
+    found = await _change(
+        ctx,
+        row,
+        client_name=checked["client_name"],
+        registration=orjson.dumps(checked).decode(),
+        **columns,
+    )
+    sent_to = (await ctx.db.execute(REDIRECT_URIS_OF_CODES, client_id=row.client_id)).scalars()
+    for uri in sent_to:
+        if not redirect_uris.matches(checked["redirect_uris"], uri):  # defence: O16 redirect-uri-removed
+            await ctx.db.execute(CODES_OF_REDIRECT_URI, client_id=row.client_id, redirect_uri=uri)
+    return found
+
+
+async def disable(ctx: Context, client_id: str) -> ClientRow:
+    """Disable a client, and end its grants. Raises ClientNotFound, ClientReadOnly."""
+    return await _set_disabled(ctx, await _locked(ctx, client_id), is_disabled=True)
+
+
+async def rotate_secret(
+    ctx: Context, client_id: str, *, owner_id: str | None = None
+) -> tuple[ClientRow, str]:
+    """Replace the secret of a client; return it and the new one. The previous one is accepted for 24 hours.
+
+    Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata.
+    """
+    row = await _locked(ctx, client_id, owner_id)
+    if row.secret is None:
+        raise InvalidClientMetadata("Invalid client metadata: the client has no secret")
+    secret = clients.new_secret()
+    row = await replace_secret(ctx, row, secret)
+    return row, secret
+
+
+async def replace_secret(ctx: Context, row: ClientRow, secret: str) -> ClientRow:
+    """Replace the secret of a locked client."""
+    events.secret_rotated(ctx, row)
+    return await _change(
+        ctx,
+        row,
+        secret=tokens.digest(secret),  # defence: O14 digest
+        previous_secret=row.secret,
+        previous_until=ctx.now + OVERLAP,
+    )
+
+
+async def remove(ctx: Context, client_id: str, *, owner_id: str | None = None) -> None:
+    """Delete a client with its grants, tokens and consents. Raises ClientNotFound, ClientReadOnly."""
+    await delete_row(ctx, await _locked(ctx, client_id, owner_id))
+
+
+async def delete_row(ctx: Context, row: ClientRow) -> None:
+    """Delete a locked client with everything that refers to it."""
+    await ctx.db.execute(REMOVE_CLIENT, client_id=row.client_id)
+    events.deleted(ctx, row)
+
+
+async def end_grants(ctx: Context, row: ClientRow) -> None:
+    """End all grants and tokens of a client, its codes, and the devices that wait."""
+    for statement in (CODES_OF_CLIENT, END_REQUESTS_OF_CLIENT, END_TOKENS_OF_CLIENT, END_GRANTS_OF_CLIENT):
+        await ctx.db.execute(statement, client_id=row.client_id)  # defence: O16 client-grants
+
+
+async def _set_disabled(ctx: Context, row: ClientRow, *, is_disabled: bool) -> ClientRow:
+    if is_disabled == (row.disabled_at is not None):
+        return row
+    if not is_disabled:
+        events.updated(ctx, row, ["disabled"])
+        return await _change(ctx, row, disabled_at=None)
+    row = await _change(ctx, row, disabled_at=ctx.now)
+    await end_grants(ctx, row)
+    events.disabled(ctx, row)
+    return row
+
+
+async def _change(ctx: Context, row: ClientRow, **columns: Any) -> ClientRow:
+    found = await ctx.db.execute(CHANGE_CLIENT, id=row.client_id, **columns, updated_at=ctx.now)
+    changed: ClientRow = found[0]
+    return changed
+
+
+async def _locked(ctx: Context, client_id: str, owner_id: str | None = None) -> ClientRow:
+    """Return a client that may be changed, locked; with an owner, only one of this owner."""
+    row: ClientRow | None = (await ctx.db.execute(LOCK_CLIENT, client_id=client_id)).first()
+    # defence: O14 owner
+    if row is None or (owner_id is not None and row.owner_id != owner_id):
+        raise ClientNotFound
+    if row.source in (ClientSource.CONFIG, ClientSource.DOCUMENT):
+        raise ClientReadOnly
+    return row
+
+
+def _checked(
+    ctx: Context, sent: Mapping[str, Any], source: ClientSource, *, only: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return complete metadata; only some members may be those that were sent. Raises the errors of `create`."""
+    try:
+        metadata.check_permitted(sent if only is None else only, source)
+        return metadata.complete(sent, ctx.policy[ClientPolicy])
+    except InvalidMetadata as fault:
+        _refuse(fault)
+
+
+def _refuse(fault: InvalidMetadata) -> NoReturn:
+    if fault.is_redirect_uri:
+        raise InvalidRedirectUri(f"Invalid redirect URI: {fault}") from None
+    raise InvalidClientMetadata(f"Invalid client metadata: {fault}") from None
+
+
+async def _check_logout_uri(ctx: Context, sent: Mapping[str, Any]) -> None:
+    """Check where logout tokens are sent to. Raises InvalidClientMetadata."""
+    uri = sent.get("backchannel_logout_uri")
+    if not isinstance(uri, str):
+        return
+    try:
+        await ctx.port[OutboundGuard].check(uri)
+    except OutboundError as error:
+        raise InvalidClientMetadata(f"Invalid client metadata: backchannel_logout_uri: {error}") from None

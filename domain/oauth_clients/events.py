@@ -1,0 +1,71 @@
+"""Audit events of OAuth clients."""
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from domain.audit.record import Event, record
+from domain.context import Context
+from domain.localization import N_
+from domain.oauth_clients.errors import InvalidClient
+from models import Outcome
+from models.oauth_client import ClientRow
+
+CREATED = Event("oauth_client.created", N_("An application was added"), important=True)
+UPDATED = Event("oauth_client.updated", N_("An application was changed"))
+DISABLED = Event("oauth_client.disabled", N_("An application was disabled"), important=True)
+DELETED = Event("oauth_client.deleted", N_("An application was deleted"), important=True)
+SECRET_ROTATED = Event(
+    "oauth_client.secret_rotated", N_("The secret of an application was replaced"), important=True
+)
+REGISTERED = Event("oauth_client.registered", N_("An application has registered itself"), in_history=False)
+AUTHENTICATION_FAILED = Event(
+    "oauth.client_auth_failed",
+    N_("An application has authenticated"),
+    failure=N_("An application could not authenticate"),
+    in_history=False,
+    unbounded=True,
+)
+
+Failure = Literal["unknown", "disabled", "method", "secret", "assertion"]
+"""Why the authentication of a client has failed."""
+
+
+def created(ctx: Context, client: ClientRow) -> None:
+    """A client was added."""
+    _record(ctx, CREATED, client, source=client.source)
+
+
+def updated(ctx: Context, client: ClientRow, members: Iterable[str]) -> None:
+    """Members of a client were changed."""
+    _record(ctx, UPDATED, client, members=sorted(members))
+
+
+def disabled(ctx: Context, client: ClientRow) -> None:
+    """A client was disabled, with all its grants."""
+    _record(ctx, DISABLED, client)
+
+
+def deleted(ctx: Context, client: ClientRow) -> None:
+    """A client was deleted, with all its grants."""
+    _record(ctx, DELETED, client)
+
+
+def secret_rotated(ctx: Context, client: ClientRow) -> None:
+    """The secret of a client was replaced."""
+    _record(ctx, SECRET_ROTATED, client)
+
+
+def registered(ctx: Context, client: ClientRow, token: str | None) -> None:
+    """A client has registered itself, with this initial access token if it needed one."""
+    details: dict[str, Any] = {} if token is None else {"token": token}
+    record(ctx, REGISTERED, client=client.client_id, **details)
+
+
+def authentication_failed(ctx: Context, reason: Failure, client_id: str | None) -> None:
+    """A client could not authenticate; one that is unknown is not named, since it may be anything."""
+    known: dict[str, Any] = {} if client_id is None else {"client": client_id}
+    record(ctx, AUTHENTICATION_FAILED, outcome=Outcome.REFUSED, refusal=InvalidClient, reason=reason, **known)
+
+
+def _record(ctx: Context, event: Event, client: ClientRow, **details: Any) -> None:
+    record(ctx, event, by_operator=ctx.caller is None, client=client.client_id, **details)

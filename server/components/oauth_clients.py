@@ -1,0 +1,61 @@
+"""OAuth clients: verification of their assertions, and the clients from the configuration."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from domain.admin_oauth_clients import configuration
+from domain.oauth_clients import metadata
+from domain.oauth_clients.assertions import AssertionVerifier
+from domain.oauth_clients.metadata import InvalidMetadata
+from server.components.component import Component, Core
+from server.components.jwt import signatures
+from server.config.base import Settings
+from server.config.groups.oauth import OAuthSettings
+from server.config.groups.webhooks import WebhookSettings
+from server.outbound.urls import parse_url
+
+
+class ClientSignatures:
+    """The verifier of assertions. Implements `domain.oauth_clients.assertions.AssertionVerifier`."""
+
+    def verify(self, assertion: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the claims if one of these keys has signed them, or None."""
+        return signatures().verify_assertion(assertion, keys)
+
+
+class OAuthClients(Component):
+    """The component of OAuth clients."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._is_enabled = core.settings[OAuthSettings].enabled
+        core.port.add(AssertionVerifier, ClientSignatures())
+
+    @classmethod
+    def check(cls, settings: Settings) -> Iterator[str]:
+        """Yield what configured clients cannot be without."""
+        chosen = settings[OAuthSettings]
+        policy = chosen.client_policy(settings)
+        allowed_ports = settings[WebhookSettings].allowed_ports
+        is_development = settings.profile == "development"
+        for client_id, client in chosen.clients.items():
+            key = f"oauth.clients.{client_id}"
+            try:
+                metadata.complete(client.metadata(), policy)
+            except InvalidMetadata as fault:
+                member, _, problem = str(fault).partition(" ")
+                yield f"{key}.{member}: {problem}"
+            try:
+                if client.backchannel_logout_uri is not None:
+                    parse_url(
+                        client.backchannel_logout_uri,
+                        allowed_ports=allowed_ports,
+                        development=is_development,
+                    )
+            except ValueError as error:
+                yield f"{key}.backchannel_logout_uri: {error}"
+
+    async def start(self) -> None:
+        """Have the table of clients follow the configuration."""
+        if self._is_enabled:
+            await self._core.run(configuration.apply)
