@@ -135,12 +135,22 @@ def _marked(path: Path) -> Iterator[str]:
 
 
 def _messages_of_errors(path: Path) -> Iterator[str]:
-    """Yield the messages of error classes: `message = "..."` in the body of a class."""
+    """Yield the messages of error classes: `message = "..."` in the body of a class.
+
+    Errors of the OAuth protocol, which have an `error`, are for the developers of clients and are not translated.
+    """
     for node in ast.walk(ast.parse(path.read_bytes())):
-        for line in node.body if isinstance(node, ast.ClassDef) else ():
-            match line:
-                case ast.Assign(targets=[ast.Name("message")], value=ast.Constant(str(text))):
-                    yield text
+        constants = dict(_constants(node)) if isinstance(node, ast.ClassDef) else {}
+        if "message" in constants and not constants.keys() & {"error", "is_protocol"}:
+            yield constants["message"]
+
+
+def _constants(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of the constants in the body of a class, as text."""
+    for line in node.body:
+        match line:
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value)):
+                yield name, str(value)
 
 
 def _read(language: str, content: bytes) -> Catalog:

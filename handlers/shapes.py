@@ -11,6 +11,9 @@ class AccountData(TypedDict):
     audit: list[dict[str, Any]]
 
 
+AcrValuesSupportedItem: TypeAlias = str
+
+
 class AnswerInvitationRequest(TypedDict):
     """The invitation to answer."""
 
@@ -137,6 +140,12 @@ class CheckUsernameRequest(TypedDict):
     """The username to check."""
 
     username: str
+
+
+ClaimsSupportedItem: TypeAlias = str
+
+
+CodeChallengeMethodsSupportedItem: TypeAlias = str
 
 
 class ConfirmMagicLinkRequest(TypedDict):
@@ -637,6 +646,9 @@ class GetTotpUriRequest(TypedDict):
     password: str
 
 
+GrantTypesSupportedItem: TypeAlias = str
+
+
 class Health(TypedDict):
     """The service is running."""
 
@@ -644,6 +656,9 @@ class Health(TypedDict):
 
 
 Hint: TypeAlias = str
+
+
+IdTokenSigningAlgValuesSupportedItem: TypeAlias = str
 
 
 class IdTokenUserName(TypedDict):
@@ -684,6 +699,12 @@ class Instance(TypedDict):
 
 
 InstanceId: TypeAlias = str
+
+
+IntrospectionEndpointAuthMethodsSupportedItem: TypeAlias = str
+
+
+IntrospectionEndpointAuthSigningAlgValuesSupportedItem: TypeAlias = str
 
 
 InvalidField = TypedDict(
@@ -1785,6 +1806,9 @@ class ProfileForm(TypedDict):
     locale: NotRequired[str]
 
 
+PromptValuesSupportedItem: TypeAlias = str
+
+
 class ProviderAccount(TypedDict):
     """The linked account of the profile."""
 
@@ -2030,6 +2054,18 @@ class OAuthTokenRequest(TypedDict):
     client_assertion: NotRequired[str]
 
 
+ResponseModesSupportedItem: TypeAlias = str
+
+
+ResponseTypesSupportedItem: TypeAlias = str
+
+
+RevocationEndpointAuthMethodsSupportedItem: TypeAlias = str
+
+
+RevocationEndpointAuthSigningAlgValuesSupportedItem: TypeAlias = str
+
+
 class RevokeOAuthTokenRequest(TypedDict):
     """The token to revoke, and the client that it was issued to."""
 
@@ -2169,6 +2205,9 @@ class LinkSocialRequest(TypedDict):
     idToken: NotRequired[IdToken]
     requestSignUp: NotRequired[Flag]
     loginHint: NotRequired[str]
+
+
+ScopesSupportedItem: TypeAlias = str
 
 
 class SecondFactorForm(TypedDict):
@@ -2489,6 +2528,9 @@ class Status(TypedDict):
     status: bool
 
 
+SubjectTypesSupportedItem: TypeAlias = str
+
+
 class Success(TypedDict):
     """Success."""
 
@@ -2616,6 +2658,55 @@ class TeamNameForm(TypedDict):
     team: str
     former: NotRequired[str]
     teamName: str
+
+
+TokenEndpointAuthMethodsSupportedItem: TypeAlias = str
+
+
+TokenEndpointAuthSigningAlgValuesSupportedItem: TypeAlias = str
+
+
+class ProviderMetadata(TypedDict):
+    """The endpoints of the provider, and what it supports (OpenID Connect Discovery 1.0, RFC 8414)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    pushed_authorization_request_endpoint: str
+    introspection_endpoint: str
+    revocation_endpoint: str
+    userinfo_endpoint: str
+    end_session_endpoint: str
+    registration_endpoint: NotRequired[str]
+    device_authorization_endpoint: NotRequired[str]
+    jwks_uri: str
+    scopes_supported: list[ScopesSupportedItem]
+    response_types_supported: list[ResponseTypesSupportedItem]
+    response_modes_supported: list[ResponseModesSupportedItem]
+    grant_types_supported: list[GrantTypesSupportedItem]
+    subject_types_supported: list[SubjectTypesSupportedItem]
+    id_token_signing_alg_values_supported: list[IdTokenSigningAlgValuesSupportedItem]
+    token_endpoint_auth_methods_supported: list[TokenEndpointAuthMethodsSupportedItem]
+    token_endpoint_auth_signing_alg_values_supported: list[TokenEndpointAuthSigningAlgValuesSupportedItem]
+    revocation_endpoint_auth_methods_supported: list[RevocationEndpointAuthMethodsSupportedItem]
+    revocation_endpoint_auth_signing_alg_values_supported: list[
+        RevocationEndpointAuthSigningAlgValuesSupportedItem
+    ]
+    introspection_endpoint_auth_methods_supported: list[IntrospectionEndpointAuthMethodsSupportedItem]
+    introspection_endpoint_auth_signing_alg_values_supported: list[
+        IntrospectionEndpointAuthSigningAlgValuesSupportedItem
+    ]
+    code_challenge_methods_supported: list[CodeChallengeMethodsSupportedItem]
+    claims_supported: list[ClaimsSupportedItem]
+    acr_values_supported: list[AcrValuesSupportedItem]
+    prompt_values_supported: list[PromptValuesSupportedItem]
+    authorization_response_iss_parameter_supported: bool
+    backchannel_logout_supported: bool
+    backchannel_logout_session_supported: bool
+    claims_parameter_supported: bool
+    request_parameter_supported: bool
+    request_uri_parameter_supported: bool
+    client_id_metadata_document_supported: bool
 
 
 class TotpUri(TypedDict):

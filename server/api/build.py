@@ -75,6 +75,8 @@ class CompiledApi(AbstractRoutingAPI):
         self.operations[operation_id] = compiled
         if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), compiled)
+            if extension.at_origin:
+                self.routes.add(path + self.base_path, method.upper(), compiled)
 
     def _responder(self, extension: OperationExtension) -> Responder:
         if extension.page:

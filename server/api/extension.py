@@ -40,6 +40,8 @@ class OperationExtension(BaseModel):
     checked, and errors have the names of the protocol."""
     any_origin: bool = False
     """Whether pages of every origin may call it, without credentials."""
+    at_origin: bool = False
+    """Whether its path is also at the root of the origin, with `base_path` at its end, where RFC 8414 puts it."""
     impersonation: Literal["allowed", "restricted", "never"] = "allowed"
     """Whether administrators may call it while impersonating a user: `restricted` only if
     `admin.impersonation.restricted` is false, `never` not at all."""

@@ -15,6 +15,7 @@ PAGE = """
 {% trans count=keys %}One key{% pluralize %}{{ count }} keys{% endtrans %}
 """
 MODULE = 'from domain.errors import NotFound\n\nclass DoorNotFound(NotFound):\n    message = "No such door"\n'
+PROTOCOL = 'class InvalidDoor(OAuthError):\n    error = "invalid_door"\n    message = "For developers"\n'
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def tree(tmp_path: Path) -> Tree:
         'OTHER = localization.gettext(TITLES.get(name, N_("Welcome")))\n',
         "server/templates/email/test/subject.txt": "{% trans %}A test{% endtrans %}",
         "domain/doors/errors.py": MODULE,
+        "domain/oauth/errors.py": PROTOCOL,
     }.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,6 +72,7 @@ class TestTexts:
         ):
             assert f'msgid "{text}"\nmsg' in german
         assert "#: domain/doors/errors.py\nmsgid" in german
+        assert "For developers" not in german
 
     def test_one_that_went_is_dropped_and_the_others_keep_their_translation(self, tree: Tree) -> None:
         translate_all(tree, A_test="Ein Test")

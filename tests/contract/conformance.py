@@ -21,10 +21,13 @@ HEADERS = {
 }
 """What every answer carries, whatever it is."""
 
-DOCUMENT_PATHS = frozenset({"/jwks", "/.well-known/jwks.json"})
+_EXTENSIONS = [(one.path, one.spec.get(EXTENSION, {})) for one in operations(bundle(internal=True))]
+
+DOCUMENT_PATHS = frozenset(path for path, said in _EXTENSIONS if said.get("publicDocument"))
 """Public documents, which say themselves how long caches may keep them."""
 
-_EXTENSIONS = [(one.path, one.spec.get(EXTENSION, {})) for one in operations(bundle(internal=True))]
+_ORIGIN_PATHS = frozenset(path for path, said in _EXTENSIONS if said.get("atOrigin"))
+"""The paths that are also at the root of the origin, with the base path at their end."""
 
 WITHOUT_FORMS = {"mailbox"}
 """The tags of pages without forms. Other forms must say to the service where they come from."""
@@ -120,6 +123,8 @@ class Contract:
 
     def _template(self, path: str) -> str | None:
         """The path template that a real path (or a template itself) belongs to."""
+        if path.endswith(self._base_path) and path.removesuffix(self._base_path) in _ORIGIN_PATHS:
+            return path.removesuffix(self._base_path)
         if not path.startswith(f"{self._base_path}/"):
             return None
         path = path.removeprefix(self._base_path)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from domain.backchannel_logout.policy import BackchannelLogoutPolicy
+from domain.oauth import discovery
 from domain.oauth.policy import PAGES, DevicePolicy, OAuthPolicy
 from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy, ConfiguredClient, Resource
 from server.config.base import Group, Settings, fill
@@ -168,16 +169,20 @@ class OAuthSettings(Group):
             client_id: ConfiguredClient(one.metadata(), one.read_secret())
             for client_id, one in (self.clients if self.enabled else {}).items()
         }
+        oauth = fill(OAuthPolicy, self, issuer=issuer, select_account_page=select, **pages)
+        device = fill(DevicePolicy, self.device)
+        clients = self.client_policy(settings, configured)
         return [
-            fill(OAuthPolicy, self, issuer=issuer, select_account_page=select, **pages),
-            fill(DevicePolicy, self.device),
+            oauth,
+            device,
+            clients,
+            discovery.metadata_of(oauth, device, clients),
             fill(
                 BackchannelLogoutPolicy,
                 self,
                 issuer=issuer,
                 algorithms=settings[JwtSettings].algorithms,
             ),
-            self.client_policy(settings, configured),
         ]
 
     def client_policy(

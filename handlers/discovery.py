@@ -1,0 +1,18 @@
+"""The operations of openapi/paths/discovery.yaml."""
+
+from domain.context import Context
+from domain.oauth.discovery import MAX_AGE, ProviderMetadata
+from handlers.responses.reply import Document
+
+
+# discovery.openid
+async def openid(ctx: Context) -> Document:
+    """Return the metadata of the OpenID provider."""
+    metadata = ctx.policy[ProviderMetadata]
+    return Document(metadata.body, metadata.etag, max_age=int(MAX_AGE.total_seconds()))
+
+
+# discovery.oauth
+async def oauth(ctx: Context) -> Document:
+    """Return the metadata of the OAuth authorization server, which is the same."""
+    return await openid(ctx)
