@@ -52,6 +52,7 @@ async def verify(
     callback_url: str | None = None,
     new_user_callback_url: str | None = None,
     error_callback_url: str | None = None,
+    oauth_query: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect | Rollback[Redirect]:
     """Use up a link and sign in; if the link must be confirmed, redirect the browser to the confirming page."""
     page = magic_links.confirm_page(ctx.policy)
@@ -61,6 +62,7 @@ async def verify(
             "callbackURL": callback_url,
             "newUserCallbackURL": new_user_callback_url,
             "errorCallbackURL": error_callback_url,
+            "oauth_query": oauth_query,
         }
         return Redirect(urls.with_parameters(page, token=token, **parameters))
     try:
@@ -89,7 +91,8 @@ def _verified(
         )
     opened = signed_in.opened
     if target is not None:
-        return redirects.to(ctx.policy, target, session_cookies(ctx, opened))
+        redirect = redirects.to(ctx.policy, target, session_cookies(ctx, opened))
+        return replace(redirect, opens_session=True)
     shape: shapes.MagicLinkVerified = {
         "token": opened.token,
         "user": wire.user(opened.user),

@@ -1,9 +1,67 @@
 """The operations of openapi/paths/oauth.yaml."""
 
-from domain.context import Context
-from domain.oauth import revocation, token_endpoint
+from domain.context import Context, Rollback
+from domain.oauth import authorization, request_details, revocation, token_endpoint
+from domain.oauth import consent as consents
+from domain.oauth.authorization import Destination
+from domain.oauth.request_details import RequestDetails
 from domain.oauth_clients.parameters import OAuthParameters
-from handlers import shapes
+from domain.oauth_clients.policy import ClientPolicy
+from handlers import shapes, wire
+from handlers.oauth_clients import public_client
+from handlers.responses.reply import Redirect, Reply
+
+
+# oauth.push_request
+async def push_request(ctx: Context, parameters: OAuthParameters) -> Reply[shapes.PushedRequest]:
+    """Store an authorization request that its client sends by itself."""
+    uri, life = await authorization.push(ctx, parameters)
+    return Reply({"request_uri": uri, "expires_in": int(life.total_seconds())}, status=201)
+
+
+# oauth.authorize
+async def authorize(ctx: Context, parameters: OAuthParameters) -> Redirect | Rollback[Redirect]:
+    """Redirect a user to the next page of an authorization request, or back to its client."""
+    return _redirect(await authorization.authorize(ctx, parameters))
+
+
+# oauth.authorize_by_post
+async def authorize_by_post(ctx: Context, parameters: OAuthParameters) -> Redirect | Rollback[Redirect]:
+    """Store an authorization request that was sent by a form, and redirect to it by GET."""
+    return _redirect(await authorization.authorize_by_post(ctx, parameters))
+
+
+def _redirect(destination: Destination) -> Redirect | Rollback[Redirect]:
+    redirect = Redirect(destination.url)
+    return Rollback(redirect) if destination.is_refusal else redirect
+
+
+# oauth.read_request
+async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails:
+    """Return what a live request asks for, for its pages."""
+    return _details(ctx, await request_details.read(ctx, request))
+
+
+# oauth.continue
+async def continue_(ctx: Context, body: shapes.ContinueOAuthRequest) -> shapes.OAuthContinuation:
+    """Note what the user has done on a page of a request."""
+    url = await consents.go_on(
+        ctx,
+        body["oauth_query"],
+        selected=body.get("selected", False),
+        created=body.get("created", False),
+    )
+    return {"redirect": True, "url": url}
+
+
+# oauth.consent
+async def consent(ctx: Context, body: shapes.ConsentToOAuthRequest) -> shapes.OAuthContinuation:
+    """Consent to a request, or refuse it."""
+    if body["accept"]:
+        url = await consents.consent(ctx, body["oauth_query"], body.get("scope"))
+    else:
+        url = await consents.refuse(ctx, body["oauth_query"])
+    return {"redirect": True, "url": url}
 
 
 # oauth.token
@@ -17,3 +75,24 @@ async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty
     """Revoke a token of the client."""
     await revocation.revoke(ctx, parameters)
     return {}
+
+
+def _details(ctx: Context, details: RequestDetails) -> shapes.OAuthRequestDetails:
+    asked, resources = details.asked, ctx.policy[ClientPolicy].resources
+    return {
+        "kind": "authorize",
+        "client": {**public_client(asked.client), "verified": asked.client.is_verified},
+        "redirectHost": details.redirect_host,
+        "scopes": [
+            {"name": name, "description": text}
+            for name, text in request_details.described_scopes(ctx, asked.scopes)
+        ],
+        "resources": [{"uri": uri, "name": resources[uri].name} for uri in asked.resources],
+        "offline": "offline_access" in asked.scopes,
+        "prompt": sorted(asked.prompt),
+        "loginHint": asked.login_hint,
+        "uiLocales": asked.ui_locales,
+        "reason": None if details.reason is None else details.reason.value,
+        "createdAt": wire.instant(details.created_at),
+        "user": None if ctx.caller is None else wire.reduced_user(ctx.caller.user),
+    }

@@ -12,7 +12,7 @@ from domain.social.authorization_request import AuthorizationRequest
 from domain.social.callback import CallbackRequest
 from domain.social.tokens import AccountSelector, DecryptedTokens, Profile
 from handlers import shapes, wire
-from handlers.responses import cookies, oauth_redirects
+from handlers.responses import continuation, cookies, oauth_redirects
 from handlers.responses.reply import Redirect, Reply
 from handlers.responses.sessions import authorization_redirect, signed_in_response
 
@@ -30,11 +30,13 @@ async def sign_in(
     id_token = body.get("idToken")
     if id_token is not None:
         return await _sign_in_by_id_token(ctx, body, id_token)
+    # The callback redirects to where an authorization request goes on.
+    continues = await continuation.url_of(ctx, body)
     request = AuthorizationRequest(
         provider_id=body["provider"],
         scopes=_scopes(body.get("scopes")),
-        callback_url=body.get("callbackURL"),
-        new_user_callback_url=body.get("newUserCallbackURL"),
+        callback_url=continues or body.get("callbackURL"),
+        new_user_callback_url=continues or body.get("newUserCallbackURL"),
         error_callback_url=body.get("errorCallbackURL"),
         request_sign_up=wire.flag(body.get("requestSignUp")),
         login_hint=body.get("loginHint"),

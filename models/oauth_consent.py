@@ -3,11 +3,12 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import UniqueConstraint, select
+from sqlalchemy import UniqueConstraint, select, update
 from sqlmodel import Field, col
 
 from models.base import Access, Record
 from models.queries import ReadStatement, by
+from models.statements import insert, is_, table_of
 
 
 class OauthConsent(Record, table=True):
@@ -47,3 +48,15 @@ CONSENTS_OF_USER = ReadStatement(
     select(*CONSENT_COLUMNS).where(by(OauthConsent.user_id)), ConsentRow._make, key=OauthConsent.user_id
 )
 """Every consent of a user, unsorted."""
+
+FIND_CONSENT = (
+    select(*CONSENT_COLUMNS)
+    .where(is_(OauthConsent.user_id, "user_id"), is_(OauthConsent.client_id, "client_id"))
+    .execution_options(row=ConsentRow)
+)
+"""The consent of `user_id` to `client_id`, as the transaction sees it."""
+
+ADD_CONSENT = insert(OauthConsent)
+
+CHANGE_CONSENT = update(table_of(OauthConsent)).where(is_(OauthConsent.id, "consent_id"))
+"""Set the given columns of the consent `consent_id`."""

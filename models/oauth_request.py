@@ -4,12 +4,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, delete, select, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
 from models.queries import ReadStatement, by
-from models.statements import insert
+from models.statements import insert, is_, table_of
 
 
 class RequestKind(StrEnum):
@@ -78,3 +78,17 @@ REQUEST_BY_HANDLE = ReadStatement(
 """The request with a handle's digest, expired or not."""
 
 ADD_REQUEST = insert(OauthRequest)
+
+_IS_LIVE = (
+    is_(OauthRequest.handle, "digest"),
+    col(OauthRequest.expires_at) > bindparam("now", type_=Instant()),
+)
+
+ARRIVE = update(table_of(OauthRequest)).where(*_IS_LIVE, col(OauthRequest.arrived_at).is_(None))
+"""Set `arrived_at` and `expires_at` of the pushed request with the digest `digest`, once."""
+
+NOTE_ON_REQUEST = update(table_of(OauthRequest)).where(*_IS_LIVE).returning(col(OauthRequest.handle))
+"""Set the given columns of the request with the digest `digest`, if it is live at `now`."""
+
+TAKE_REQUEST = delete(table_of(OauthRequest)).where(*_IS_LIVE).returning(col(OauthRequest.handle))
+"""Delete the request with the digest `digest`, if it is live at `now`: of any number at once, one deletes it."""

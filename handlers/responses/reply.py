@@ -11,11 +11,14 @@ Header = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[Shape]):
-    """A JSON body with status 200, and headers such as Set-Cookie."""
+    """A JSON body, and headers such as Set-Cookie."""
 
     # Never in a `repr`, which may be logged: bodies and headers contain tokens.
     body: Shape = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
+    status: int = 200
+    opens_session: bool = False
+    """Whether it carries the token of a new session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class Redirect:
     location: str = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
     status: int = 302
+    opens_session: bool = False
+    """Whether it sets the cookie of a new session."""
     defect: Exception | None = field(default=None, repr=False)
     """The unexpected exception behind the redirect, for the log."""
 

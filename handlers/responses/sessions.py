@@ -21,7 +21,8 @@ def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[
     """Respond with `body`, the session cookie, and `set-auth-token` for the bearer mode of Better Auth's client."""
     cookie, *related = session_cookies(ctx, opened)
     # defence: V38 session-cookie
-    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related))
+    headers = (cookie, (b"set-auth-token", opened.token.encode()), *related)
+    return Reply(body, headers, opens_session=True)
 
 
 async def replacing_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
@@ -41,7 +42,7 @@ def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Respond with `body`, which contains the token; set no cookie and no token header."""
-    return Reply(body, _related_cookies(ctx, opened))
+    return Reply(body, _related_cookies(ctx, opened), opens_session=True)
 
 
 def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:

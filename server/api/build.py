@@ -1,5 +1,6 @@
 """Creation of the pipeline: Connexion reads the contract, and everything a request needs is compiled at startup."""
 
+from keyword import iskeyword
 from typing import Any, ClassVar
 
 from connexion.middleware.abstract import AbstractRoutingAPI
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Lifespan
 
 from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
+from handlers.responses.continuation import continuing
 from server.api import request_body
 from server.api.arguments import ProtocolInputs, check_signature, compile_inputs, compile_protocol_inputs
 from server.api.extension import OperationExtension, extension_of
@@ -22,6 +24,15 @@ from server.api.request import Operation, Responder
 from server.api.responders import JsonResponder, OAuthResponder, PageResponder
 from server.api.routing import Routes
 from server.api.security import SecurityCompiler, security_map
+
+
+class _HandlerResolver(RelativeResolver):
+    """The handler of an operation is the function of its operationId, with `_` behind a keyword of Python."""
+
+    def resolve_function_from_operation_id(self, operation_id: str) -> Any:
+        """Return the handler. Raises Connexion's ResolverError if there is none."""
+        is_keyword = iskeyword(operation_id.rpartition(".")[2])
+        return super().resolve_function_from_operation_id(operation_id + "_" * is_keyword)
 
 
 class CompiledApi(AbstractRoutingAPI):
@@ -98,10 +109,11 @@ def compile_operation(
     check_signature(operation.function, inputs)
     if (extension.account or extension.fresh or extension.administrative) and not extension.page:
         raise ValueError(f"{operation_id}: only pages declare who may open them")
+    handler = continuing(operation.function) if extension.continues_authorization else operation.function
     is_lenient = extension.authentication_by_setting and not policy.require_authentication
     return Operation(
         operation_id=operation_id,
-        handler=operation.function,
+        handler=handler,
         method=operation.method.upper(),
         template=policy.base_path + operation.path,
         security=security.compile(operation, without_session=is_lenient),
@@ -162,7 +174,7 @@ def build(
         dependencies=dependencies,
         disabled=disabled,
         base_path=policy.base_path,
-        resolver=RelativeResolver(handlers),
+        resolver=_HandlerResolver(handlers),
         security_map=security_map(policy.cookies),
     )
     # The router has no routes: it runs the lifespan, and refuses WebSockets.

@@ -55,6 +55,8 @@ class OperationExtension(BaseModel):
     """Whether it requires a recently created session (`session.fresh_age`)."""
     administrative: bool = False
     """Whether it is a page for administrators only: for everybody else it does not exist."""
+    continues_authorization: bool = False
+    """Whether `oauth_query` names an authorization request that its response with a session continues."""
     authentication_by_setting: bool = False
     """Whether `require_authentication = false` opens it to callers without a session."""
 

@@ -71,7 +71,7 @@ _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
     """Return status, headers and body for a handler's result."""
     if isinstance(result, Reply):
-        return 200, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
+        return result.status, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
     if isinstance(result, Redirect):
         # After a POST the browser must use GET, and never post the credentials again (RFC 9110, 15.4.4).
         status = 303 if method == "POST" else result.status  # defence: V62 see-other

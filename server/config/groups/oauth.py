@@ -13,6 +13,7 @@ from domain.oauth import discovery
 from domain.oauth.policy import PAGES, DevicePolicy, OAuthPolicy
 from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy, ConfiguredClient, Resource
 from server.config.base import Group, Settings, fill
+from server.config.groups.authentication import SignUpSettings
 from server.config.groups.jwt import JwtSettings
 from server.config.groups.pages import PagesSettings
 from server.config.value_types import Duration, Items, OptionalPath, OptionalUrl, duration_between, is_http
@@ -164,6 +165,8 @@ class OAuthSettings(Group):
         issuer = settings.base_url + settings.base_path
         hosted = issuer + settings[PagesSettings].path
         pages = {name: getattr(self, name) or hosted + path for name, path in PAGES.items()}
+        if not settings[SignUpSettings].enabled:
+            pages["create_page"] = pages["login_page"]
         select = f"{hosted}/select-account" if settings[PagesSettings].enabled else pages["login_page"]
         configured = {
             client_id: ConfiguredClient(one.metadata(), one.read_secret())

@@ -1,0 +1,234 @@
+"""The authorization endpoint (RFC 6749, 4.1.1; OpenID Connect Core 1.0, 3.1.2), and pushed requests (RFC 9126)."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from domain import tokens, urls
+from domain.context import Context, StaleRead
+from domain.oauth import events, request_parameters, requests
+from domain.oauth.errors import ConsentRequired, InvalidRedirectUri, InvalidRequestUri, LoginRequired
+from domain.oauth.evaluation import Evaluation, Step, covers, evaluate
+from domain.oauth.policy import OAuthPolicy
+from domain.oauth.request_parameters import LONGEST_STATE, AuthorizationRequest
+from domain.oauth.requests import StoredRequest
+from domain.oauth_clients import authentication, clients, redirect_uris
+from domain.oauth_clients.errors import AccessDenied, InvalidClient, InvalidRequest, OAuthError
+from domain.oauth_clients.parameters import OAuthParameters
+from domain.oauth_clients.policy import ClientPolicy
+from domain.users import locking
+from models.oauth_client import ClientRow
+from models.oauth_code import ADD_CODE
+from models.oauth_consent import FIND_CONSENT
+from models.oauth_request import RequestKind
+
+CODE_PREFIX = "gwc_"
+NONCE_PURPOSE = "oauth_code.nonce"
+"""The purpose under which the nonce of a code is encrypted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the user's browser goes next."""
+
+    url: str = field(repr=False)
+    is_refusal: bool = False
+    """Whether the request ends there with an error, so that nothing is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request whose client and redirect URI are known: everything else that is wrong with it the client learns."""
+
+    client: ClientRow
+    redirect_uri: str
+    parameters: OAuthParameters
+    stored: StoredRequest | None = None
+
+
+async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
+    """Return where a user's browser goes that comes from a client, or from a page of a request."""
+    try:
+        arrival = await _arrival(ctx, sent)
+    except OAuthError as error:
+        return _refused_here(ctx, error)
+    try:
+        asked = await request_parameters.checked(
+            ctx, arrival.client, arrival.redirect_uri, arrival.parameters
+        )
+        # Nobody may give away access to another user's data.
+        if ctx.caller is not None and ctx.caller.impersonated_by is not None:  # defence: O7 impersonated
+            raise AccessDenied
+        found = await evaluate(ctx, asked, arrival.stored)
+        if "none" in asked.prompt and found.step is not Step.CODE:
+            raise LoginRequired if found.step is Step.LOGIN else ConsentRequired
+        if found.step is not Step.CODE:
+            return await _to_page(ctx, arrival, found.step)
+        return await _issue_code(ctx, asked, arrival.stored, found)
+    except OAuthError as error:
+        return _refused_at_client(ctx, error, arrival)
+
+
+async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
+    """Check and store a request that was posted; return the URL that goes on with it by GET.
+
+    A browser sends no Lax cookie with a POST from another site, so that its user would seem to be signed out.
+    """
+    try:
+        arrival = await _arrival(ctx, sent)
+    except OAuthError as error:
+        return _refused_here(ctx, error)
+    if arrival.stored is not None:
+        return Destination(requests.continue_url(ctx, arrival.client.client_id, arrival.stored.handle))
+    try:
+        await request_parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
+    except OAuthError as error:
+        return _refused_at_client(ctx, error, arrival)
+    handle = await _store(ctx, arrival)
+    return Destination(requests.continue_url(ctx, arrival.client.client_id, handle))
+
+
+async def push(ctx: Context, sent: OAuthParameters) -> tuple[str, timedelta]:
+    """Store a request that its client sends by itself; return its URI, and how long it waits for the user's browser.
+
+    Raises InvalidClient, InvalidRedirectUri, and what is wrong with the request.
+    """
+    client = await authentication.authenticate(ctx, sent)
+    if sent.get("request_uri") is not None:
+        raise InvalidRequest("request_uri cannot be pushed")
+    redirect_uri = _redirect_uri(ctx, client, sent)
+    await request_parameters.checked(ctx, client, redirect_uri, sent)
+    handle = await requests.store(
+        ctx, RequestKind.AUTHORIZE, client.client_id, request_parameters.kept(sent), pushed=True
+    )
+    return requests.request_uri(handle), requests.PUSHED_LIFE
+
+
+async def of_stored(ctx: Context, stored: StoredRequest) -> AuthorizationRequest | None:
+    """Return a stored request as its client may make it now, or None if it may not any more."""
+    try:
+        client = await _client(ctx, stored.client_id)
+        redirect_uri = _redirect_uri(ctx, client, stored.parameters)
+        return await request_parameters.checked(ctx, client, redirect_uri, stored.parameters)
+    except OAuthError:
+        return None
+
+
+def client_url(ctx: Context, redirect_uri: str, state: str | None, **parameters: str) -> str:
+    """Return the URL of a response to a client, which says who responds (RFC 9207)."""
+    # defence: O4 issuer
+    issuer = ctx.policy[OAuthPolicy].issuer
+    return urls.with_parameters(redirect_uri, **parameters, state=state, iss=issuer)
+
+
+async def _arrival(ctx: Context, sent: OAuthParameters) -> Arrival:
+    """Return a request with its client and redirect URI. Raises errors that must not be redirected to the client."""
+    sent.check()
+    client = await _client(ctx, sent.get("client_id"))
+    uri = sent.get("request_uri")
+    if uri is not None and (uri.startswith(requests.URN) or sent.get("redirect_uri") is None):
+        stored = await requests.find(ctx, uri.removeprefix(requests.URN))
+        if stored is None or stored.client_id != client.client_id:  # defence: O21 client-of-request
+            raise InvalidRequestUri
+        # Only what was stored counts, whatever is sent with it.
+        redirect_uri = _redirect_uri(ctx, client, stored.parameters)
+        return Arrival(client, redirect_uri, stored.parameters, stored)
+    return Arrival(client, _redirect_uri(ctx, client, sent), sent)
+
+
+async def _client(ctx: Context, client_id: str | None) -> ClientRow:
+    if client_id is None:
+        raise InvalidClient("client_id is missing")
+    client = await clients.find(ctx, client_id)
+    if client is None:
+        raise InvalidClient("There is no client with this client_id, or it is disabled")
+    return client
+
+
+def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str:
+    """Return the redirect URI of a request. Raises InvalidRedirectUri unless the client has registered it."""
+    wanted = sent.get("redirect_uri")
+    registered = client.metadata["redirect_uris"]
+    if wanted is None:
+        raise InvalidRedirectUri("redirect_uri is missing")
+    if not redirect_uris.matches(registered, wanted):  # defence: O1 O17 registered
+        if ctx.policy[ClientPolicy].is_development:
+            listed = ", ".join(registered)
+            raise InvalidRedirectUri(f"{InvalidRedirectUri.message}: received {wanted}; registered {listed}")
+        raise InvalidRedirectUri
+    return wanted
+
+
+async def _store(ctx: Context, arrival: Arrival) -> str:
+    values = request_parameters.kept(arrival.parameters)
+    return await requests.store(ctx, RequestKind.AUTHORIZE, arrival.client.client_id, values)
+
+
+async def _to_page(ctx: Context, arrival: Arrival, step: Step) -> Destination:
+    """Return the URL of the page for the next step; the request waits for its user from now on."""
+    policy = ctx.policy[OAuthPolicy]
+    page = {
+        Step.LOGIN: policy.login_page,
+        Step.CREATE: policy.create_page,
+        Step.SELECT_ACCOUNT: policy.select_account_page,
+        Step.CONSENT: policy.consent_page,
+    }[step]
+    if arrival.stored is None:
+        return Destination(requests.page_url(page, await _store(ctx, arrival)))
+    await requests.arrive(ctx, arrival.stored)
+    return Destination(requests.page_url(page, arrival.stored.handle))
+
+
+async def _issue_code(
+    ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None, found: Evaluation
+) -> Destination:
+    """Issue the code of a request, once. Raises AccessDenied if user or session ended meanwhile."""
+    caller = ctx.signed_in
+    # defence: O7 live-session
+    if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
+        raise AccessDenied
+    client_id = asked.client.client_id
+    if found.needs_consent:
+        consent = await ctx.db.execute(FIND_CONSENT, user_id=caller.user.id, client_id=client_id)
+        if not covers(consent.first(), asked, found.scopes):
+            raise StaleRead
+    if stored is not None and not await requests.take(ctx, stored):  # defence: O21 taken-once
+        return _refused_here(ctx, InvalidRequestUri(), client_id)
+    code = CODE_PREFIX + tokens.token()
+    nonce = None if asked.nonce is None else ctx.cipher.encrypt(NONCE_PURPOSE, asked.nonce)
+    await ctx.db.execute(
+        ADD_CODE,
+        code=tokens.digest(code),
+        client_id=client_id,
+        user_id=caller.user.id,
+        session_id=caller.session.id,
+        redirect_uri=asked.redirect_uri,
+        code_challenge=asked.code_challenge,
+        nonce=nonce,
+        scopes=" ".join(found.scopes),
+        resources=" ".join(asked.resources),
+        expires_at=ctx.now + ctx.policy[OAuthPolicy].code_expires_in,
+        used_at=None,
+        grant_id=None,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    events.code_issued(ctx, client_id, found.scopes)
+    return Destination(client_url(ctx, asked.redirect_uri, asked.state, code=code))
+
+
+def _refused_here(ctx: Context, error: OAuthError, client_id: str | None = None) -> Destination:
+    """Return the URL of our own page for an error: the client, or its redirect URI, is not known."""
+    events.request_refused(ctx, error.error, client_id)
+    description = f"{error.message} (request id {ctx.client.request_id})"
+    url = urls.public_url(ctx.policy, "/error", error=error.error, error_description=description)
+    return Destination(url, is_refusal=True)
+
+
+def _refused_at_client(ctx: Context, error: OAuthError, arrival: Arrival) -> Destination:
+    """Return the URL of the client for an error."""
+    events.request_refused(ctx, error.error, arrival.client.client_id)
+    state = arrival.parameters.get("state")
+    if state is not None and len(state) > LONGEST_STATE:
+        state = None
+    url = client_url(ctx, arrival.redirect_uri, state, error=error.error, error_description=error.message)
+    return Destination(url, is_refusal=True)

@@ -1,0 +1,110 @@
+"""What users do on the pages of an authorization request: select an account, consent, refuse."""
+
+from collections.abc import Sequence
+
+from domain import tokens
+from domain.context import Context
+from domain.oauth import authorization, events, requests
+from domain.oauth.errors import InvalidConsentScope, RequestNotFound
+from domain.oauth.evaluation import login_reason
+from domain.oauth.request_parameters import AuthorizationRequest
+from domain.oauth.requests import StoredRequest
+from domain.oauth_clients.errors import AccessDenied
+from domain.sessions.errors import SessionNotFresh
+from domain.users import locking
+from models.oauth_consent import ADD_CONSENT, CHANGE_CONSENT, FIND_CONSENT
+
+
+async def go_on(ctx: Context, oauth_query: str, *, selected: bool, created: bool) -> str:
+    """Note that the caller has selected their account, or has just signed up; return the URL to continue at.
+
+    Raises RequestNotFound.
+    """
+    stored = await requests.read_in_query(ctx, oauth_query)
+    noted = {"selected_by": selected, "created_by": created}
+    columns = {column: ctx.signed_in.session.id for column, is_so in noted.items() if is_so}
+    if columns:
+        await requests.note(ctx, stored, **columns)
+    return requests.continue_url(ctx, stored.client_id, stored.handle)
+
+
+async def consent(ctx: Context, oauth_query: str, scope: str | None) -> str:
+    """Allow the client of a request what it asks for, or of its scopes only some; return the URL to continue at.
+
+    Raises RequestNotFound, InvalidConsentScope, SessionNotFresh.
+    """
+    stored, asked = await _read(ctx, oauth_query)
+    scopes = asked.scopes if scope is None else _chosen(asked, scope)
+    caller = ctx.signed_in
+    await locking.lock_caller(ctx)
+    # The consent counts for this session alone, not for another one that comes with the same request.
+    await requests.note(ctx, stored, consent_by=caller.session.id, consent_scopes=" ".join(scopes))
+    await add(ctx, caller.user.id, stored.client_id, scopes, asked.resources)
+    events.consent_granted(ctx, stored.client_id, scopes)
+    return requests.continue_url(ctx, stored.client_id, stored.handle)
+
+
+async def refuse(ctx: Context, oauth_query: str) -> str:
+    """End a request whose user refuses it; return the URL of its client. Raises RequestNotFound, SessionNotFresh."""
+    stored, asked = await _read(ctx, oauth_query)
+    if not await requests.take(ctx, stored):
+        raise RequestNotFound
+    events.consent_denied(ctx, stored.client_id)
+    return authorization.client_url(
+        ctx,
+        asked.redirect_uri,
+        asked.state,
+        error=AccessDenied.error,
+        error_description=AccessDenied.message,
+    )
+
+
+async def add(
+    ctx: Context, user_id: str, client_id: str, scopes: Sequence[str], resources: Sequence[str]
+) -> None:
+    """Add scopes and resources to what a user, whose row is locked, has allowed a client."""
+    found = (await ctx.db.execute(FIND_CONSENT, user_id=user_id, client_id=client_id)).first()
+    if found is None:
+        await ctx.db.execute(
+            ADD_CONSENT,
+            id=tokens.token(),
+            user_id=user_id,
+            client_id=client_id,
+            scopes=" ".join(scopes),
+            resources=" ".join(resources),
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    else:
+        await ctx.db.execute(
+            CHANGE_CONSENT,
+            consent_id=found.id,
+            scopes=_united(found.scopes, scopes),
+            resources=_united(found.resources, resources),
+            updated_at=ctx.now,
+        )
+
+
+async def _read(ctx: Context, oauth_query: str) -> tuple[StoredRequest, AuthorizationRequest]:
+    """Return a request that the caller may decide on. Raises RequestNotFound, SessionNotFresh."""
+    stored = await requests.read_in_query(ctx, oauth_query)
+    asked = await authorization.of_stored(ctx, stored)
+    if asked is None:
+        raise RequestNotFound
+    # The client wants the user to sign in again, or wants another user.
+    if login_reason(ctx, asked, stored) is not None:  # defence: O5 O8 fresh-consent
+        raise SessionNotFresh
+    return stored, asked
+
+
+def _chosen(asked: AuthorizationRequest, scope: str) -> Sequence[str]:
+    """Return some of the scopes of a request, in its order. Raises InvalidConsentScope."""
+    chosen = set(scope.split(" "))
+    # defence: O5 subset
+    if not chosen <= set(asked.scopes) or ("openid" in asked.scopes and "openid" not in chosen):
+        raise InvalidConsentScope
+    return [one for one in asked.scopes if one in chosen]
+
+
+def _united(stored: str, added: Sequence[str]) -> str:
+    return " ".join(dict.fromkeys([*stored.split(), *added]))

@@ -1,0 +1,133 @@
+"""What an authorization request still needs from its user, evaluated again at every arrival (OpenID Connect Core 1.0,
+3.1.2.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from domain.context import Caller, Context
+from domain.oauth import requests
+from domain.oauth.request_parameters import AuthorizationRequest
+from domain.oauth.requests import StoredRequest
+from domain.oauth_clients import redirect_uris
+from models.oauth_consent import CONSENTS_OF_USER, ConsentRow
+
+
+class Step(StrEnum):
+    """The next step of a request."""
+
+    LOGIN = "login"
+    CREATE = "create"
+    SELECT_ACCOUNT = "select_account"
+    CONSENT = "consent"
+    CODE = "code"
+
+
+class LoginReason(StrEnum):
+    """Why the user has to sign in."""
+
+    LOGIN = "login"
+    """They are not signed in, or the client asks for it."""
+    MAX_AGE = "max_age"
+    """They signed in too long ago."""
+    HINT = "hint"
+    """The client means another user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The next step, and what a code for the request would be for."""
+
+    step: Step
+    scopes: Sequence[str] = ()
+    needs_consent: bool = False
+    """Whether the code depends on a stored consent."""
+
+
+async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None) -> Evaluation:
+    """Return the next step of a request for the present caller."""
+    caller = ctx.caller
+    if caller is None or login_reason(ctx, asked, stored) is not None:
+        return Evaluation(Step.LOGIN)
+    is_new = not _is_older(caller, requests.began_at(ctx, stored))
+    if "create" in asked.prompt and not (is_new or _is_noted(caller, stored, "created_by")):
+        return Evaluation(Step.CREATE)
+    # A user who has signed in for the request has selected an account.
+    if "select_account" in asked.prompt and not (is_new or _is_noted(caller, stored, "selected_by")):
+        return Evaluation(Step.SELECT_ACCOUNT)
+    scopes = asked.scopes
+    # defence: O5 session-of-consent
+    has_consented = _is_noted(caller, stored, "consent_by")
+    if has_consented and stored is not None:
+        scopes = (stored.row.consent_scopes or "").split()
+    needs_consent = must_consent(asked, scopes)
+    if not has_consented and _asks_each_time(asked):  # defence: O5 each-time
+        return Evaluation(Step.CONSENT)
+    # Also after a consent to this request: the user may have revoked it since.
+    if needs_consent and not covers(await _consent(ctx, caller, asked), asked, scopes):
+        return Evaluation(Step.CONSENT)
+    return Evaluation(Step.CODE, scopes, needs_consent=needs_consent)
+
+
+def login_reason(
+    ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None
+) -> LoginReason | None:
+    """Return why the caller has to sign in for a request, or None if they need not."""
+    caller = ctx.caller
+    if caller is None:
+        return LoginReason.LOGIN
+    # A user who has signed in since the request was made has done what it asks for; otherwise `max_age=0` would ask
+    # without end.
+    is_older = _is_older(caller, requests.began_at(ctx, stored))
+    if "login" in asked.prompt and is_older:  # defence: O8 prompt-login
+        return LoginReason.LOGIN
+    age = ctx.now - caller.session.created_at
+    # The time of the sign-in, which no extension of the session changes.
+    # defence: O8 max-age
+    if asked.max_age is not None and age > timedelta(seconds=asked.max_age) and is_older:
+        return LoginReason.MAX_AGE
+    if asked.hinted_user not in (None, caller.user.id):
+        return LoginReason.HINT
+    return None
+
+
+def must_consent(asked: AuthorizationRequest, scopes: Sequence[str]) -> bool:
+    """Return whether a code with these scopes needs a stored consent of the user."""
+    # Access without the user must never begin without a word to them.
+    return not asked.client.metadata.get("skip_consent") or "offline_access" in scopes
+
+
+def covers(consent: ConsentRow | None, asked: AuthorizationRequest, scopes: Sequence[str]) -> bool:
+    """Return whether a consent covers these scopes, and the resources of a request."""
+    # defence: O5 stored-consent
+    return (
+        consent is not None
+        and set(scopes) <= set(consent.scopes.split())
+        and set(asked.resources) <= set(consent.resources.split())
+    )
+
+
+def _asks_each_time(asked: AuthorizationRequest) -> bool:
+    """Return whether a consent to an earlier request does not count."""
+    if "consent" in asked.prompt:
+        return True
+    metadata = asked.client.metadata
+    # Any program of the device can pretend to be this client (RFC 8252, 8.6).
+    is_public = metadata["token_endpoint_auth_method"] == "none"  # noqa: S105 - a method
+    return is_public and redirect_uris.is_local(asked.redirect_uri) and not metadata.get("skip_consent")
+
+
+async def _consent(ctx: Context, caller: Caller, asked: AuthorizationRequest) -> ConsentRow | None:
+    consents = await ctx.reads.all(CONSENTS_OF_USER, caller.user.id)
+    return next((one for one in consents if one.client_id == asked.client.client_id), None)
+
+
+def _is_older(caller: Caller, moment: datetime) -> bool:
+    """Return whether the caller's session is older than a moment."""
+    return caller.session.created_at < moment
+
+
+def _is_noted(caller: Caller, stored: StoredRequest | None, column: str) -> bool:
+    """Return whether the caller's session is noted on a request."""
+    return stored is not None and getattr(stored.row, column) == caller.session.id

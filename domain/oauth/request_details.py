@@ -1,0 +1,73 @@
+"""What the pages of an authorization request show, and what anyone may know about its client."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from domain.context import Context
+from domain.localization import N_
+from domain.oauth import authorization, requests
+from domain.oauth.errors import ClientNotFound, RequestNotFound
+from domain.oauth.evaluation import LoginReason, login_reason
+from domain.oauth.request_parameters import AuthorizationRequest
+from domain.oauth_clients import clients
+from domain.oauth_clients.policy import ClientPolicy
+from models.oauth_client import ClientRow
+
+SCOPES: Mapping[str, str] = {
+    "openid": N_("Confirm who you are"),
+    "profile": N_("See your name, username and picture"),
+    "email": N_("See your email address"),
+    "offline_access": N_("Keep this access while you are signed out"),
+}
+"""The descriptions of the standard scopes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDetails:
+    """A live authorization request, for its pages."""
+
+    asked: AuthorizationRequest
+    redirect_host: str
+    """Where the user goes afterwards: a host, or the scheme of an application."""
+    reason: LoginReason | None
+    """Why the user has to sign in, or None if they need not."""
+    created_at: datetime
+
+
+async def read(ctx: Context, handle: str) -> RequestDetails:
+    """Return a live authorization request. Raises RequestNotFound."""
+    stored = await requests.find(ctx, handle)
+    asked = None if stored is None else await authorization.of_stored(ctx, stored)
+    if stored is None or asked is None:
+        raise RequestNotFound
+    parts = urlsplit(asked.redirect_uri)
+    return RequestDetails(
+        asked=asked,
+        redirect_host=parts.hostname or parts.scheme,
+        reason=login_reason(ctx, asked, stored),
+        created_at=stored.row.created_at,
+    )
+
+
+def described_scopes(ctx: Context, scopes: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Return scopes, each with its description for users in English."""
+    described = ctx.policy[ClientPolicy].scopes
+    return [(scope, SCOPES.get(scope) or described.get(scope, "")) for scope in scopes]
+
+
+async def client(ctx: Context, client_id: str) -> ClientRow:
+    """Return a client for a page. Raises ClientNotFound."""
+    found = await clients.find(ctx, client_id)
+    if found is None:
+        raise ClientNotFound
+    return found
+
+
+async def client_before_login(ctx: Context, client_id: str, oauth_query: str) -> ClientRow:
+    """Return the client of a live request, for a page that nobody is signed in at. Raises ClientNotFound."""
+    stored = await requests.find_in_query(ctx, oauth_query)
+    if stored is None or stored.client_id != client_id:
+        raise ClientNotFound
+    return await client(ctx, client_id)

@@ -1,0 +1,48 @@
+"""Where a user goes who has signed in on a page of an authorization request: back to the client that has sent them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+from domain.context import Context
+from domain.oauth import requests
+from domain.oauth.policy import OAuthPolicy
+from handlers.responses.reply import Redirect, Reply
+
+Handler = Callable[..., Awaitable[Any]]
+
+FIELD = "oauth_query"
+"""The field with the query of the page, in the body or in the query."""
+
+
+def continuing(handler: Handler) -> Handler:
+    """Return the handler of an operation that signs in, whose response with a session leads back to the client of the
+    request that `oauth_query` names, in place of every other URL."""
+
+    @wraps(handler)
+    async def run(ctx: Context, **arguments: Any) -> Any:
+        url = await url_of(ctx, arguments.get("body", arguments))
+        result = await handler(ctx, **arguments)
+        return result if url is None else _continued(result, url)
+
+    return run
+
+
+async def url_of(ctx: Context, fields: Mapping[str, Any]) -> str | None:
+    """Return the URL that continues the live request which the fields of an operation name, or None."""
+    oauth_query = fields.get(FIELD)
+    if not oauth_query or not ctx.policy[OAuthPolicy].enabled:
+        return None
+    # Before the rule, and outside its transaction: no request holds two connections.
+    stored = await requests.find_in_query(ctx, oauth_query)
+    return None if stored is None else requests.continue_url(ctx, stored.client_id, stored.handle)
+
+
+def _continued(result: Any, url: str) -> Any:
+    """Return the result with the URL, if it opens a session; other results are unchanged."""
+    if isinstance(result, Reply) and result.opens_session:
+        return replace(result, body={**result.body, "redirect": True, "url": url})
+    if isinstance(result, Redirect) and result.opens_session:
+        return replace(result, location=url)
+    return result
