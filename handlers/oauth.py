@@ -1,12 +1,14 @@
 """The operations of openapi/paths/oauth.yaml."""
 
 from domain.context import Context, Rollback
-from domain.oauth import authorization, request_details, revocation, token_endpoint
-from domain.oauth import consent as consents
-from domain.oauth.authorization import Destination
-from domain.oauth.request_details import RequestDetails
+from domain.oauth import revocation, token_endpoint
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
+from domain.oauth_requests import authorization, details
+from domain.oauth_requests import consent as consents
+from domain.oauth_requests.authorization import Destination
+from domain.oauth_requests.details import RequestDetails
+from domain.oauth_requests.parameters import PROMPTS
 from handlers import shapes, wire
 from handlers.oauth_clients import public_client
 from handlers.responses.reply import Redirect, Reply
@@ -39,7 +41,7 @@ def _redirect(destination: Destination) -> Redirect | Rollback[Redirect]:
 # oauth.read_request
 async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails:
     """Return what a live request asks for, for its pages."""
-    return _details(ctx, await request_details.read(ctx, request))
+    return _details(ctx, await details.read(ctx, request))
 
 
 # oauth.continue
@@ -77,22 +79,21 @@ async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty
     return {}
 
 
-def _details(ctx: Context, details: RequestDetails) -> shapes.OAuthRequestDetails:
-    asked, resources = details.asked, ctx.policy[ClientPolicy].resources
+def _details(ctx: Context, found: RequestDetails) -> shapes.OAuthRequestDetails:
+    asked, resources = found.asked, ctx.policy[ClientPolicy].resources
     return {
         "kind": "authorize",
         "client": {**public_client(asked.client), "verified": asked.client.is_verified},
-        "redirectHost": details.redirect_host,
+        "redirectHost": found.redirect_host,
         "scopes": [
-            {"name": name, "description": text}
-            for name, text in request_details.described_scopes(ctx, asked.scopes)
+            {"name": name, "description": text} for name, text in details.described_scopes(ctx, asked.scopes)
         ],
         "resources": [{"uri": uri, "name": resources[uri].name} for uri in asked.resources],
         "offline": "offline_access" in asked.scopes,
-        "prompt": sorted(asked.prompt),
+        "prompt": [one for one in PROMPTS if one in asked.prompt],
         "loginHint": asked.login_hint,
         "uiLocales": asked.ui_locales,
-        "reason": None if details.reason is None else details.reason.value,
-        "createdAt": wire.instant(details.created_at),
+        "reason": None if found.reason is None else found.reason.value,
+        "createdAt": wire.instant(found.created_at),
         "user": None if ctx.caller is None else wire.reduced_user(ctx.caller.user),
     }

@@ -3,7 +3,7 @@
 from typing import cast
 
 from domain.context import Context
-from domain.oauth import request_details
+from domain.oauth_requests import details
 from handlers import shapes
 from models.oauth_client import ClientRow
 
@@ -14,7 +14,7 @@ _PUBLIC = ("client_uri", "logo_uri", "tos_uri", "policy_uri", "contacts")
 # oauth_clients.read_public
 async def read_public(ctx: Context, client_id: str) -> shapes.PublicOAuthClient:
     """Return what a user may know of a client."""
-    return public_client(await request_details.client(ctx, client_id))
+    return public_client(await details.client(ctx, client_id))
 
 
 # oauth_clients.read_public_before_login
@@ -22,9 +22,7 @@ async def read_public_before_login(
     ctx: Context, body: shapes.ReadPublicOAuthClientRequest
 ) -> shapes.PublicOAuthClient:
     """Return what anyone may know of the client of a live request."""
-    return public_client(
-        await request_details.client_before_login(ctx, body["client_id"], body["oauth_query"])
-    )
+    return public_client(await details.client_before_login(ctx, body["client_id"], body["oauth_query"]))
 
 
 def public_client(row: ClientRow) -> shapes.PublicOAuthClient:

@@ -155,6 +155,27 @@ class ConfirmMagicLinkRequest(TypedDict):
     callbackURL: NotRequired[str]
     newUserCallbackURL: NotRequired[str]
     errorCallbackURL: NotRequired[str]
+    oauth_query: NotRequired[str]
+
+
+class ConsentToOAuthRequest(TypedDict):
+    """The decision of a user."""
+
+    accept: bool
+    scope: NotRequired[str]
+    oauth_query: str
+
+
+Contact: TypeAlias = str
+
+
+class ContinueOAuthRequest(TypedDict):
+    """The query of the page, and one of the others."""
+
+    oauth_query: str
+    selected: NotRequired[bool]
+    created: NotRequired[bool]
+    postLogin: NotRequired[bool]
 
 
 class CreateApiKeyRequest(TypedDict):
@@ -377,6 +398,7 @@ ErrorCode: TypeAlias = Literal[
     "BROKEN_MAIL_TEMPLATE",
     "CHALLENGE_NOT_FOUND",
     "CHANGE_EMAIL_DISABLED",
+    "CLIENT_NOT_FOUND",
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
     "DELIVERY_NOT_FOUND",
@@ -424,6 +446,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_REDIRECT_URL",
     "INVALID_REFERENCE_ID_FROM_API_KEY",
     "INVALID_ROLE_TYPE",
+    "INVALID_SCOPE",
     "INVALID_TOKEN",
     "INVALID_TWO_FACTOR_COOKIE",
     "INVALID_USER",
@@ -484,6 +507,7 @@ ErrorCode: TypeAlias = Literal[
     "REFILL_AMOUNT_AND_INTERVAL_REQUIRED",
     "REFILL_INTERVAL_AND_AMOUNT_REQUIRED",
     "REFRESH_TOKEN_NOT_FOUND",
+    "REQUEST_NOT_FOUND",
     "REQUEST_TIMEOUT",
     "RESET_PASSWORD_DISABLED",
     "ROLE_NOT_FOUND",
@@ -902,6 +926,13 @@ class ChangeEmailRequest(TypedDict):
     callbackURL: NotRequired[str]
 
 
+class OAuthContinuation(TypedDict):
+    """Where to go."""
+
+    redirect: Literal[True]
+    url: str
+
+
 class OAuthEmpty(TypedDict):
     """An empty object."""
 
@@ -911,6 +942,20 @@ class OAuthError(TypedDict):
 
     error: str
     error_description: str
+
+
+class OAuthResourceDescription(TypedDict):
+    """An API that the client asks for."""
+
+    uri: str
+    name: str
+
+
+class OAuthScopeDescription(TypedDict):
+    """A scope, and what it means for users."""
+
+    name: str
+    description: str
 
 
 class OAuthTokens(TypedDict):
@@ -1863,10 +1908,24 @@ class AccountProfile(TypedDict):
     account: ProviderAccount
 
 
+class PushedRequest(TypedDict):
+    """A stored authorization request."""
+
+    request_uri: str
+    expires_in: int
+
+
 class QueuedDelivery(TypedDict):
     """A delivery that is sent at once."""
 
     deliveryId: str
+
+
+class ReadPublicOAuthClientRequest(TypedDict):
+    """A client, and the query of a page that it has sent a user to."""
+
+    client_id: str
+    oauth_query: str
 
 
 class Readiness(TypedDict):
@@ -1879,6 +1938,36 @@ class RedeliverRequest(TypedDict):
     """The delivery to repeat."""
 
     deliveryId: str
+
+
+RedirectUri: TypeAlias = str
+
+
+class OAuthRequestClient(TypedDict):
+    """The client of a request."""
+
+    client_id: str
+    client_name: str
+    client_uri: NotRequired[str]
+    logo_uri: NotRequired[str]
+    tos_uri: NotRequired[str]
+    policy_uri: NotRequired[str]
+    contacts: NotRequired[list[Contact]]
+    redirect_uris: list[RedirectUri]
+    verified: bool
+
+
+class PublicOAuthClient(TypedDict):
+    """What anyone who signs in through a client may know of it. Members that it has not set are absent."""
+
+    client_id: str
+    client_name: str
+    client_uri: NotRequired[str]
+    logo_uri: NotRequired[str]
+    tos_uri: NotRequired[str]
+    policy_uri: NotRequired[str]
+    contacts: NotRequired[list[Contact]]
+    redirect_uris: list[RedirectUri]
 
 
 class ReducedSession(TypedDict):
@@ -1918,11 +2007,30 @@ class MagicLinkConfirmed(TypedDict):
     user: ReducedUser
 
 
+class OAuthRequestDetails(TypedDict):
+    """A live authorization request."""
+
+    kind: Literal["authorize"]
+    client: OAuthRequestClient
+    redirectHost: str
+    scopes: list[OAuthScopeDescription]
+    resources: list[OAuthResourceDescription]
+    offline: bool
+    prompt: list[Literal["none", "login", "consent", "select_account", "create"]]
+    loginHint: str | None
+    uiLocales: str | None
+    reason: Literal["login", "max_age", "hint"] | None
+    createdAt: str
+    user: ReducedUser | None
+
+
 class OtpVerified(TypedDict):
     """The code is valid."""
 
     token: str
     user: ReducedUser
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 class PasswordChanged(TypedDict):
@@ -2038,6 +2146,27 @@ class ResetTokenValid(TypedDict):
 ResourceItem: TypeAlias = str
 
 
+class AuthorizationRequest(TypedDict):
+    """An authorization request."""
+
+    response_type: NotRequired[str]
+    client_id: str
+    redirect_uri: NotRequired[str]
+    scope: NotRequired[str]
+    code_challenge: NotRequired[str]
+    code_challenge_method: NotRequired[str]
+    state: NotRequired[str]
+    nonce: NotRequired[str]
+    prompt: NotRequired[str]
+    max_age: NotRequired[str]
+    login_hint: NotRequired[str]
+    id_token_hint: NotRequired[str]
+    ui_locales: NotRequired[str]
+    resource: NotRequired[list[ResourceItem]]
+    response_mode: NotRequired[str]
+    request_uri: NotRequired[str]
+
+
 class OAuthTokenRequest(TypedDict):
     """A request for tokens. Which properties are needed depends on the grant type."""
 
@@ -2049,6 +2178,29 @@ class OAuthTokenRequest(TypedDict):
     scope: NotRequired[str]
     resource: NotRequired[list[ResourceItem]]
     client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
+
+
+class PushAuthorizationRequest(TypedDict):
+    """An authorization request, and the credentials of its client."""
+
+    response_type: str
+    client_id: NotRequired[str]
+    redirect_uri: str
+    scope: str
+    code_challenge: str
+    code_challenge_method: str
+    state: NotRequired[str]
+    nonce: NotRequired[str]
+    prompt: NotRequired[str]
+    max_age: NotRequired[str]
+    login_hint: NotRequired[str]
+    id_token_hint: NotRequired[str]
+    ui_locales: NotRequired[str]
+    resource: NotRequired[list[ResourceItem]]
+    response_mode: NotRequired[str]
     client_secret: NotRequired[str]
     client_assertion_type: NotRequired[str]
     client_assertion: NotRequired[str]
@@ -2381,6 +2533,7 @@ class SignInEmailCodeRequest(TypedDict):
     name: NotRequired[str]
     image: NotRequired[str]
     rememberMe: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class SignInEmailRequest(TypedDict):
@@ -2390,6 +2543,7 @@ class SignInEmailRequest(TypedDict):
     password: str
     callbackURL: NotRequired[str]
     rememberMe: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class SignInForm(TypedDict):
@@ -2414,6 +2568,7 @@ class SignInSocialRequest(TypedDict):
     scopes: NotRequired[Scopes]
     requestSignUp: NotRequired[Flag]
     loginHint: NotRequired[str]
+    oauth_query: NotRequired[str]
 
 
 class SignInUsernameRequest(TypedDict):
@@ -2423,6 +2578,7 @@ class SignInUsernameRequest(TypedDict):
     password: str
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
+    oauth_query: NotRequired[str]
 
 
 class SignInsOfMethod(TypedDict):
@@ -2455,6 +2611,7 @@ class SignUpRequest(TypedDict):
     locale: NotRequired[str | None]
     rememberMe: NotRequired[Flag]
     callbackURL: NotRequired[str]
+    oauth_query: NotRequired[str]
 
 
 class SignedInByEmailCode(TypedDict):
@@ -2462,6 +2619,8 @@ class SignedInByEmailCode(TypedDict):
 
     token: str
     user: ReducedUser
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 class SignedUp(TypedDict):
@@ -2469,6 +2628,8 @@ class SignedUp(TypedDict):
 
     token: str | None
     user: ReducedUser
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 class SigningKey(TypedDict):
@@ -2721,6 +2882,8 @@ class TotpVerified(TypedDict):
     status: bool
     token: str
     user: ReducedUser
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 Transport: TypeAlias = str
@@ -2846,6 +3009,8 @@ class BackupCodeVerified(TypedDict):
     token: str
     user: TwoFactorUser
     session: ReducedSession
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 class UnlinkAccountRequest(TypedDict):
@@ -3003,6 +3168,8 @@ class MagicLinkVerified(TypedDict):
     token: str
     user: User
     session: Session
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 MagicLinkAnswer: TypeAlias = MagicLinkVerified | SignInAnswer
@@ -3013,6 +3180,8 @@ class PasskeySignedIn(TypedDict):
 
     session: Session
     user: User
+    redirect: NotRequired[Literal[True]]
+    url: NotRequired[str]
 
 
 PasskeyAnswer: TypeAlias = PasskeySignedIn | SignInAnswer
@@ -3191,6 +3360,7 @@ class VerifyBackupCodeRequest(TypedDict):
     code: str
     disableSession: NotRequired[Flag]
     trustDevice: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class VerifyEmailCodeRequest(TypedDict):
@@ -3205,6 +3375,7 @@ class VerifyOtpRequest(TypedDict):
 
     code: str
     trustDevice: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class VerifyPasskeyRegistrationRequest(TypedDict):
@@ -3219,6 +3390,7 @@ class VerifyPasskeySignInRequest(TypedDict):
 
     response: PasskeyAuthentication
     rememberMe: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class VerifyPasswordRequest(TypedDict):
@@ -3232,6 +3404,7 @@ class VerifyTotpRequest(TypedDict):
 
     code: str
     trustDevice: NotRequired[Flag]
+    oauth_query: NotRequired[str]
 
 
 class WebhookEndpoint(TypedDict):

@@ -54,7 +54,7 @@ FIND_CONSENT = (
     .where(is_(OauthConsent.user_id, "user_id"), is_(OauthConsent.client_id, "client_id"))
     .execution_options(row=ConsentRow)
 )
-"""The consent of `user_id` to `client_id`, as the transaction sees it."""
+"""The consent of `user_id` for `client_id`, as the transaction sees it."""
 
 ADD_CONSENT = insert(OauthConsent)
 

@@ -44,7 +44,7 @@ async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) ->
 
 
 async def file_all(ctx: Context, user_id: str) -> None:
-    """File the end of all sessions of a user, whose row is locked; call it before they are deleted with their grants."""
+    """File the end of all sessions of a user, whose row is locked, before they are deleted with their grants."""
     if ctx.policy[BackchannelLogoutPolicy].enabled:
         _add(ctx, await ctx.db.execute(LIVE_LOGOUT_GRANTS_OF_USER, user_id=user_id))
 

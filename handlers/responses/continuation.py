@@ -6,8 +6,8 @@ from functools import wraps
 from typing import Any
 
 from domain.context import Context
-from domain.oauth import requests
 from domain.oauth.policy import OAuthPolicy
+from domain.oauth_requests import stored as stored_requests
 from handlers.responses.reply import Redirect, Reply
 
 Handler = Callable[..., Awaitable[Any]]
@@ -35,8 +35,8 @@ async def url_of(ctx: Context, fields: Mapping[str, Any]) -> str | None:
     if not oauth_query or not ctx.policy[OAuthPolicy].enabled:
         return None
     # Before the rule, and outside its transaction: no request holds two connections.
-    stored = await requests.find_in_query(ctx, oauth_query)
-    return None if stored is None else requests.continue_url(ctx, stored.client_id, stored.handle)
+    stored = await stored_requests.find_in_query(ctx, oauth_query)
+    return None if stored is None else stored_requests.continue_url(ctx, stored.client_id, stored.handle)
 
 
 def _continued(result: Any, url: str) -> Any:

@@ -5,20 +5,21 @@ from datetime import timedelta
 
 from domain import tokens, urls
 from domain.context import Context, StaleRead
-from domain.oauth import events, request_parameters, requests
-from domain.oauth.errors import ConsentRequired, InvalidRedirectUri, InvalidRequestUri, LoginRequired
-from domain.oauth.evaluation import Evaluation, Step, covers, evaluate
+from domain.oauth import consents
 from domain.oauth.policy import OAuthPolicy
-from domain.oauth.request_parameters import LONGEST_STATE, AuthorizationRequest
-from domain.oauth.requests import StoredRequest
 from domain.oauth_clients import authentication, clients, redirect_uris
 from domain.oauth_clients.errors import AccessDenied, InvalidClient, InvalidRequest, OAuthError
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
+from domain.oauth_requests import events, parameters
+from domain.oauth_requests import stored as stored_requests
+from domain.oauth_requests.errors import ConsentRequired, InvalidRedirectUri, InvalidRequestUri, LoginRequired
+from domain.oauth_requests.evaluation import Evaluation, Step, evaluate
+from domain.oauth_requests.parameters import LONGEST_STATE, AuthorizationRequest
+from domain.oauth_requests.stored import StoredRequest
 from domain.users import locking
 from models.oauth_client import ClientRow
 from models.oauth_code import ADD_CODE
-from models.oauth_consent import FIND_CONSENT
 from models.oauth_request import RequestKind
 
 CODE_PREFIX = "gwc_"
@@ -52,9 +53,7 @@ async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
     except OAuthError as error:
         return _refused_here(ctx, error)
     try:
-        asked = await request_parameters.checked(
-            ctx, arrival.client, arrival.redirect_uri, arrival.parameters
-        )
+        asked = await parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
         # Nobody may give away access to another user's data.
         if ctx.caller is not None and ctx.caller.impersonated_by is not None:  # defence: O7 impersonated
             raise AccessDenied
@@ -78,13 +77,13 @@ async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
     except OAuthError as error:
         return _refused_here(ctx, error)
     if arrival.stored is not None:
-        return Destination(requests.continue_url(ctx, arrival.client.client_id, arrival.stored.handle))
+        return Destination(stored_requests.continue_url(ctx, arrival.client.client_id, arrival.stored.handle))
     try:
-        await request_parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
+        await parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
     except OAuthError as error:
         return _refused_at_client(ctx, error, arrival)
     handle = await _store(ctx, arrival)
-    return Destination(requests.continue_url(ctx, arrival.client.client_id, handle))
+    return Destination(stored_requests.continue_url(ctx, arrival.client.client_id, handle))
 
 
 async def push(ctx: Context, sent: OAuthParameters) -> tuple[str, timedelta]:
@@ -96,11 +95,11 @@ async def push(ctx: Context, sent: OAuthParameters) -> tuple[str, timedelta]:
     if sent.get("request_uri") is not None:
         raise InvalidRequest("request_uri cannot be pushed")
     redirect_uri = _redirect_uri(ctx, client, sent)
-    await request_parameters.checked(ctx, client, redirect_uri, sent)
-    handle = await requests.store(
-        ctx, RequestKind.AUTHORIZE, client.client_id, request_parameters.kept(sent), pushed=True
+    await parameters.checked(ctx, client, redirect_uri, sent)
+    handle = await stored_requests.store(
+        ctx, RequestKind.AUTHORIZE, client.client_id, parameters.kept(sent), pushed=True
     )
-    return requests.request_uri(handle), requests.PUSHED_LIFE
+    return stored_requests.request_uri(handle), stored_requests.PUSHED_LIFE
 
 
 async def of_stored(ctx: Context, stored: StoredRequest) -> AuthorizationRequest | None:
@@ -108,7 +107,7 @@ async def of_stored(ctx: Context, stored: StoredRequest) -> AuthorizationRequest
     try:
         client = await _client(ctx, stored.client_id)
         redirect_uri = _redirect_uri(ctx, client, stored.parameters)
-        return await request_parameters.checked(ctx, client, redirect_uri, stored.parameters)
+        return await parameters.checked(ctx, client, redirect_uri, stored.parameters)
     except OAuthError:
         return None
 
@@ -125,8 +124,8 @@ async def _arrival(ctx: Context, sent: OAuthParameters) -> Arrival:
     sent.check()
     client = await _client(ctx, sent.get("client_id"))
     uri = sent.get("request_uri")
-    if uri is not None and (uri.startswith(requests.URN) or sent.get("redirect_uri") is None):
-        stored = await requests.find(ctx, uri.removeprefix(requests.URN))
+    if uri is not None and (uri.startswith(stored_requests.URN) or sent.get("redirect_uri") is None):
+        stored = await stored_requests.find(ctx, uri.removeprefix(stored_requests.URN))
         if stored is None or stored.client_id != client.client_id:  # defence: O21 client-of-request
             raise InvalidRequestUri
         # Only what was stored counts, whatever is sent with it.
@@ -159,8 +158,8 @@ def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str
 
 
 async def _store(ctx: Context, arrival: Arrival) -> str:
-    values = request_parameters.kept(arrival.parameters)
-    return await requests.store(ctx, RequestKind.AUTHORIZE, arrival.client.client_id, values)
+    values = parameters.kept(arrival.parameters)
+    return await stored_requests.store(ctx, RequestKind.AUTHORIZE, arrival.client.client_id, values)
 
 
 async def _to_page(ctx: Context, arrival: Arrival, step: Step) -> Destination:
@@ -173,9 +172,9 @@ async def _to_page(ctx: Context, arrival: Arrival, step: Step) -> Destination:
         Step.CONSENT: policy.consent_page,
     }[step]
     if arrival.stored is None:
-        return Destination(requests.page_url(page, await _store(ctx, arrival)))
-    await requests.arrive(ctx, arrival.stored)
-    return Destination(requests.page_url(page, arrival.stored.handle))
+        return Destination(stored_requests.page_url(page, await _store(ctx, arrival)))
+    await stored_requests.arrive(ctx, arrival.stored)
+    return Destination(stored_requests.page_url(page, arrival.stored.handle))
 
 
 async def _issue_code(
@@ -187,11 +186,12 @@ async def _issue_code(
     if await locking.lock_with_session(ctx, caller.user.id, caller.session.id) is None:
         raise AccessDenied
     client_id = asked.client.client_id
-    if found.needs_consent:
-        consent = await ctx.db.execute(FIND_CONSENT, user_id=caller.user.id, client_id=client_id)
-        if not covers(consent.first(), asked, found.scopes):
-            raise StaleRead
-    if stored is not None and not await requests.take(ctx, stored):  # defence: O21 taken-once
+    # The user may have revoked the consent since it was read.
+    if found.needs_consent and not await consents.covers(
+        ctx, caller.user.id, client_id, found.scopes, asked.resources
+    ):
+        raise StaleRead
+    if stored is not None and not await stored_requests.take(ctx, stored):  # defence: O21 taken-once
         return _refused_here(ctx, InvalidRequestUri(), client_id)
     code = CODE_PREFIX + tokens.token()
     nonce = None if asked.nonce is None else ctx.cipher.encrypt(NONCE_PURPOSE, asked.nonce)

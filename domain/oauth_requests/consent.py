@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from domain import tokens
 from domain.context import Context
-from domain.oauth import authorization, events, requests
+from domain.oauth import consents
 from domain.oauth.errors import InvalidConsentScope, RequestNotFound
-from domain.oauth.evaluation import login_reason
-from domain.oauth.request_parameters import AuthorizationRequest
-from domain.oauth.requests import StoredRequest
 from domain.oauth_clients.errors import AccessDenied
+from domain.oauth_requests import authorization, events
+from domain.oauth_requests import stored as stored_requests
+from domain.oauth_requests.evaluation import login_reason
+from domain.oauth_requests.parameters import AuthorizationRequest
+from domain.oauth_requests.stored import StoredRequest
 from domain.sessions.errors import SessionNotFresh
 from domain.users import locking
-from models.oauth_consent import ADD_CONSENT, CHANGE_CONSENT, FIND_CONSENT
 
 
 async def go_on(ctx: Context, oauth_query: str, *, selected: bool, created: bool) -> str:
@@ -20,12 +20,12 @@ async def go_on(ctx: Context, oauth_query: str, *, selected: bool, created: bool
 
     Raises RequestNotFound.
     """
-    stored = await requests.read_in_query(ctx, oauth_query)
+    stored = await stored_requests.read_in_query(ctx, oauth_query)
     noted = {"selected_by": selected, "created_by": created}
     columns = {column: ctx.signed_in.session.id for column, is_so in noted.items() if is_so}
     if columns:
-        await requests.note(ctx, stored, **columns)
-    return requests.continue_url(ctx, stored.client_id, stored.handle)
+        await stored_requests.note(ctx, stored, **columns)
+    return stored_requests.continue_url(ctx, stored.client_id, stored.handle)
 
 
 async def consent(ctx: Context, oauth_query: str, scope: str | None) -> str:
@@ -38,16 +38,16 @@ async def consent(ctx: Context, oauth_query: str, scope: str | None) -> str:
     caller = ctx.signed_in
     await locking.lock_caller(ctx)
     # The consent counts for this session alone, not for another one that comes with the same request.
-    await requests.note(ctx, stored, consent_by=caller.session.id, consent_scopes=" ".join(scopes))
-    await add(ctx, caller.user.id, stored.client_id, scopes, asked.resources)
+    await stored_requests.note(ctx, stored, consent_by=caller.session.id, consent_scopes=" ".join(scopes))
+    await consents.add(ctx, caller.user.id, stored.client_id, scopes, asked.resources)
     events.consent_granted(ctx, stored.client_id, scopes)
-    return requests.continue_url(ctx, stored.client_id, stored.handle)
+    return stored_requests.continue_url(ctx, stored.client_id, stored.handle)
 
 
 async def refuse(ctx: Context, oauth_query: str) -> str:
     """End a request whose user refuses it; return the URL of its client. Raises RequestNotFound, SessionNotFresh."""
     stored, asked = await _read(ctx, oauth_query)
-    if not await requests.take(ctx, stored):
+    if not await stored_requests.take(ctx, stored):
         raise RequestNotFound
     events.consent_denied(ctx, stored.client_id)
     return authorization.client_url(
@@ -59,35 +59,9 @@ async def refuse(ctx: Context, oauth_query: str) -> str:
     )
 
 
-async def add(
-    ctx: Context, user_id: str, client_id: str, scopes: Sequence[str], resources: Sequence[str]
-) -> None:
-    """Add scopes and resources to what a user, whose row is locked, has allowed a client."""
-    found = (await ctx.db.execute(FIND_CONSENT, user_id=user_id, client_id=client_id)).first()
-    if found is None:
-        await ctx.db.execute(
-            ADD_CONSENT,
-            id=tokens.token(),
-            user_id=user_id,
-            client_id=client_id,
-            scopes=" ".join(scopes),
-            resources=" ".join(resources),
-            created_at=ctx.now,
-            updated_at=ctx.now,
-        )
-    else:
-        await ctx.db.execute(
-            CHANGE_CONSENT,
-            consent_id=found.id,
-            scopes=_united(found.scopes, scopes),
-            resources=_united(found.resources, resources),
-            updated_at=ctx.now,
-        )
-
-
 async def _read(ctx: Context, oauth_query: str) -> tuple[StoredRequest, AuthorizationRequest]:
     """Return a request that the caller may decide on. Raises RequestNotFound, SessionNotFresh."""
-    stored = await requests.read_in_query(ctx, oauth_query)
+    stored = await stored_requests.read_in_query(ctx, oauth_query)
     asked = await authorization.of_stored(ctx, stored)
     if asked is None:
         raise RequestNotFound
@@ -104,7 +78,3 @@ def _chosen(asked: AuthorizationRequest, scope: str) -> Sequence[str]:
     if not chosen <= set(asked.scopes) or ("openid" in asked.scopes and "openid" not in chosen):
         raise InvalidConsentScope
     return [one for one in asked.scopes if one in chosen]
-
-
-def _united(stored: str, added: Sequence[str]) -> str:
-    return " ".join(dict.fromkeys([*stored.split(), *added]))

@@ -3,17 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from domain.context import Context
-from domain.oauth.errors import (
+from domain.oauth_clients.errors import InvalidRequest, InvalidScope, InvalidTarget, UnauthorizedClient
+from domain.oauth_clients.parameters import OAuthParameters
+from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy
+from domain.oauth_requests.errors import (
     RegistrationNotSupported,
     RequestNotSupported,
     RequestUriNotSupported,
     UnsupportedResponseType,
 )
-from domain.oauth_clients.errors import InvalidRequest, InvalidScope, InvalidTarget, UnauthorizedClient
-from domain.oauth_clients.parameters import OAuthParameters
-from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy
 from domain.ports import SigningKeys
 from models.oauth_client import ClientRow
 
@@ -47,7 +48,8 @@ _LONGEST_AGE = 315_360_000
 _MOST_RESOURCES = 5
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 _AGE = re.compile(r"[0-9]{1,9}", re.ASCII)
-_PROMPTS = frozenset({"none", "login", "consent", "select_account", "create"})
+Prompt = Literal["none", "login", "consent", "select_account", "create"]
+PROMPTS: Sequence[Prompt] = get_args(Prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def _check_unsupported(sent: OAuthParameters) -> None:
 
 def _prompt(sent: OAuthParameters) -> frozenset[str]:
     prompt = frozenset((sent.get("prompt") or "").split())
-    if not prompt <= _PROMPTS:
+    if not prompt <= set(PROMPTS):
         raise InvalidRequest("prompt has an unknown value")
     if "none" in prompt and len(prompt) > 1:
         raise InvalidRequest("prompt has none with another value")

@@ -7,12 +7,14 @@ from urllib.parse import urlsplit
 
 from domain.context import Context
 from domain.localization import N_
-from domain.oauth import authorization, requests
-from domain.oauth.errors import ClientNotFound, RequestNotFound
-from domain.oauth.evaluation import LoginReason, login_reason
-from domain.oauth.request_parameters import AuthorizationRequest
+from domain.oauth.errors import RequestNotFound
 from domain.oauth_clients import clients
 from domain.oauth_clients.policy import ClientPolicy
+from domain.oauth_requests import authorization
+from domain.oauth_requests import stored as stored_requests
+from domain.oauth_requests.errors import ClientNotFound
+from domain.oauth_requests.evaluation import LoginReason, login_reason
+from domain.oauth_requests.parameters import AuthorizationRequest
 from models.oauth_client import ClientRow
 
 SCOPES: Mapping[str, str] = {
@@ -38,7 +40,7 @@ class RequestDetails:
 
 async def read(ctx: Context, handle: str) -> RequestDetails:
     """Return a live authorization request. Raises RequestNotFound."""
-    stored = await requests.find(ctx, handle)
+    stored = await stored_requests.find(ctx, handle)
     asked = None if stored is None else await authorization.of_stored(ctx, stored)
     if stored is None or asked is None:
         raise RequestNotFound
@@ -67,7 +69,7 @@ async def client(ctx: Context, client_id: str) -> ClientRow:
 
 async def client_before_login(ctx: Context, client_id: str, oauth_query: str) -> ClientRow:
     """Return the client of a live request, for a page that nobody is signed in at. Raises ClientNotFound."""
-    stored = await requests.find_in_query(ctx, oauth_query)
+    stored = await stored_requests.find_in_query(ctx, oauth_query)
     if stored is None or stored.client_id != client_id:
         raise ClientNotFound
     return await client(ctx, client_id)

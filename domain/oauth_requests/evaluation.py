@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from domain.context import Caller, Context
-from domain.oauth import requests
-from domain.oauth.request_parameters import AuthorizationRequest
-from domain.oauth.requests import StoredRequest
 from domain.oauth_clients import redirect_uris
+from domain.oauth_requests import stored as stored_requests
+from domain.oauth_requests.parameters import AuthorizationRequest
+from domain.oauth_requests.stored import StoredRequest
 from models.oauth_consent import CONSENTS_OF_USER, ConsentRow
 
 
@@ -50,7 +50,7 @@ async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequ
     caller = ctx.caller
     if caller is None or login_reason(ctx, asked, stored) is not None:
         return Evaluation(Step.LOGIN)
-    is_new = not _is_older(caller, requests.began_at(ctx, stored))
+    is_new = not _is_older(caller, stored_requests.began_at(ctx, stored))
     if "create" in asked.prompt and not (is_new or _is_noted(caller, stored, "created_by")):
         return Evaluation(Step.CREATE)
     # A user who has signed in for the request has selected an account.
@@ -79,7 +79,7 @@ def login_reason(
         return LoginReason.LOGIN
     # A user who has signed in since the request was made has done what it asks for; otherwise `max_age=0` would ask
     # without end.
-    is_older = _is_older(caller, requests.began_at(ctx, stored))
+    is_older = _is_older(caller, stored_requests.began_at(ctx, stored))
     if "login" in asked.prompt and is_older:  # defence: O8 prompt-login
         return LoginReason.LOGIN
     age = ctx.now - caller.session.created_at
