@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from datetime import timedelta
 
 from domain.context import Context, StaleRead
@@ -9,7 +10,7 @@ from domain.oauth import access, events, grants, tokens
 from domain.oauth.engine import Presented, TokenEngine
 from domain.oauth.grant_types import grant_type
 from domain.oauth.tokens import Issue, TokenResponse
-from domain.oauth_clients.errors import GrantRevoked, InvalidGrant
+from domain.oauth_clients.errors import GrantRevoked, InvalidGrant, InvalidRequest
 from domain.oauth_clients.parameters import OAuthParameters
 from models.oauth_client import ClientRow
 from models.oauth_code import CODE_BY_DIGEST, NONCE, REDEEM_CODE, AuthorizedCode
@@ -17,6 +18,8 @@ from models.oauth_code import CODE_BY_DIGEST, NONCE, REDEEM_CODE, AuthorizedCode
 AUTHORIZATION_CODE = "authorization_code"
 
 CODE_PREFIX = "gwc_"
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 
 _SAME_SUBMIT = timedelta(seconds=10)
 """How long a repetition counts as the same request, sent twice, and not as theft."""
@@ -30,7 +33,10 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
     InvalidScope, Unavailable.
     """
     digest = tokens.digest(parameters.require("code"), CODE_PREFIX)
-    challenge = challenge_of(parameters.require("code_verifier"))
+    verifier = parameters.require("code_verifier")
+    if not _VERIFIER.fullmatch(verifier):  # defence: O3 verifier
+        raise InvalidRequest("code_verifier must have 43 to 128 letters, digits, and - . _ ~")
+    challenge = challenge_of(verifier)
     if digest is None:
         raise InvalidGrant
     found = await ctx.reads.one(CODE_BY_DIGEST, digest)

@@ -6,6 +6,7 @@ from domain.oauth import refresh
 from domain.oauth.engine import TokenEngine
 from server.components.component import Component, Core, PeriodicJob
 from server.config.groups.oauth import OAuthSettings
+from server.oauth import engine
 
 EVERY = 60.0
 """Seconds between two erasures: a response is kept for so much longer than `oauth.refresh_reuse_grace`."""
@@ -18,9 +19,6 @@ class OAuthProvider(Component):
         self._is_enabled = core.settings[OAuthSettings].enabled
         self._run = core.run
         if self._is_enabled:
-            # Authlib's server side costs … ms; a service without the provider does not load it.
-            from server.oauth import engine  # noqa: PLC0415 - see above
-
             core.port.add(TokenEngine, engine.decide)
 
     def jobs(self) -> Iterable[PeriodicJob]:
