@@ -124,7 +124,7 @@ CODES_OF_CLIENT = delete(table_of(OauthCode)).where(is_(OauthCode.client_id, "cl
 CODES_OF_REDIRECT_URI = CODES_OF_CLIENT.where(is_(OauthCode.redirect_uri, "redirect_uri"))
 """Delete the codes of `client_id` that were sent to `redirect_uri`."""
 
-REDIRECT_URIS_OF_CODES = select(col(OauthCode.redirect_uri).distinct()).where(
-    is_(OauthCode.client_id, "client_id")
+REDIRECT_URIS_OF_CODES = (
+    select(col(OauthCode.redirect_uri)).where(is_(OauthCode.client_id, "client_id")).distinct()
 )
 """Where codes of `client_id` were sent."""

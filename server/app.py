@@ -161,7 +161,7 @@ def _is_on(settings: Settings, switch: str) -> bool:
     key, equals, wanted = switch.partition("=")
     value = setting(settings, key)
     if equals and isinstance(value, str):
-        return value == wanted
+        return value in wanted.split("|")
     if not isinstance(value, bool | tuple):
         raise ValueError(f"the contract switches operations by {switch}, which is not a boolean or list")
     return bool(value)

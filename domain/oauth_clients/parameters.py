@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from domain.oauth_clients.errors import InvalidRequest
 
@@ -27,6 +28,8 @@ class OAuthParameters:
     fault: str | None = None
     authorization: str | None = field(default=None, repr=False)
     """The only Authorization header; empty if there are several, which is ambiguous."""
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The JSON object that was sent to an operation that reads one."""
 
     def check(self) -> None:
         """Raise InvalidRequest if the request has a fault."""

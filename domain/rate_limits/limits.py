@@ -142,6 +142,17 @@ async def check_quota(ctx: Context, name: str, user_id: str, quota: Quota) -> No
         raise _limited(ctx, until)
 
 
+async def check_network_quota(ctx: Context, name: str, quota: Quota) -> None:
+    """Count one action of the client's network, under the name of its limit. Raises Limited if it is reached;
+    Unavailable."""
+    # Clients of unknown network are not limited: all would share the counter.
+    if ctx.client.network is None:
+        return
+    until = await _hit(ctx, {name: _count(ctx, f"{name} from {ctx.client.network}", quota)})
+    if until is not None:
+        raise _limited(ctx, until)
+
+
 async def check_mail(ctx: Context, family: Family, recipient: str) -> None:
     """Do the same as `may_mail` for a caller who may know that the limit is reached. Raises Limited."""
     until = await _count_mail(ctx, family, recipient)

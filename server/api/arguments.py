@@ -136,6 +136,9 @@ class ProtocolInputs:
 
     def parse(self, raw: bytes, head: RequestHeaders) -> Any:
         """Return the parameters in the body. Raises UnsupportedMediaType, BadRequest."""
+        if self.media_types == (request_body.JSON,):
+            document = request_body.parse(raw, head, request_body.JSON)
+            return OAuthParameters(document=document if isinstance(document, dict) else {})
         return parameters_of(request_body.parse_pairs(raw, head, self.media_types))
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:

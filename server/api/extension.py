@@ -19,7 +19,7 @@ class OperationExtension(BaseModel):
 
     switch: Annotated[list[str], BeforeValidator(_listed)] = []
     """The settings that decide whether the operation exists: all of them true, or lists that are not empty, or of a
-    value that follows the key (`webhooks.management=admin`)."""
+    value that follows the key (`webhooks.management=admin`, `oauth.registration=token|open`)."""
     rate_limited: bool = True
     """False for health checks and monitoring, which have no request limit."""
     failures_limited: bool = False

@@ -111,7 +111,7 @@ def is_switch(switch: str) -> bool:
         return isinstance(setting(AllSettings(), key), bool | tuple)
     group, _, name = key.rpartition(".")
     fields = type(getattr(AllSettings(), group)).model_fields
-    return value in get_args(fields[name].annotation)
+    return {*value.split("|")} <= {*get_args(fields[name].annotation)}
 
 
 Case = TypeVar("Case")

@@ -1,3 +1,8 @@
 """An OpenID Connect provider with everything that is off by default."""
 
-SETTINGS = {"oauth.enabled": "true", "jwt.enabled": "true"}
+SETTINGS = {
+    "oauth.enabled": "true",
+    "jwt.enabled": "true",
+    "oauth.client_management": "admin",
+    "oauth.registration": "token",
+}

@@ -1,0 +1,76 @@
+"""OAuth clients, for administrators of the service, or for users who have clients of their own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from domain.admin import permissions
+from domain.admin_oauth_clients import operator
+from domain.context import Context
+from domain.errors import Forbidden
+from domain.oauth_clients.errors import ClientNotFound
+from domain.oauth_clients.policy import ClientPolicy
+from domain.sessions import expiry
+from domain.sessions.policy import SessionPolicy
+from models.oauth_client import CLIENTS_OF_OWNER, ClientRow, ClientSource
+
+
+async def create(ctx: Context, sent: Mapping[str, Any]) -> tuple[ClientRow, str | None]:
+    """Create a client; return it and its secret, if it has one. Raises Forbidden, TwoFactorRequired, SessionNotFresh,
+    InvalidClientMetadata, InvalidRedirectUri."""
+    owner_id = _require(ctx, fresh=True)
+    return await operator.create(ctx, sent, _source(owner_id), owner_id=owner_id)
+
+
+async def list_all(ctx: Context) -> Sequence[ClientRow]:
+    """Return the newest clients that the caller may manage. Raises Forbidden, TwoFactorRequired."""
+    owner_id = _require(ctx)
+    if owner_id is None:
+        return await operator.list_clients(ctx)
+    return await ctx.db.execute(CLIENTS_OF_OWNER, owner_id=owner_id)
+
+
+async def read(ctx: Context, client_id: str) -> ClientRow:
+    """Return a client. Raises ClientNotFound, also for one of another user, Forbidden, TwoFactorRequired."""
+    owner_id = _require(ctx)
+    row = await operator.find(ctx, client_id)
+    if owner_id is not None and row.owner_id != owner_id:  # defence: O14 owner-read
+        raise ClientNotFound
+    return row
+
+
+async def update(
+    ctx: Context, client_id: str, sent: Mapping[str, Any], *, is_disabled: bool | None
+) -> ClientRow:
+    """Change members of a client. Raises Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly,
+    InvalidClientMetadata, InvalidRedirectUri."""
+    owner_id = _require(ctx, fresh=True)
+    return await operator.update(
+        ctx, client_id, sent, _source(owner_id), owner_id=owner_id, is_disabled=is_disabled
+    )
+
+
+async def rotate_secret(ctx: Context, client_id: str) -> tuple[ClientRow, str]:
+    """Replace the secret of a client; return it and the new one. Raises the errors of `update`."""
+    return await operator.rotate_secret(ctx, client_id, owner_id=_require(ctx, fresh=True))
+
+
+async def remove(ctx: Context, client_id: str) -> None:
+    """Delete a client. Raises the errors of `update`."""
+    await operator.remove(ctx, client_id, owner_id=_require(ctx, fresh=True))
+
+
+def _require(ctx: Context, *, fresh: bool = False) -> str | None:
+    """Check that the caller may manage clients; return the user who must own them, or None for an administrator.
+
+    Raises Forbidden, TwoFactorRequired, SessionNotFresh.
+    """
+    if ctx.policy[ClientPolicy].client_management == "admin":
+        permissions.require(ctx, "service", "manage", Forbidden, fresh=fresh)  # defence: O14 permission
+        return None
+    if fresh:
+        expiry.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)  # defence: O14 fresh
+    return ctx.signed_in.user.id
+
+
+def _source(owner_id: str | None) -> ClientSource:
+    return ClientSource.ADMIN if owner_id is None else ClientSource.USER
