@@ -19,12 +19,12 @@ from domain.oauth_requests.parameters import LONGEST_STATE, AuthorizationRequest
 from domain.oauth_requests.stored import StoredRequest
 from domain.users import locking
 from models.oauth_client import ClientRow
-from models.oauth_code import ADD_CODE
+from models.oauth_code import ADD_CODE, NONCE
 from models.oauth_request import RequestKind
 
 CODE_PREFIX = "gwc_"
-NONCE_PURPOSE = "oauth_code.nonce"
-"""The purpose under which the nonce of a code is encrypted."""
+_MOST_SHOWN = 300
+"""Characters of addresses in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,9 @@ def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str
         raise InvalidRedirectUri("redirect_uri is missing")
     if not redirect_uris.matches(registered, wanted):  # defence: O1 O17 registered
         if ctx.policy[ClientPolicy].is_development:
-            listed = ", ".join(registered)
-            raise InvalidRedirectUri(f"{InvalidRedirectUri.message}: received {wanted}; registered {listed}")
+            listed = ", ".join(registered)[:_MOST_SHOWN]
+            shown = f"received {wanted[:_MOST_SHOWN]}; registered {listed}"
+            raise InvalidRedirectUri(f"{InvalidRedirectUri.message}: {shown}")
         raise InvalidRedirectUri
     return wanted
 
@@ -194,7 +195,7 @@ async def _issue_code(
     if stored is not None and not await stored_requests.take(ctx, stored):  # defence: O21 taken-once
         return _refused_here(ctx, InvalidRequestUri(), client_id)
     code = CODE_PREFIX + tokens.token()
-    nonce = None if asked.nonce is None else ctx.cipher.encrypt(NONCE_PURPOSE, asked.nonce)
+    nonce = None if asked.nonce is None else ctx.cipher.encrypt(NONCE, asked.nonce)
     await ctx.db.execute(
         ADD_CODE,
         code=tokens.digest(code),

@@ -171,6 +171,18 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
 _SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
+
+APPLICATION_ERRORS = frozenset(
+    {"invalid_client", "invalid_redirect_uri", "invalid_request", "invalid_request_uri"}
+)
+"""The errors of an application that has sent its user here, and that cannot be redirected to it (RFC 6749, 4.1.2.1)."""
+
+_APPLICATION_ERROR = N_(
+    "The application that sent you here made a mistake, so you cannot be signed in to it. Go back to it and try again; if"
+    " that does not help, tell the people who run it."
+)
+MOST_SHOWN = 1000
+"""Characters of a description for the developers of an application: it may name two addresses."""
 """Characters of a provider's description that are shown."""
 
 
@@ -225,10 +237,13 @@ def provider_error(localization: Localization, error: str | None, description: s
     # Anyone can link to these pages with any text; only what looks like an error code is shown as one.
     # defence: V81 error-word
     code = error if error is not None and _SHOWN_CODE.fullmatch(error) else "UNKNOWN"
+    is_by_application = code in APPLICATION_ERRORS
+    otherwise = _APPLICATION_ERROR if is_by_application else _OTHER_PROVIDER_ERROR
     return {
         "code": code,
-        "sentence": localization.gettext(_PROVIDER_ERRORS.get(code, _OTHER_PROVIDER_ERROR)),
-        "description": (description or "")[:_DESCRIPTION_LENGTH],
+        "sentence": localization.gettext(_PROVIDER_ERRORS.get(code, otherwise)),
+        "description": (description or "")[: MOST_SHOWN if is_by_application else _DESCRIPTION_LENGTH],
+        "is_by_application": is_by_application,
     }
 
 
