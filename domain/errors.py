@@ -7,7 +7,7 @@ contract lists each as an example.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import domain
 from models.discovery import import_modules
@@ -32,7 +32,7 @@ class Refusal(Exception):
     is_protocol: ClassVar[bool] = False
     """Whether it has the form and the names of another protocol, and no code of ours."""
     retry_after: int | None = None
-    details: Mapping[str, int] = MappingProxyType({})
+    details: Mapping[str, Any] = MappingProxyType({})
     """Further keys of the body, which the contract documents."""
 
     def __init_subclass__(cls) -> None:
@@ -41,7 +41,9 @@ class Refusal(Exception):
         if "code" not in cls.__dict__:
             cls.code = _WORD_START.sub("_", cls.__name__).upper()
 
-    def __init__(self, message: str | None = None, *, retry_after: int | None = None, **details: int) -> None:
+    def __init__(
+        self, message: str | None = None, *, retry_after: int | None = None, **details: Any
+    ) -> None:
         """Use the class's message unless another one names a field; `retry_after` is in seconds."""
         if details:
             self.details = details

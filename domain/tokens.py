@@ -15,6 +15,8 @@ MOST_PRESENTED = 4
 """How many different tokens in cookies of one name are looked up."""
 
 BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+"""Consonants, which form no words (RFC 8628, 6.1)."""
 
 _choice = random.SystemRandom()
 """The operating system's generator, for choices without bias."""
@@ -43,6 +45,12 @@ def backup_code() -> str:
     """Return a code `xxxxx-xxxxx` of unambiguous letters and digits (49 bits)."""
     code = _pick(BACKUP_CODE_LETTERS, 10)
     return f"{code[:5]}-{code[5:]}"
+
+
+def user_code() -> str:
+    """Return the code of a device, `BCDF-GHJK`, of eight consonants, uniformly distributed (34 bits)."""
+    code = _pick(USER_CODE_LETTERS, 8)
+    return f"{code[:4]}-{code[4:]}"
 
 
 def spread(part: float) -> float:

@@ -2,11 +2,13 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
-from sqlalchemy import delete
-from sqlmodel import Field
+from sqlalchemy import Integer, bindparam, delete, or_, select, update
+from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped
+from models.queries import ReadStatement, by
 from models.statements import insert, is_, table_of
 
 
@@ -49,7 +51,94 @@ class DeviceRequest(Timestamped, table=True):
     expires_at: datetime = Field(index=True, sa_type=Instant)
 
 
+class DeviceRow(NamedTuple):
+    """A request as read by a query; the fields are those of `DeviceRequest`."""
+
+    device_code: bytes
+    user_code: bytes
+    client_id: str
+    scopes: str
+    resources: str
+    status: str
+    user_id: str | None
+    session_id: str | None
+    interval: int
+    last_polled_at: datetime | None
+    network: str | None
+    user_agent: str | None
+    expires_at: datetime
+    created_at: datetime
+    updated_at: datetime
+
+
+_COLUMNS = tuple(col(getattr(DeviceRequest, name)) for name in DeviceRow._fields)
+_NOW = bindparam("now", type_=Instant())
+
+DEVICE_REQUEST_BY_DEVICE_CODE = ReadStatement(
+    select(*_COLUMNS).where(by(DeviceRequest.device_code)), DeviceRow._make, key=DeviceRequest.device_code
+)
+"""The request with a digest of its device code, expired or not."""
+
+DEVICE_REQUEST_BY_USER_CODE = ReadStatement(
+    select(*_COLUMNS).where(by(DeviceRequest.user_code)), DeviceRow._make, key=DeviceRequest.user_code
+)
+"""The request with a keyed digest of its user code, expired or not."""
+
 ADD_DEVICE_REQUEST = insert(DeviceRequest)
 
-END_REQUESTS_OF_CLIENT = delete(table_of(DeviceRequest)).where(is_(DeviceRequest.client_id, "client_id"))
-"""Delete the requests of `client_id`."""
+DECIDE_DEVICE_REQUEST = (
+    update(table_of(DeviceRequest))
+    .where(
+        is_(DeviceRequest.device_code, "code"),
+        # Of an approval and a denial at once one finds the request pending.
+        col(DeviceRequest.status) == DeviceStatus.PENDING,  # defence: O19 decided-once
+        col(DeviceRequest.expires_at) > _NOW,
+    )
+    .values(
+        status=bindparam("decision"),
+        user_id=bindparam("decided_by"),
+        session_id=bindparam("decided_in"),
+        updated_at=_NOW,
+    )
+    .returning(col(DeviceRequest.client_id))
+)
+"""Set the `decision` of the user `decided_by` in the session `decided_in` about the pending request `code`."""
+
+PACE_DEVICE_REQUEST = (
+    update(table_of(DeviceRequest))
+    .where(
+        is_(DeviceRequest.device_code, "code"),
+        # The row may have been polled since it was read; then `latest` does not belong to it.
+        col(DeviceRequest.interval) == bindparam("seen", type_=Integer()),
+        or_(
+            col(DeviceRequest.last_polled_at).is_(None),
+            col(DeviceRequest.last_polled_at) <= bindparam("latest", type_=Instant()),  # defence: O19 pace
+        ),
+    )
+    .values(last_polled_at=_NOW, updated_at=_NOW)
+    .returning(col(DeviceRequest.device_code))
+)
+"""Note a poll of the request `code`, whose interval is `seen`, if the one before was not after `latest`."""
+
+SLOW_DOWN_DEVICE_REQUEST = (
+    update(table_of(DeviceRequest))
+    .where(is_(DeviceRequest.device_code, "code"))
+    .values(
+        interval=col(DeviceRequest.interval) + bindparam("more", type_=Integer()),
+        last_polled_at=_NOW,
+        updated_at=_NOW,
+    )
+)
+"""Note a poll of the request `code` that came too early, and make its interval longer by `more` seconds."""
+
+REDEEM_DEVICE_REQUEST = (
+    update(table_of(DeviceRequest))
+    .where(
+        is_(DeviceRequest.device_code, "code"),
+        col(DeviceRequest.status) == DeviceStatus.APPROVED,  # defence: O19 redeemed-once
+        col(DeviceRequest.expires_at) > _NOW,
+    )
+    .values(status=DeviceStatus.REDEEMED, updated_at=_NOW)
+    .returning(col(DeviceRequest.device_code))
+)
+"""Take the approved request `code`: of any number of polls one succeeds."""

@@ -87,6 +87,26 @@ async def count_failure(ctx: Context, subject: FailureSubject) -> None:
         raise _limited(ctx, until)
 
 
+async def check_network(ctx: Context) -> None:
+    """Raise `Limited` if the failure budget of the client's network is exhausted. Raises Limited, Unavailable."""
+    counts = _network_failures(ctx)
+    times = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
+    until = max((end for end in times if end is not None), default=None)
+    if until is not None:  # defence: O19 network-budget
+        raise _limited(ctx, until)
+
+
+async def count_network_failure(ctx: Context) -> None:
+    """Count a wrong code that belongs to no user, before the response reveals it, for the client's network alone.
+
+    Raises Limited if the limit is reached and nothing was counted; Unavailable.
+    """
+    counts = _network_failures(ctx)
+    until = await _hit(ctx, counts) if counts else None
+    if until is not None:  # defence: O19 last-failure
+        raise _limited(ctx, until)
+
+
 async def reset_failures(ctx: Context, user_id: str) -> None:
     """Reset the failure counters of a user whose row is locked, and of their network."""
     counts = _failures(ctx, FailureSubject(user_id))
@@ -210,6 +230,14 @@ def _counts_of(ctx: Context, subject: FailureSubject) -> dict[str, Limit]:
         quotas["network_failures"] = (f"anybody from {network}", rules.network_failures)
     quotas[ACCOUNT] = (f"{subject.name} from anywhere", rules.account_failures)  # defence: V69 account-key
     return {name: _count(ctx, text, quota) for name, (text, quota) in quotas.items() if quota.number}
+
+
+def _network_failures(ctx: Context) -> dict[str, Limit]:
+    """Return the counter that all failures of the client's network share; none if the network is unknown."""
+    quota, network = ctx.policy[RateLimitPolicy].network_failures, ctx.client.network
+    if network is None or not quota.number:
+        return {}
+    return {"network_failures": _count(ctx, f"anybody from {network}", quota)}
 
 
 def _count(ctx: Context, text: str, quota: Quota) -> Limit:

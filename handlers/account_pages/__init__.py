@@ -20,6 +20,7 @@ from handlers.account_pages.data import (
     show_data,
     show_deletion,
 )
+from handlers.account_pages.device import approve_device, deny_device, show_device
 from handlers.account_pages.email import change_email, send_verification_email, show_email
 from handlers.account_pages.history import show_history
 from handlers.account_pages.overview import show_overview
@@ -48,6 +49,7 @@ from handlers.account_pages.two_factor import (
 
 __all__ = [
     "add_passkey",
+    "approve_device",
     "change_email",
     "change_password",
     "confirm_deletion",
@@ -56,6 +58,7 @@ __all__ = [
     "create_api_key",
     "delete_account",
     "delete_api_key",
+    "deny_device",
     "disable_two_factor",
     "disconnect_provider",
     "enable_two_factor",
@@ -75,6 +78,7 @@ __all__ = [
     "show_connections",
     "show_data",
     "show_deletion",
+    "show_device",
     "show_disconnection",
     "show_email",
     "show_history",

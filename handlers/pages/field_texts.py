@@ -26,6 +26,9 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "OTP_HAS_EXPIRED": ("code",),
     "TOO_MANY_ATTEMPTS": ("code",),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
+    "INVALID_USER_CODE": ("user_code",),
+    "EXPIRED_USER_CODE": ("user_code",),
+    "DEVICE_CODE_ALREADY_PROCESSED": ("user_code",),
     "NAME_REQUIRED": ("name",),
     "INVALID_NAME_LENGTH": ("name",),
     "EXPIRES_IN_IS_TOO_LARGE": ("expiresIn",),
@@ -53,6 +56,7 @@ _EMPTY: Mapping[str, str] = {
     "newName": N_("Enter a name."),
     "teamName": N_("Enter a name."),
     "code": N_("Enter the code."),
+    "user_code": N_("Enter the code."),
 }
 _TYPED: Mapping[str, str] = {
     "typedEmail": N_("This is not the email address of your account."),

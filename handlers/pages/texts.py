@@ -39,6 +39,11 @@ SENTENCES: Mapping[str, str] = {
     "OTP_HAS_EXPIRED": N_("This code has expired. Ask for a new one."),
     "TOO_MANY_ATTEMPTS": N_("This code was tried too often. Ask for a new one."),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": N_("This code was tried too often. Ask for a new one."),
+    "INVALID_USER_CODE": N_("No device has this code. Check it, and enter it again."),
+    "EXPIRED_USER_CODE": N_("This code has expired. Start again on your device."),
+    "DEVICE_CODE_ALREADY_PROCESSED": N_(
+        "A decision about this code was made already. Start again on your device."
+    ),
     "INVALID_TWO_FACTOR_COOKIE": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
     "NEW_USER_SIGNUP_DISABLED": N_(
         "There is no account with this email address, and new ones are not accepted."

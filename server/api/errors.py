@@ -6,6 +6,7 @@ A `VALIDATION_ERROR` has `fields` as well.
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 import orjson
 import structlog
@@ -134,5 +135,5 @@ def _validation_body(refusal: errors.ValidationError) -> bytes:
     return orjson.dumps({"message": refusal.message, "code": refusal.code, "fields": fields})
 
 
-def _body(code: str, message: str, details: Mapping[str, int] | None = None) -> bytes:
+def _body(code: str, message: str, details: Mapping[str, Any] | None = None) -> bytes:
     return orjson.dumps({"message": message, "code": code, **(details or {})})  # defence: V88 error-keys

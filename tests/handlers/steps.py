@@ -65,14 +65,17 @@ FURTHER_KEYS = {
     "VALIDATION_ERROR": "fields",
     "PASSWORD_TOO_SHORT": "minimumLength",
     "PASSWORD_TOO_LONG": "maximumLength",
+    "INVALID_USER_CODE": "error error_description",
+    "EXPIRED_USER_CODE": "error error_description",
+    "DEVICE_CODE_ALREADY_PROCESSED": "error error_description",
 }
-"""The third key of certain errors, by their code."""
+"""The further keys of certain errors, by their code, separated by spaces."""
 
 
 def refusal(answer: httpx.Response) -> tuple[int, str, str]:
-    """Return status, code and message of an error, which has no further key but that of its code."""
+    """Return status, code and message of an error, which has no further keys but those of its code."""
     body = answer.json()
-    further = [FURTHER_KEYS[body["code"]]] if body["code"] in FURTHER_KEYS else []
+    further = FURTHER_KEYS.get(body["code"], "").split()
     assert list(body) == ["message", "code", *further], body
     return answer.status_code, body["code"], body["message"]
 

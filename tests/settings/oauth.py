@@ -5,4 +5,5 @@ SETTINGS = {
     "jwt.enabled": "true",
     "oauth.client_management": "admin",
     "oauth.registration": "token",
+    "oauth.device.enabled": "true",
 }

@@ -1,0 +1,87 @@
+"""Polls of devices: the state of a request, and the one poll that takes an approved request (RFC 8628, 3.4)."""
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from domain import tokens
+from domain.context import Context
+from domain.device import events
+from domain.device.errors import AuthorizationPending, ExpiredToken, SlowDown
+from domain.oauth import consents
+from domain.oauth_clients.errors import AccessDenied, InvalidGrant, UnauthorizedClient
+from domain.oauth_clients.metadata import DEVICE_CODE
+from domain.users import locking
+from models.device_request import (
+    DEVICE_REQUEST_BY_DEVICE_CODE,
+    PACE_DEVICE_REQUEST,
+    REDEEM_DEVICE_REQUEST,
+    SLOW_DOWN_DEVICE_REQUEST,
+    DeviceRow,
+    DeviceStatus,
+)
+from models.oauth_client import ClientRow
+from models.user import UserRow
+
+_MORE = 5
+"""Seconds that the interval grows by (RFC 8628, 3.5)."""
+
+
+class Approval(NamedTuple):
+    """An approved request that was taken, and its user, whose row is locked with the session that has approved."""
+
+    row: DeviceRow
+    user: UserRow
+    session_id: str
+
+
+async def poll(ctx: Context, client: ClientRow, device_code: str, *, for_session: bool) -> Approval:
+    """Return the approval of a request and use it up, for a client that was authenticated.
+
+    `for_session` means that the device gets a session; only clients with `session_sign_in` get one, and nothing else.
+
+    Raises UnauthorizedClient, InvalidGrant, SlowDown, ExpiredToken, AccessDenied, AuthorizationPending.
+    """
+    metadata = client.metadata
+    # A user who was tricked into an approval must not have given away a whole session.
+    # defence: O20 session-clients
+    if DEVICE_CODE not in metadata["grant_types"] or metadata["session_sign_in"] != for_session:
+        raise UnauthorizedClient
+    row = await ctx.reads.one(DEVICE_REQUEST_BY_DEVICE_CODE, tokens.digest(device_code))
+    # defence: O19 other-client
+    if row is None or row.client_id != client.client_id or row.status == DeviceStatus.REDEEMED:
+        raise InvalidGrant
+    user = None
+    if row.status == DeviceStatus.APPROVED and row.user_id is not None and row.session_id is not None:
+        # Users are locked before anything else, and with their session: none is given for one that has ended.
+        user = await locking.lock_with_session(ctx, row.user_id, row.session_id)  # defence: O16 live-session
+    await _pace(ctx, row)
+    if row.expires_at <= ctx.now:
+        raise ExpiredToken
+    if row.status == DeviceStatus.DENIED:
+        raise AccessDenied
+    if row.status == DeviceStatus.PENDING:
+        raise AuthorizationPending
+    if user is None or row.session_id is None or not await _is_consented(ctx, row, user):
+        raise InvalidGrant
+    if not await ctx.db.execute(REDEEM_DEVICE_REQUEST, code=row.device_code, now=ctx.now):
+        raise InvalidGrant
+    events.redeemed(ctx, row)
+    return Approval(row, user, row.session_id)
+
+
+async def _pace(ctx: Context, row: DeviceRow) -> None:
+    """Note the poll. Raises SlowDown if it comes too early; then the interval grows."""
+    latest = ctx.now - timedelta(seconds=row.interval)
+    paced = await ctx.db.execute(
+        PACE_DEVICE_REQUEST, code=row.device_code, seen=row.interval, latest=latest, now=ctx.now
+    )
+    if not paced:
+        await ctx.db.execute(SLOW_DOWN_DEVICE_REQUEST, code=row.device_code, more=_MORE, now=ctx.now)
+        raise SlowDown
+
+
+async def _is_consented(ctx: Context, row: DeviceRow, user: UserRow) -> bool:
+    """Return whether the consent of the approval was not revoked meanwhile."""
+    return not row.scopes or await consents.covers(
+        ctx, user.id, row.client_id, row.scopes.split(), row.resources.split()
+    )

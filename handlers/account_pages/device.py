@@ -1,0 +1,99 @@
+"""The page where a user enters the code of a device, and decides about it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from domain.context import Context
+from domain.device import requests, user_codes
+from domain.device.errors import DeviceCodeAlreadyProcessed, ExpiredUserCode, InvalidUserCode
+from domain.device.requests import KnownRequest
+from domain.localization import N_, Localization
+from domain.oauth_clients.policy import ClientPolicy
+from handlers import shapes
+from handlers.account_pages import user_agents
+from handlers.pages import texts
+from handlers.pages import view as views
+from handlers.pages.view import Form, View
+from handlers.responses.reply import Page, Redirect
+from models.device_request import DeviceStatus
+
+_PATH = "/device"
+_SCOPES = {
+    "openid": N_("Confirm who you are"),
+    "profile": N_("See your name and picture"),
+    "email": N_("See your email address"),
+    "offline_access": N_("Stay connected while you are away"),
+}
+
+
+# account_pages.show_device
+async def show_device(
+    ctx: Context,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    user_code: str | None = None,
+    reason: str | None = None,
+) -> Page:
+    """Ask for the code of a device; then show what it asks for, and ask whether the user started it."""
+    view = views.view(ctx, _PATH, callback_url, ui_locales, user_code=user_code)
+    if view.form.is_refused or not user_code:
+        return _entry(view, user_code, reason)
+    try:
+        known = await requests.read(ctx, user_code)
+        if known.row.status != DeviceStatus.PENDING:
+            raise DeviceCodeAlreadyProcessed
+    except (InvalidUserCode, ExpiredUserCode, DeviceCodeAlreadyProcessed) as refusal:
+        wrong = {"user_code": texts.sentence(view.localization, refusal)}
+        return _entry(
+            replace(view, form=Form({"user_code": user_code}, wrong, code=refusal.code)), user_code, None
+        )
+    return view.render(
+        "device.html",
+        state="ask",
+        user_code=user_codes.display(user_code),
+        client=known.client,
+        network=known.row.network,
+        device=user_agents.describe(view.localization, known.row.user_agent),
+        age=view.localization.format_ago(known.row.created_at, ctx.now),
+        is_session=known.gets_session,
+        abilities=_abilities(ctx, view.localization, known),
+    )
+
+
+# account_pages.approve_device
+async def approve_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
+    """Give the device access."""
+    view = views.view(ctx)
+    await requests.approve(ctx, body["user_code"])
+    return view.redirect(_PATH, reason="approved")
+
+
+# account_pages.deny_device
+async def deny_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
+    """Refuse the device access."""
+    view = views.view(ctx)
+    await requests.deny(ctx, body["user_code"])
+    return view.redirect(_PATH, reason="denied")
+
+
+def _entry(view: View, user_code: str | None, reason: str | None) -> Page:
+    """Return the form for the code, or the result of the decision before."""
+    is_result = reason in ("approved", "denied") and not view.form.is_refused
+    return view.render(
+        "device.html",
+        status=422 if view.form.is_refused else 200,
+        state=reason if is_result else "entry",
+        user_code=user_code or "",
+    )
+
+
+def _abilities(ctx: Context, localization: Localization, known: KnownRequest) -> Sequence[str]:
+    """Return what the device will be able to do, in sentences for people."""
+    policy, scopes = ctx.policy[ClientPolicy], known.row.scopes.split()
+    sentences = [
+        localization.gettext(_SCOPES[scope]) if scope in _SCOPES else policy.scopes.get(scope) or scope
+        for scope in scopes
+        if scope != "openid" or len(scopes) == 1
+    ]
+    names = [policy.resources[uri].name for uri in known.row.resources.split() if uri in policy.resources]
+    return sentences + [localization.gettext("Use %(name)s") % {"name": name} for name in names]

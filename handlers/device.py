@@ -1,0 +1,69 @@
+"""The operations of openapi/paths/device.yaml."""
+
+from domain.context import Context
+from domain.device import requests
+from domain.device import sign_in as device_sign_in
+from domain.oauth_clients.parameters import OAuthParameters
+from handlers import shapes, wire
+
+
+# device.start
+async def start(ctx: Context, parameters: OAuthParameters) -> shapes.StartedDevice:
+    """Start the request of a device."""
+    started = await requests.start(ctx, parameters)
+    shape: shapes.StartedDevice = {
+        "device_code": started.device_code,
+        "user_code": started.user_code,
+        "verification_uri": started.verification_uri,
+        "expires_in": started.expires_in,
+        "interval": started.interval,
+    }
+    if started.verification_uri_complete is not None:
+        shape["verification_uri_complete"] = started.verification_uri_complete
+    return shape
+
+
+# device.sign_in
+async def sign_in(ctx: Context, parameters: OAuthParameters) -> shapes.DeviceSession:
+    """Return a session for a device that a user has approved."""
+    opened, scopes = await device_sign_in.sign_in(ctx, parameters)
+    return {
+        "access_token": opened.token,
+        "token_type": "Bearer",
+        "expires_in": int((opened.session.expires_at - ctx.now).total_seconds()),
+        "scope": scopes,
+    }
+
+
+# device.read
+async def read(ctx: Context, user_code: str) -> shapes.DeviceRequest:
+    """Return the request of a device; its details only to a caller with a session."""
+    known = await requests.read(ctx, user_code)
+    row = known.row
+    shape: shapes.DeviceRequest = {"user_code": user_code, "status": known.status.value}
+    # defence: O19 details
+    if ctx.caller is not None:
+        shape |= {
+            "client_id": row.client_id,
+            "client_name": known.client.client_name,
+            "scope": row.scopes,
+            "resource": row.resources.split(),
+            "network": row.network,
+            "userAgent": row.user_agent,
+            "createdAt": wire.instant(row.created_at),
+        }
+    return shape
+
+
+# device.approve
+async def approve(ctx: Context, body: shapes.DecideDeviceRequest) -> shapes.Success:
+    """Give a device access in the name of the caller."""
+    await requests.approve(ctx, body["userCode"])
+    return {"success": True}
+
+
+# device.deny
+async def deny(ctx: Context, body: shapes.DecideDeviceRequest) -> shapes.Success:
+    """Refuse a device access."""
+    await requests.deny(ctx, body["userCode"])
+    return {"success": True}
