@@ -153,7 +153,7 @@ async def _decide(ctx: Context, row: DeviceRow, decision: DeviceStatus) -> None:
         decision=decision,
         decided_by=caller.user.id,
         # The end of the session ends the approval.
-        decided_in=caller.session.id,  # defence: O16 device-session
+        decided_in=caller.session.id,
         now=ctx.now,
     )
     if not decided:
