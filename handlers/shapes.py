@@ -145,6 +145,9 @@ class CheckUsernameRequest(TypedDict):
 ClaimsSupportedItem: TypeAlias = str
 
 
+ClientCredentialsScope: TypeAlias = str
+
+
 CodeChallengeMethodsSupportedItem: TypeAlias = str
 
 
@@ -239,6 +242,12 @@ class DeleteApiKeyRequest(TypedDict):
     configId: NotRequired[str]
 
 
+class DeleteOAuthClientRequest(TypedDict):
+    """The client to delete."""
+
+    client_id: str
+
+
 class DeleteOrganizationAsAdminRequest(TypedDict):
     """The organization to delete."""
 
@@ -273,6 +282,12 @@ class DeleteWebhookEndpointRequest(TypedDict):
 
 class DeletedApiKey(TypedDict):
     """The key is deleted."""
+
+    success: bool
+
+
+class DeletedOAuthClient(TypedDict):
+    """The client is deleted."""
 
     success: bool
 
@@ -399,6 +414,7 @@ ErrorCode: TypeAlias = Literal[
     "CHALLENGE_NOT_FOUND",
     "CHANGE_EMAIL_DISABLED",
     "CLIENT_NOT_FOUND",
+    "CLIENT_READ_ONLY",
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
     "DELIVERY_NOT_FOUND",
@@ -431,6 +447,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_API_KEY",
     "INVALID_BACKUP_CODE",
     "INVALID_CALLBACK_URL",
+    "INVALID_CLIENT_METADATA",
     "INVALID_CODE",
     "INVALID_DISPLAY_USERNAME",
     "INVALID_EMAIL",
@@ -443,6 +460,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_OTP",
     "INVALID_PASSWORD",
     "INVALID_PREFIX_LENGTH",
+    "INVALID_REDIRECT_URI",
     "INVALID_REDIRECT_URL",
     "INVALID_REFERENCE_ID_FROM_API_KEY",
     "INVALID_ROLE_TYPE",
@@ -668,6 +686,9 @@ class GetTotpUriRequest(TypedDict):
     """The password of the caller."""
 
     password: str
+
+
+GrantType: TypeAlias = str
 
 
 GrantTypesSupportedItem: TypeAlias = str
@@ -1837,6 +1858,9 @@ class PermissionVerdict(TypedDict):
     success: bool
 
 
+PostLogoutRedirectUri: TypeAlias = str
+
+
 class ProfileForm(TypedDict):
     """The profile as it should be."""
 
@@ -2143,6 +2167,9 @@ class ResetTokenValid(TypedDict):
     token: str
 
 
+Resource: TypeAlias = str
+
+
 ResourceItem: TypeAlias = str
 
 
@@ -2206,7 +2233,134 @@ class PushAuthorizationRequest(TypedDict):
     client_assertion: NotRequired[str]
 
 
+ResourceServerItem: TypeAlias = str
+
+
 ResponseModesSupportedItem: TypeAlias = str
+
+
+ResponseType: TypeAlias = str
+
+
+class OAuthClient(TypedDict):
+    """A client, as in RFC 7591 (3.2.1). Members without a value are left out."""
+
+    client_id: str
+    client_id_issued_at: int
+    client_name: str
+    application_type: Literal["web", "native"]
+    redirect_uris: list[RedirectUri]
+    post_logout_redirect_uris: list[PostLogoutRedirectUri]
+    token_endpoint_auth_method: Literal[
+        "client_secret_basic", "client_secret_post", "none", "private_key_jwt"
+    ]
+    jwks: NotRequired[dict[str, Any]]
+    grant_types: list[GrantType]
+    response_types: list[ResponseType]
+    scope: str
+    resources: list[Resource]
+    client_credentials_scopes: list[ClientCredentialsScope]
+    id_token_signed_response_alg: str
+    backchannel_logout_uri: NotRequired[str]
+    client_uri: NotRequired[str]
+    logo_uri: NotRequired[str]
+    tos_uri: NotRequired[str]
+    policy_uri: NotRequired[str]
+    contacts: NotRequired[list[Contact]]
+    skip_consent: bool
+    session_sign_in: bool
+    resource_server: list[ResourceServerItem]
+    disabled: bool
+    source: Literal["cli", "config", "admin", "user", "dynamic", "document"]
+    user_id: NotRequired[str]
+
+
+class OAuthClientChanges(TypedDict):
+    """The new members; null removes one, so that it has its default."""
+
+    client_name: NotRequired[str | None]
+    application_type: NotRequired[str | None]
+    redirect_uris: NotRequired[list[RedirectUri] | None]
+    post_logout_redirect_uris: NotRequired[list[PostLogoutRedirectUri] | None]
+    token_endpoint_auth_method: NotRequired[str | None]
+    jwks: NotRequired[dict[str, Any] | None]
+    grant_types: NotRequired[list[GrantType] | None]
+    response_types: NotRequired[list[ResponseType] | None]
+    scope: NotRequired[str | None]
+    resources: NotRequired[list[Resource] | None]
+    client_credentials_scopes: NotRequired[list[ClientCredentialsScope] | None]
+    id_token_signed_response_alg: NotRequired[str | None]
+    backchannel_logout_uri: NotRequired[str | None]
+    client_uri: NotRequired[str | None]
+    logo_uri: NotRequired[str | None]
+    tos_uri: NotRequired[str | None]
+    policy_uri: NotRequired[str | None]
+    contacts: NotRequired[list[Contact] | None]
+    skip_consent: NotRequired[bool | None]
+    session_sign_in: NotRequired[bool | None]
+    resource_server: NotRequired[list[ResourceServerItem] | None]
+    disabled: NotRequired[bool | None]
+
+
+class OAuthClientMetadata(TypedDict):
+    """Client metadata (RFC 7591, section 2). Members that the service does not know are ignored."""
+
+    client_name: NotRequired[str | None]
+    application_type: NotRequired[str | None]
+    redirect_uris: NotRequired[list[RedirectUri] | None]
+    post_logout_redirect_uris: NotRequired[list[PostLogoutRedirectUri] | None]
+    token_endpoint_auth_method: NotRequired[str | None]
+    jwks: NotRequired[dict[str, Any] | None]
+    grant_types: NotRequired[list[GrantType] | None]
+    response_types: NotRequired[list[ResponseType] | None]
+    scope: NotRequired[str | None]
+    resources: NotRequired[list[Resource] | None]
+    client_credentials_scopes: NotRequired[list[ClientCredentialsScope] | None]
+    id_token_signed_response_alg: NotRequired[str | None]
+    backchannel_logout_uri: NotRequired[str | None]
+    client_uri: NotRequired[str | None]
+    logo_uri: NotRequired[str | None]
+    tos_uri: NotRequired[str | None]
+    policy_uri: NotRequired[str | None]
+    contacts: NotRequired[list[Contact] | None]
+    skip_consent: NotRequired[bool | None]
+    session_sign_in: NotRequired[bool | None]
+    resource_server: NotRequired[list[ResourceServerItem] | None]
+
+
+class OAuthClientWithSecret(TypedDict):
+    """A client with its secret, which is shown only here; a client that authenticates otherwise has none."""
+
+    client_id: str
+    client_id_issued_at: int
+    client_name: str
+    application_type: Literal["web", "native"]
+    redirect_uris: list[RedirectUri]
+    post_logout_redirect_uris: list[PostLogoutRedirectUri]
+    token_endpoint_auth_method: Literal[
+        "client_secret_basic", "client_secret_post", "none", "private_key_jwt"
+    ]
+    jwks: NotRequired[dict[str, Any]]
+    grant_types: list[GrantType]
+    response_types: list[ResponseType]
+    scope: str
+    resources: list[Resource]
+    client_credentials_scopes: list[ClientCredentialsScope]
+    id_token_signed_response_alg: str
+    backchannel_logout_uri: NotRequired[str]
+    client_uri: NotRequired[str]
+    logo_uri: NotRequired[str]
+    tos_uri: NotRequired[str]
+    policy_uri: NotRequired[str]
+    contacts: NotRequired[list[Contact]]
+    skip_consent: bool
+    session_sign_in: bool
+    resource_server: list[ResourceServerItem]
+    disabled: bool
+    source: Literal["cli", "config", "admin", "user", "dynamic", "document"]
+    user_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_secret_expires_at: NotRequired[int]
 
 
 ResponseTypesSupportedItem: TypeAlias = str
@@ -2278,6 +2432,12 @@ class AddMemberRequest(TypedDict):
     role: str | list[RoleItem]
     organizationId: NotRequired[str]
     teamId: NotRequired[str]
+
+
+class RotateOAuthClientSecretRequest(TypedDict):
+    """The client that gets another secret."""
+
+    client_id: str
 
 
 class RotateSigningKeyRequest(TypedDict):
@@ -3051,6 +3211,13 @@ class UpdateMemberRoleRequest(TypedDict):
     memberId: str
     role: str | list[RoleItem]
     organizationId: NotRequired[str]
+
+
+class UpdateOAuthClientRequest(TypedDict):
+    """The client, and its new members."""
+
+    client_id: str
+    update: OAuthClientChanges
 
 
 class UpdateOrganizationAsAdminRequest(TypedDict):

@@ -9,10 +9,10 @@ from domain.context import Context
 from domain.localization import N_
 from domain.oauth.errors import RequestNotFound
 from domain.oauth_clients import clients
+from domain.oauth_clients.errors import ClientNotFound
 from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import authorization
 from domain.oauth_requests import stored as stored_requests
-from domain.oauth_requests.errors import ClientNotFound
 from domain.oauth_requests.evaluation import LoginReason, login_reason
 from domain.oauth_requests.parameters import AuthorizationRequest
 from models.oauth_client import ClientRow

@@ -1,6 +1,5 @@
 """Errors of the authorization endpoint, and of the operations of its pages."""
 
-from domain.errors import NotFound
 from domain.oauth_clients.errors import OAuthError
 
 
@@ -58,9 +57,3 @@ class ConsentRequired(OAuthError):
 
     error = "consent_required"
     message = "The user has to consent"
-
-
-class ClientNotFound(NotFound):
-    """There is no such client."""
-
-    message = "Client not found"

@@ -10,7 +10,7 @@ import pytest
 
 from domain.context import Context
 from domain.oauth_clients import clients, initial_tokens
-from models.oauth_client import ClientRow, ClientSource
+from models.oauth_client import ClientSource
 from server.components import cleanup
 from tests.conftest import MakeService
 from tests.handlers.people import Person, add_person
@@ -238,7 +238,7 @@ class TestManagement:
         created = await create(service, admin)
         eve = await add_person(service, "user", "eve@example.com")
         one = {"client_id": created["client_id"]}
-        changes = {
+        changes: dict[str, Mapping[str, Any]] = {
             "create-client": SHOP,
             "update-client": {**one, "update": {"client_name": "Evil"}},
             "client/rotate-secret": one,
@@ -259,11 +259,12 @@ class TestManagement:
         client = await add_client(service, source=ClientSource.CONFIG)
         one = {"client_id": client.client_id}
 
-        for path, body in {
+        changes: dict[str, dict[str, Any]] = {
             "update-client": {**one, "update": {"disabled": True}},
             "client/rotate-secret": one,
             "delete-client": one,
-        }.items():
+        }
+        for path, body in changes.items():
             assert code(await post(service, admin, path, body)) == "400 CLIENT_READ_ONLY", path
         assert (await get(service, admin, client.client_id)).json()["source"] == "config"
 
@@ -411,7 +412,9 @@ class TestRegistration:
         assert client["client_id"] != "app_mine"
 
 
-async def note_use(ctx: Context, *, row: ClientRow) -> None:
+async def note_use(ctx: Context, *, client_id: str) -> None:
+    row = await clients.find(ctx, client_id)
+    assert row is not None
     clients.note_use(ctx, row)
 
 
@@ -470,8 +473,7 @@ class TestOpenRegistration:
     async def test_an_unused_client_is_deleted(self, service: Service) -> None:
         client = (await register(service)).json()
         used = (await register(service)).json()
-        row = await service.services.unit_of_work.run(partial(clients.find, client_id=used["client_id"]))
-        await service.services.unit_of_work.run(partial(note_use, row=row))
+        await service.services.unit_of_work.run(partial(note_use, client_id=used["client_id"]))
 
         await cleanup.delete_expired(service.services.database, START + timedelta(days=30, seconds=1))
 
