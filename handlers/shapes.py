@@ -235,6 +235,12 @@ class CreatedApiKey(TypedDict):
     key: str
 
 
+class DecideDeviceRequest(TypedDict):
+    """The code of the device that the user decides about."""
+
+    userCode: str
+
+
 class DeleteApiKeyRequest(TypedDict):
     """The key to delete."""
 
@@ -356,6 +362,15 @@ class ApiKeyVerdict(TypedDict):
     key: ApiKey | None
 
 
+class DeviceSession(TypedDict):
+    """The session of a device."""
+
+    access_token: str
+    token_type: Literal["Bearer"]
+    expires_in: int
+    scope: str
+
+
 class DisableTwoFactorRequest(TypedDict):
     """The password of the caller."""
 
@@ -418,6 +433,7 @@ ErrorCode: TypeAlias = Literal[
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
     "DELIVERY_NOT_FOUND",
+    "DEVICE_CODE_ALREADY_PROCESSED",
     "EMAIL_ALREADY_VERIFIED",
     "EMAIL_CAN_NOT_BE_UPDATED",
     "EMAIL_MISMATCH",
@@ -429,6 +445,7 @@ ErrorCode: TypeAlias = Literal[
     "ENDPOINT_NOT_ACTIVE",
     "ENDPOINT_NOT_FOUND",
     "ENDPOINT_READ_ONLY",
+    "EXPIRED_USER_CODE",
     "EXPIRES_IN_IS_TOO_LARGE",
     "EXPIRES_IN_IS_TOO_SMALL",
     "EXPORT_IN_PROGRESS",
@@ -470,6 +487,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_USER",
     "INVALID_USERNAME",
     "INVALID_USERNAME_OR_PASSWORD",
+    "INVALID_USER_CODE",
     "INVALID_WEBHOOK_URL",
     "INVITATION_LIMIT_REACHED",
     "INVITATION_NOT_FOUND",
@@ -771,6 +789,8 @@ class Error(TypedDict):
     minimumLength: NotRequired[int]
     maximumLength: NotRequired[int]
     tryAgainIn: NotRequired[int]
+    error: NotRequired[str]
+    error_description: NotRequired[str]
 
 
 class Invitation(TypedDict):
@@ -1548,6 +1568,16 @@ class ConsoleWebhookRotationForm(TypedDict):
     version: NotRequired[str]
 
 
+class DeviceForm(TypedDict):
+    """The code of the device that the user decides about."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    user_code: str
+
+
 class DisconnectForm(TypedDict):
     """A connected account."""
 
@@ -1856,6 +1886,17 @@ class PermissionVerdict(TypedDict):
 
     error: str | None
     success: bool
+
+
+class PollDeviceRequest(TypedDict):
+    """The device code, and the client that it was issued to."""
+
+    grant_type: NotRequired[str]
+    device_code: NotRequired[str]
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
 
 
 PostLogoutRedirectUri: TypeAlias = str
@@ -2192,6 +2233,20 @@ class AuthorizationRequest(TypedDict):
     resource: NotRequired[list[ResourceItem]]
     response_mode: NotRequired[str]
     request_uri: NotRequired[str]
+
+
+class DeviceRequest(TypedDict):
+    """The request of a device. Only a caller with a session gets more than the code and the status."""
+
+    user_code: str
+    status: Literal["pending", "approved", "denied", "redeemed"]
+    client_id: NotRequired[str]
+    client_name: NotRequired[str]
+    scope: NotRequired[str]
+    resource: NotRequired[list[ResourceItem]]
+    network: NotRequired[str | None]
+    userAgent: NotRequired[str | None]
+    createdAt: NotRequired[str]
 
 
 class OAuthTokenRequest(TypedDict):
@@ -2817,6 +2872,28 @@ class SocialLink(TypedDict):
     url: str
     status: NotRequired[bool]
     redirect: bool
+
+
+class StartDeviceRequest(TypedDict):
+    """The client of a device, and what it asks for."""
+
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
+    scope: NotRequired[str]
+    resource: NotRequired[str]
+
+
+class StartedDevice(TypedDict):
+    """The codes of a device (RFC 8628, 3.2)."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: NotRequired[str]
+    expires_in: int
+    interval: int
 
 
 class StatisticsOfDay(TypedDict):

@@ -142,3 +142,6 @@ REDEEM_DEVICE_REQUEST = (
     .returning(col(DeviceRequest.device_code))
 )
 """Take the approved request `code`: of any number of polls one succeeds."""
+
+END_REQUESTS_OF_CLIENT = delete(table_of(DeviceRequest)).where(is_(DeviceRequest.client_id, "client_id"))
+"""Delete the requests of `client_id`."""
