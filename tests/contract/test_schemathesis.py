@@ -99,7 +99,8 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     provider_process.reset()
     mails = {"magic_links.enabled": "true", "magic_links.confirm": "false", "email_codes.enabled": "true"}
     settings = {
-        **social_settings(provider_process), **declared_settings("SETTINGS"), **mails, "limits.enabled": "false",
+        **social_settings(provider_process), **declared_settings("SETTINGS"), **mails,
+        "jwt.algorithms": "ES256,RS256,EdDSA", "limits.enabled": "false",
     }  # fmt: skip
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())
