@@ -1,6 +1,8 @@
 """MkDocs hooks for building the site: add generated pages, rewrite links, complete the navigation."""
 
-from collections.abc import Iterator
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -12,38 +14,53 @@ from docs.links import PAGES, mended
 from docs.site import generated_pages
 
 _GENERATED = {page.path: page for page in generated_pages()}
-_GROWING = ("contributing", "guides", "operations", "reference/operations")
-"""The folders whose pages are added to the navigation automatically, after the named ones, below their index."""
+_LINK = re.compile(r"\]\(([\w-]+\.md)")
 
 Navigation = list[Any]
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Complete the navigation."""
-    there = {path.relative_to(config.docs_dir).as_posix() for path in Path(config.docs_dir).rglob("*.md")}
-    config.nav = completed(config.nav or [], there | set(_GENERATED))
+    folder = Path(config.docs_dir)
+    written = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.md")}
+    generated = {path: page.text for path, page in _GENERATED.items()}
+    config.nav = completed(config.nav or [], {**written, **generated})
     return config
 
 
-def completed(navigation: Navigation, there: set[str]) -> Navigation:
-    """Return the navigation without missing pages, and with the pages of a growing folder that it does not name."""
-    return _completed(navigation, there, there - set(_named(navigation)))
+def completed(navigation: Navigation, pages: Mapping[str, str]) -> Navigation:
+    """Return the navigation without missing pages, and with all pages of the folders whose `index.md` it names.
+
+    The pages that it does not name are in the order of the links of the index. `pages` has the text of each page by its
+    path.
+    """
+    return _completed(navigation, pages, pages.keys() - set(_named(navigation)))
 
 
-def _completed(navigation: Navigation, there: set[str], unnamed: set[str]) -> Navigation:
+def _completed(navigation: Navigation, pages: Mapping[str, str], unnamed: Set[str]) -> Navigation:
     entries = [
-        {title: _below(entry, there, unnamed) for title, entry in one.items()}
+        {title: _below(entry, pages, unnamed) for title, entry in one.items()}
         if isinstance(one, dict)
         else one
         for one in navigation
-        if isinstance(one, dict) or one in there
+        if isinstance(one, dict) or one in pages
     ]
-    begun = tuple(f"{folder}/" for folder in _GROWING if f"{folder}/index.md" in entries)
-    return entries + [path for path in sorted(unnamed) if begun and path.startswith(begun)]
+    indexes = [
+        entry for entry in entries if isinstance(entry, str) and posixpath.basename(entry) == "index.md"
+    ]
+    return entries + [path for index in indexes for path in _rest(index, pages[index], unnamed)]
 
 
-def _below(entry: Any, there: set[str], unnamed: set[str]) -> Any:
-    return _completed(entry, there, unnamed) if isinstance(entry, list) else entry
+def _rest(index: str, text: str, unnamed: Set[str]) -> Sequence[str]:
+    """Return the pages next to an index that the navigation does not name: those that it links to, then the others."""
+    folder = posixpath.dirname(index)
+    linked = [posixpath.join(folder, link) for link in _LINK.findall(text)]
+    rest = sorted(path for path in unnamed if posixpath.dirname(path) == folder)
+    return sorted(rest, key=lambda path: linked.index(path) if path in linked else len(linked))
+
+
+def _below(entry: Any, pages: Mapping[str, str], unnamed: Set[str]) -> Any:
+    return _completed(entry, pages, unnamed) if isinstance(entry, list) else entry
 
 
 def _named(navigation: Navigation) -> Iterator[str]:

@@ -41,9 +41,7 @@ class Refusal(Exception):
         if "code" not in cls.__dict__:
             cls.code = _WORD_START.sub("_", cls.__name__).upper()
 
-    def __init__(
-        self, message: str | None = None, *, retry_after: int | None = None, **details: Any
-    ) -> None:
+    def __init__(self, message: str | None = None, *, retry_after: int | None = None, **details: Any) -> None:
         """Use the class's message unless another one names a field; `retry_after` is in seconds."""
         if details:
             self.details = details

@@ -1,9 +1,11 @@
 """Import whole packages, so that the declarations in their modules are registered without a list of modules."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Any
 
 
 def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> Sequence[ModuleType]:
@@ -16,3 +18,24 @@ def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> 
             if module.ispkg:
                 modules += import_modules(imported, except_for=except_for)
     return modules
+
+
+@cache
+def declared(package: ModuleType, name: str) -> Sequence[Any]:
+    """Return the elements of the tuples that modules of a package have under this name."""
+    return [element for module in import_modules(package) for element in getattr(module, name, ())]
+
+
+@cache
+def merged(package: ModuleType, name: str, *, except_for: Collection[str] = ()) -> Mapping[str, Any]:
+    """Return one mapping of those that modules of a package have under this name.
+
+    Raises ValueError for a key that two modules declare.
+    """
+    mapping: dict[str, Any] = {}
+    for module in import_modules(package, except_for=except_for):
+        for key, value in getattr(module, name, {}).items():
+            if key in mapping:
+                raise ValueError(f"{module.__name__}.{name} declares {key} again")
+            mapping[key] = value
+    return mapping

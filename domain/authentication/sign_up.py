@@ -126,7 +126,7 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
     if _makes_session(ctx):  # defence: V70 same-answer
         raise UserAlreadyExistsUseAnotherEmail
     if ctx.policy[SignUpPolicy].notify_existing:
-        if await limits.may_mail(ctx, "links", owner.email):  # defence: V74 taken-email
+        if await limits.may_mail(ctx, limits.LINKS, owner.email):  # defence: V74 taken-email
             mails.existing_account(ctx, owner)  # defence: V80 taken-notice
     elif _verifies_sign_ups(ctx):
         await _queue_decoy(ctx, owner.email)
@@ -136,5 +136,5 @@ async def _answer_taken_address(ctx: Context, invented: UserRow) -> UserRow:
 async def _queue_decoy(ctx: Context, email: str) -> None:
     """Queue a decoy for an email address that gets no email, so that the timing does not reveal whether it is
     registered."""
-    if await limits.may_mail(ctx, "decoys", email):
+    if await limits.may_mail(ctx, limits.DECOYS, email):
         mails.existing_account(ctx, messages.UNREGISTERED)

@@ -32,15 +32,15 @@ class CodeType:
     name: str
     purpose: Purpose
     template: MailTemplate
-    family: limits.Family
+    family: limits.MailFamily
 
 
 # A limit of its own: a stranger who requests other mails must not use up those that a user needs to sign in.
 # defence: M15 own-limit
-SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, mails.SIGN_IN_CODE, "sign-in-mail")
-VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, mails.VERIFY_EMAIL_CODE, "links")
-RESET = CodeType("forget-password", Purpose.CODE_RESET, mails.RESET_PASSWORD_CODE, "links")
-CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, mails.CHANGE_EMAIL_CODE, "links")
+SIGN_IN = CodeType("sign-in", Purpose.CODE_SIGN_IN, mails.SIGN_IN_CODE, limits.SIGN_IN)
+VERIFY = CodeType("email-verification", Purpose.CODE_VERIFY, mails.VERIFY_EMAIL_CODE, limits.LINKS)
+RESET = CodeType("forget-password", Purpose.CODE_RESET, mails.RESET_PASSWORD_CODE, limits.LINKS)
+CHANGE = CodeType("change-email", Purpose.CODE_CHANGE, mails.CHANGE_EMAIL_CODE, limits.LINKS)
 REQUESTED = {kind.name: kind for kind in (SIGN_IN, VERIFY, RESET)}
 """The codes that can be requested without a session, by name."""
 
@@ -109,7 +109,7 @@ async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str
     """
     code_type = binding.kind
     events.code_requested(ctx, user, binding.email, code_type.name, reason)
-    family: limits.Family = code_type.family if reason is None or code_type is SIGN_IN else "decoys"
+    family = code_type.family if reason is None or code_type is SIGN_IN else limits.DECOYS
     if not await limits.may_mail(ctx, family, binding.email):
         return
     expires_in = ctx.policy[EmailCodePolicy].expires_in

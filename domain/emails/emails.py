@@ -40,7 +40,7 @@ SAME_EMAIL = "Email is the same"
 
 async def mail_verification(ctx: Context, user: UserRow, callback_url: str | None) -> None:
     """Send the user a link that verifies their current address, unless the email limit is reached."""
-    if not await limits.may_mail(ctx, "links", user.email):  # defence: V74 verification-mails
+    if not await limits.may_mail(ctx, limits.LINKS, user.email):  # defence: V74 verification-mails
         return
     expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
     token = await one_time_tokens.issue(ctx, Purpose.VERIFY, user.id, expires_in=expires_in, email=user.email)
@@ -75,7 +75,7 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
     events.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
         await mail_verification(ctx, user, callback_url)
-    elif await limits.may_mail(ctx, "decoys", email):
+    elif await limits.may_mail(ctx, limits.DECOYS, email):
         mails.verify_email(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), callback_url)
 
 
@@ -181,7 +181,8 @@ async def _mail_change(
 
     Neither the response time nor an older link may reveal whether the address is registered.
     """
-    if await limits.may_mail(ctx, "decoys" if is_taken else "links", address):  # defence: V74 change-mails
+    family = limits.DECOYS if is_taken else limits.LINKS
+    if await limits.may_mail(ctx, family, address):  # defence: V74 change-mails
         # Only the newest link works, so that an older one cannot replace the latest request.
         await one_time_tokens.revoke(ctx, user.id, Purpose.CHANGE_EMAIL)  # defence: V21 V82 older-link
         expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in

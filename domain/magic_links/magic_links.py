@@ -44,7 +44,7 @@ async def resolve(ctx: Context, email: str, target: str | None) -> None:
     user = await locking.lock_by_email(ctx, email)
     reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
     events.link_requested(ctx, user, email, reason)
-    if not await limits.may_mail(ctx, "sign-in-mail", email):  # defence: M14 links
+    if not await limits.may_mail(ctx, limits.SIGN_IN, email):  # defence: M14 links
         return
     rules = ctx.policy[MagicLinkPolicy]
     # An unknown address gets a row and a token of the same kind, so that the work does not show whether it has an

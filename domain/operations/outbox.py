@@ -110,7 +110,7 @@ async def send_preview(ctx: Context, name: str, language: str | None) -> None:
         raise MailSenderNotConfigured
     # As if verified, so that its link "This was not me" does not delete the account of the caller.
     user = ctx.signed_in.user._replace(locale=language, email_verified=True)
-    if not await limits.may_mail(ctx, "notices", user.email):
+    if not await limits.may_mail(ctx, limits.NOTICES, user.email):
         raise Limited(retry_after=_WAIT)
     examples = {variable.name: variable.example for variable in template.variables}
     messages.queue_mail(ctx, template, user, expires_in=template.example_lifetime, **examples)

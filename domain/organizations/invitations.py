@@ -39,6 +39,7 @@ from models.user import UserRow
 
 PREFIX = "inv_"
 """The beginning of each secret."""
+_MAILS = limits.MailFamily("invitations")
 
 
 class InvitationRequest(NamedTuple):
@@ -159,7 +160,7 @@ async def _may_mail(ctx: Context, inviter: UserRow, email: str) -> bool:
     # defence: ORG15 inviter-budget
     if not await limits.may_cause(ctx, "invitation_mails", inviter.id, quota):
         return False
-    return await limits.may_mail(ctx, "invitations", email)  # defence: ORG15 recipient-budget
+    return await limits.may_mail(ctx, _MAILS, email)  # defence: ORG15 recipient-budget
 
 
 async def cancel(ctx: Context, invitation_id: str) -> InvitationWithTeams:

@@ -98,7 +98,7 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.password_reset_requested(ctx, user, email)
-    family: limits.Family = "decoys" if user is None else "links"
+    family = limits.DECOYS if user is None else limits.LINKS
     if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
         return
     if user is None:
@@ -114,7 +114,7 @@ async def send_reset(ctx: Context, user: UserRow, redirect_to: str | None) -> No
     """
     if ctx.policy[PasswordResetPolicy].sender == "none":
         raise ResetPasswordDisabled
-    await limits.check_mail(ctx, "links", user.email)
+    await limits.check_mail(ctx, limits.LINKS, user.email)
     events.password_reset_requested(ctx, user, user.email)
     await _mail_reset(ctx, user, redirect_to)
 

@@ -7,7 +7,7 @@ creates them, so a key change restarts every window once; known networks remain 
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlmodel import col
@@ -26,9 +26,21 @@ NETWORK = "limits.network"
 
 ACCOUNT = "account_failures"
 
-Family = Literal["links", "otp", "delete-account", "notices", "sign-in-mail", "decoys", "invitations"]
-"""Emails that share a limit. Strangers can request links, which must not use up the codes of a user who signs in.
-decoys are not sent, and are counted because the work must be the same."""
+
+class MailFamily(NamedTuple):
+    """Emails that share a limit per recipient; each capability declares its own, unless they share these."""
+
+    name: str
+    is_sign_in: bool = False
+    """Whether the settings `limits.sign_in_mail_*` apply instead of `limits.mail_*`."""
+
+
+# Strangers can request links, which must not use up the codes of a user who signs in.
+LINKS = MailFamily("links")
+SIGN_IN = MailFamily("sign-in-mail", is_sign_in=True)
+NOTICES = MailFamily("notices")
+DECOYS = MailFamily("decoys")
+"""Emails that are not sent, and are counted because the work must be the same."""
 
 
 class FailureSubject(NamedTuple):
@@ -134,10 +146,10 @@ async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool
     Raises Unavailable.
     """
     # An address that was never verified may belong to a person who has nothing to do with the account.
-    return is_verified or await may_mail(ctx, "notices", recipient)  # defence: V74 notice-mails
+    return is_verified or await may_mail(ctx, NOTICES, recipient)  # defence: V74 notice-mails
 
 
-async def may_mail(ctx: Context, family: Family, recipient: str) -> bool:
+async def may_mail(ctx: Context, family: MailFamily, recipient: str) -> bool:
     """Count one email of this family and return whether it may be sent; the response must not depend on it.
 
     If the counters are unavailable, emails are still sent; only operations with a failure limit are refused.
@@ -173,26 +185,28 @@ async def check_network_quota(ctx: Context, name: str, quota: Quota) -> None:
         raise _limited(ctx, until)
 
 
-async def check_mail(ctx: Context, family: Family, recipient: str) -> None:
+async def check_mail(ctx: Context, family: MailFamily, recipient: str) -> None:
     """Do the same as `may_mail` for a caller who may know that the limit is reached. Raises Limited."""
     until = await _count_mail(ctx, family, recipient)
     if until is not None:
         raise _limited(ctx, until)
 
 
-async def _count_mail(ctx: Context, family: Family, recipient: str) -> datetime | None:
+async def _count_mail(ctx: Context, family: MailFamily, recipient: str) -> datetime | None:
     """Count one email, or return when the next one may be sent."""
     rules = ctx.policy[RateLimitPolicy]
     # defence: V74 daily-mails
     quotas = [("mail_burst", rules.mail_burst), ("mail_daily", rules.mail_daily)]
-    if family == "sign-in-mail":
+    if family.is_sign_in:
         # defence: M14 daily-mails
         quotas = [
             ("sign_in_mail_burst", rules.sign_in_mail_burst),
             ("sign_in_mail_daily", rules.sign_in_mail_daily),
         ]
     counts = {
-        name: _count(ctx, f"{name} {family} {recipient}", quota) for name, quota in quotas if quota.number
+        name: _count(ctx, f"{name} {family.name} {recipient}", quota)
+        for name, quota in quotas
+        if quota.number
     }
     try:
         return await _hit(ctx, counts) if counts else None

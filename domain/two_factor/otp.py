@@ -13,12 +13,13 @@ from models.user import UserRow
 
 _PURPOSE = "grant.code"
 """The purpose under which codes are digested."""
+_MAILS = limits.MailFamily("otp")
 
 
 async def send(ctx: Context, user: UserRow) -> None:
     """Email the user a new code that replaces an older one of the same binding; above the email limit the older code
     stays valid."""
-    if not await limits.may_mail(ctx, "otp", user.email):  # defence: V74 code-mails
+    if not await limits.may_mail(ctx, _MAILS, user.email):  # defence: V74 code-mails
         return
     code = tokens.digits(6)
     await discard(ctx)

@@ -21,6 +21,8 @@ from domain.webhooks import publication
 from models import Purpose, User
 from models.user import UserRow
 
+_MAILS = limits.MailFamily("delete-account")
+
 
 async def delete_user(
     ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
@@ -73,7 +75,7 @@ async def _consume(ctx: Context, user: UserRow, token: str | None) -> None:
 
 
 async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | None) -> None:
-    if await limits.may_mail(ctx, "delete-account", user.email):  # defence: V74 deletion-mails
+    if await limits.may_mail(ctx, _MAILS, user.email):  # defence: V74 deletion-mails
         expires_in = ctx.policy[DeletionPolicy].token_expires_in
         token = await one_time_tokens.issue(ctx, Purpose.DELETE, user.id, expires_in=expires_in)
         mails.delete_account(ctx, user, token, callback_url)

@@ -1,6 +1,6 @@
 """The page of the API keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +11,41 @@ from domain.context import Context
 from domain.localization import N_, Localization
 from handlers import shapes
 from handlers.account_pages import layout, shown_once
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "KEY_NOT_FOUND": N_("That key was deleted already."),
+    "API_KEYS_CHANGED": N_(
+        "Your keys have changed since this page was opened, so no key was created. Look at the list, and try again."
+    ),
+    "API_KEY_LIMIT_REACHED": N_("You have as many keys as are allowed. Delete one first."),
+    "EXPIRES_IN_IS_TOO_LARGE": N_("Keys may not live that long here. Choose a shorter time."),
+    "EXPIRES_IN_IS_TOO_SMALL": N_("Keys have to live longer here. Choose a longer time."),
+    "INVALID_NAME_LENGTH": N_("This name is too short or too long."),
+    "KEY_DISABLED_EXPIRATION": N_("The lifetime of these keys cannot be chosen."),
+    "NAME_REQUIRED": N_("Enter a name."),
+    "SERVER_ONLY_PROPERTY": N_("You may not give a key these permissions."),
+}
+
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "NAME_REQUIRED": ("name",),
+    "INVALID_NAME_LENGTH": ("name",),
+    "EXPIRES_IN_IS_TOO_LARGE": ("expiresIn",),
+    "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
+    "KEY_DISABLED_EXPIRATION": ("expiresIn",),
+    "SERVER_ONLY_PROPERTY": ("permissions",),
+}
+
+ACCOUNT_NAVIGATION = (
+    NavigationItem(
+        path="/api-keys",
+        label=N_("API keys"),
+        position=90,
+        exists=lambda policy: policy[ApiKeyPolicy].enabled,
+    ),
+)
 
 _NOTICES = {
     "deleted": N_("The key is deleted. Programs that use it are refused from now on."),

@@ -1,5 +1,7 @@
 """The page of the connected accounts: the providers that the user can sign in with."""
 
+from collections.abc import Mapping
+
 from domain.accounts import accounts
 from domain.accounts.policy import AccountPolicy
 from domain.context import Context
@@ -9,11 +11,21 @@ from domain.social.authorization_request import AuthorizationRequest
 from domain.social.policy import LinkingPolicy
 from handlers import shapes
 from handlers.account_pages import layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
 from models import CREDENTIAL
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "LINKING_NOT_ALLOWED": N_("Accounts cannot be connected here."),
+    "ACCOUNT_NOT_FOUND": N_("That account was disconnected already."),
+    "SOCIAL_ACCOUNT_ALREADY_LINKED": N_("This account is connected to another user."),
+    "FAILED_TO_UNLINK_LAST_ACCOUNT": N_("This is the only way you can sign in, so it cannot be removed."),
+}
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/connections", label=N_("Connected accounts"), position=80),)
 
 _NOTICES = {
     "connected": N_("The account is connected. You can sign in with it now."),

@@ -1,6 +1,6 @@
 """The page to download the stored data of the user, and to delete the account."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -14,11 +14,22 @@ from domain.user_deletion.policy import DeletionPolicy
 from domain.users import admins
 from handlers import shapes, wire
 from handlers.account_pages import layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.pages.view import View
 from handlers.responses.reply import Download, Page, Redirect
 from handlers.responses.sessions import sign_out_response
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "EXPORT_IN_PROGRESS": N_("Another export of yours is still running. Try again when it has ended."),
+}
+
+FIELD_TEXTS: Mapping[str, str] = {
+    "typedEmail": N_("This is not the email address of your account."),
+}
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/data", label=N_("Your data"), position=120),)
 
 _NOTICES = {"sent": N_("We have sent you a link. Open it to delete your account.")}
 

@@ -1,6 +1,6 @@
 """The page where a user enters the code of a device, and decides about it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from domain.context import Context
@@ -16,6 +16,20 @@ from handlers.pages import view as views
 from handlers.pages.view import Form, View
 from handlers.responses.reply import Page, Redirect
 from models.device_request import DeviceStatus
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "INVALID_USER_CODE": N_("No device has this code. Check it, and enter it again."),
+    "EXPIRED_USER_CODE": N_("This code has expired. Start again on your device."),
+    "DEVICE_CODE_ALREADY_PROCESSED": N_(
+        "A decision about this code was made already. Start again on your device."
+    ),
+}
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "INVALID_USER_CODE": ("user_code",),
+    "EXPIRED_USER_CODE": ("user_code",),
+    "DEVICE_CODE_ALREADY_PROCESSED": ("user_code",),
+}
+FIELD_TEXTS: Mapping[str, str] = {"user_code": N_("Enter the code.")}
 
 _PATH = "/device"
 _SCOPES = {

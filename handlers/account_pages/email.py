@@ -8,9 +8,12 @@ from domain.localization import N_
 from domain.sessions import expiry
 from handlers import shapes
 from handlers.account_pages import layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/email", label=N_("Email address"), position=30),)
 
 _NOTICES = {
     "changed": N_("If no other account has the new address, it is yours now."),
@@ -29,7 +32,8 @@ async def show_email(
 ) -> Page:
     """Show the address, a form that changes it, and a button that sends the verification again."""
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
-    sentence = texts.SENTENCES.get(error or "", texts.SENTENCES["INVALID_TOKEN"])
+    sentences = texts.error_texts()
+    sentence = sentences.get(error or "", sentences["INVALID_TOKEN"])
     return layout.render(
         ctx,
         view,

@@ -3,10 +3,14 @@
 from domain.audit import history
 from domain.context import Context
 from domain.keyset import Position
+from domain.localization import N_
 from handlers.account_pages import events, layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models.base import from_milliseconds, to_milliseconds
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/history", label=N_("Sign-in history"), position=110),)
 
 
 # account_pages.show_history

@@ -3,12 +3,16 @@
 from domain.accounts import accounts
 from domain.audit import history
 from domain.context import Context
+from domain.localization import N_
 from domain.passkeys import passkeys
 from domain.passkeys.policy import PasskeyPolicy
 from handlers.account_pages import events, layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.responses.reply import Page
 from models import CREDENTIAL
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="", label=N_("Overview"), position=10),)
 
 _LATEST = 5
 

@@ -1,5 +1,7 @@
 """The page of the passkeys."""
 
+from collections.abc import Mapping
+
 from domain import identifiers
 from domain.context import Context
 from domain.localization import N_
@@ -9,10 +11,26 @@ from domain.passkeys.policy import PasskeyPolicy
 from handlers import passkeys as passkey_operations
 from handlers import shapes
 from handlers.account_pages import layout, user_agents
-from handlers.pages import texts
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.pages.passkeys import public_key_credential
 from handlers.responses.reply import Page, Redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "FAILED_TO_VERIFY_REGISTRATION": N_("Your device did not make a passkey that can be used here."),
+    "PREVIOUSLY_REGISTERED": N_("This passkey has been added already."),
+    "TOO_MANY_PASSKEYS": N_("You have as many passkeys as are allowed. Remove one first."),
+    "FAILED_TO_DELETE_LAST_PASSKEY": N_("This is the only way you can sign in, so it cannot be removed."),
+}
+
+ACCOUNT_NAVIGATION = (
+    NavigationItem(
+        path="/passkeys",
+        label=N_("Passkeys"),
+        position=60,
+        exists=lambda policy: policy[PasskeyPolicy].enabled,
+    ),
+)
 
 _NOTICES = {
     "added": N_("Your passkey is added. You can sign in with it from now on."),
@@ -86,7 +104,7 @@ async def show_passkey_removal(
     if row is None:
         return view.redirect("/passkeys", reason="gone")
     is_last = await passkeys.is_last_way(ctx, ctx.signed_in.user)
-    needed = texts.SENTENCES["FAILED_TO_DELETE_LAST_PASSKEY"]
+    needed = ERROR_TEXTS["FAILED_TO_DELETE_LAST_PASSKEY"]
     return layout.render(
         ctx,
         view,

@@ -5,10 +5,13 @@ from domain.localization import N_
 from domain.passwords import passwords
 from handlers import shapes, wire
 from handlers.account_pages import layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import session_cookies, trusted_device_cleared
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/password", label=N_("Password"), position=40),)
 
 _NOTICES = {
     "changed": N_("Your password is changed."),

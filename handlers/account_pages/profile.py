@@ -9,8 +9,11 @@ from domain.users import profile
 from domain.users.policy import UsernamePolicy
 from handlers import shapes, wire
 from handlers.account_pages import layout
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
+
+ACCOUNT_NAVIGATION = (NavigationItem(path="/profile", label=N_("Profile"), position=20),)
 
 _NOTICES = {"saved": N_("Your profile is saved.")}
 

@@ -9,10 +9,20 @@ from domain.sessions import sessions
 from domain.sessions.policy import SessionPolicy
 from handlers import shapes
 from handlers.account_pages import layout, user_agents
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import sign_out_response
 from models.session import SessionRow
+
+ACCOUNT_NAVIGATION = (
+    NavigationItem(
+        path="/sessions",
+        label=N_("Devices and sessions"),
+        position=70,
+        exists=lambda policy: policy[SessionPolicy].listing,
+    ),
+)
 
 _NOTICES = {
     "ended": N_("That session is ended."),

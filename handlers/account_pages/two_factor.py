@@ -1,5 +1,6 @@
 """The page of the second factor: authenticator, codes by email, backup codes, trusted devices."""
 
+from collections.abc import Mapping
 from urllib.parse import parse_qs, urlsplit
 
 from markupsafe import Markup
@@ -12,11 +13,21 @@ from domain.two_factor import setup, verification
 from domain.two_factor.policy import TwoFactorPolicy
 from handlers import shapes
 from handlers.account_pages import layout, shown_once
+from handlers.account_pages.registry import NavigationItem
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.pages.view import View
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import trusted_device_cleared
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "TOTP_NOT_ENABLED": N_("No authenticator app is being set up. Begin again."),
+    "TWO_FACTOR_NOT_ENABLED": N_("Two-factor authentication is turned off already."),
+}
+
+ACCOUNT_NAVIGATION = (
+    NavigationItem(path="/second-factor", label=N_("Two-factor authentication"), position=50),
+)
 
 _NOTICES = {
     "enabled": N_("Your authenticator app is set up. From now on, signing in requires a code."),

@@ -30,6 +30,13 @@ from handlers.responses.reply import Page, Redirect
 from models.api_key import ApiKeyRow
 from models.user import UserRow
 
+ERROR_TEXTS: Mapping[str, str] = {
+    "API_KEYS_CHANGED": N_(
+        "The keys of this user were changed after you opened this form, so nothing was done. Check them, and try again."
+    ),
+    "API_KEY_LIMIT_REACHED": N_("This user has as many keys as are allowed. Delete one first."),
+}
+
 NOTICES = {
     "key-saved": N_("The key is saved."),
     "key-disabled": N_("The key is disabled. Programs that use it are refused from now on."),

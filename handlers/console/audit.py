@@ -27,6 +27,10 @@ from handlers.responses.reply import Page, Stream
 from models import Outcome
 from models.user import UserRow
 
+ERROR_TEXTS: Mapping[str, str] = {
+    "AUDIT_EVENT_NOT_FOUND": N_("There is no such event."),
+}
+
 _OUTCOMES = {"success": N_("Success"), "failure": N_("Failure"), "refused": N_("Refused")}
 _OF_USER = 50
 """Events on the page of a user."""

@@ -1,5 +1,7 @@
 """The keys that sign tokens for other services."""
 
+from collections.abc import Mapping
+
 from domain.context import Context
 from domain.jwt.errors import SigningKeyAlreadyRevoked
 from domain.jwt.policy import JwtPolicy
@@ -11,6 +13,10 @@ from handlers.console import layout
 from handlers.console.registry import NavigationItem
 from handlers.console.view import view
 from handlers.responses.reply import Page, Redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "SIGNING_KEY_NOT_FOUND": N_("There is no such key."),
+}
 
 NOTICES = {
     "key-announced": N_("The next key is published, and signs later."),

@@ -23,6 +23,11 @@ from handlers.responses.reply import Page, Redirect
 from models import MailState
 from models.user import UserRow
 
+ERROR_TEXTS: Mapping[str, str] = {
+    "MAIL_NOT_FOUND": N_("There is no such email. Sent and failed emails are listed for a few days."),
+    "MAIL_TEMPLATE_NOT_FOUND": N_("There is no such template."),
+}
+
 _PERMISSION = ("service", "manage")
 _OF_USER = 50
 """How many emails the page of a user shows."""

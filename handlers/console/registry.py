@@ -16,7 +16,7 @@ from domain.users import roles
 from domain.users.policy import Permission
 from handlers import console
 from handlers.console.view import ConsoleView
-from models.discovery import import_modules
+from models.discovery import declared, merged
 from models.user import UserRow
 
 Entry = TypeVar("Entry", "NavigationItem", "UserSection", "Tile", "Panel", "Search")
@@ -150,16 +150,7 @@ def is_offered(ctx: Context, path: str) -> bool:
 
 def notice(name: str) -> str | None:
     """Return the English text of a notice; None for an unknown name, which a browser may send."""
-    return _notices().get(name)
-
-
-@cache
-def _notices() -> Mapping[str, str]:
-    return {
-        name: text
-        for module in import_modules(console)
-        for name, text in getattr(module, "NOTICES", {}).items()
-    }
+    return merged(console, "NOTICES").get(name)
 
 
 def may(ctx: Context, resource: str, action: str) -> bool:
@@ -182,7 +173,4 @@ def _visible_to(policy: Policy, user: UserRow, entries: Sequence[Entry]) -> Sequ
 
 @cache
 def _declared(name: str) -> Sequence[Any]:
-    modules = import_modules(console)
-    return sorted(
-        (entry for module in modules for entry in getattr(module, name, ())), key=attrgetter("position")
-    )
+    return sorted(declared(console, name), key=attrgetter("position"))

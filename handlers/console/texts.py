@@ -1,19 +1,20 @@
-"""Texts of errors that read otherwise in the console, where they are about another user."""
+"""Texts of errors that read otherwise in the console, where they are about another user.
+
+A module of the console declares those of its own errors as `ERROR_TEXTS`, and those of its own fields as `FIELD_TEXTS`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from domain.errors import Refusal
 from domain.localization import N_, Localization
+from handlers import console
 from handlers.pages import texts as page_texts
 from handlers.pages.view import Form
+from models.discovery import merged
 
-SENTENCES: Mapping[str, str] = {
+ERROR_TEXTS: Mapping[str, str] = {
     "USER_NOT_FOUND": N_("There is no such user."),
-    "AUDIT_EVENT_NOT_FOUND": N_("There is no such event."),
-    "MAIL_NOT_FOUND": N_("There is no such email. Sent and failed emails are listed for a few days."),
-    "MAIL_TEMPLATE_NOT_FOUND": N_("There is no such template."),
-    "SIGNING_KEY_NOT_FOUND": N_("There is no such key."),
     "STALE_PROFILE": N_(
         "The user was changed after you opened this form, so nothing was saved. Check the user, and try again."
     ),
@@ -28,32 +29,12 @@ SENTENCES: Mapping[str, str] = {
     "BANNED_USER": N_("This user is banned."),
     "TOO_MANY_REQUESTS": N_("Too many emails were sent to this address. Try again later."),
     "RESET_PASSWORD_DISABLED": N_("This service does not send password reset emails."),
-    "API_KEYS_CHANGED": N_(
-        "The keys of this user were changed after you opened this form, so nothing was done. Check them, and try again."
-    ),
-    "API_KEY_LIMIT_REACHED": N_("This user has as many keys as are allowed. Delete one first."),
-    "INVALID_WEBHOOK_URL": N_(
-        "Requests cannot be sent to this URL. It begins with https, has an allowed port, and its host has public "
-        "addresses only."
-    ),
-    "UNKNOWN_EVENT": N_("One of the events does not exist any more. Remove it, and save again."),
-    "TOO_MANY_ENDPOINTS": N_("There are as many endpoints as are allowed. Delete one first."),
-    "ENDPOINT_READ_ONLY": N_("This endpoint comes from the configuration and is changed there."),
-    "ENDPOINT_NOT_ACTIVE": N_("Nothing is sent to this endpoint, because it is paused or disabled."),
-    "ENDPOINT_NOT_FOUND": N_("There is no such endpoint."),
-    "DELIVERY_NOT_FOUND": N_("There is no such delivery. Ended ones are listed for some weeks."),
-    "PAYLOAD_EXPIRED": N_("The content of this event is erased, so it cannot be sent again."),
-    "STALE_ENDPOINT": N_(
-        "The endpoints were changed after you opened this form, so nothing was done. Check them, and try again."
-    ),
 }
 """Sentences by error code."""
 
-FIELDS: Mapping[str, str] = {
+FIELD_TEXTS: Mapping[str, str] = {
     "typed": N_("This is not the email address of the user."),
     "until": N_("Enter today or a later date."),
-    "typedName": N_("This is not the name of the endpoint."),
-    "events": N_("Choose 1 to 50 events."),
 }
 """Sentences by field."""
 
@@ -74,24 +55,29 @@ OF_ONE: Mapping[str, str] = {
 """Sentences by error code, for one of several users."""
 
 
+def _error_texts() -> Mapping[str, str]:
+    return merged(console, "ERROR_TEXTS")
+
+
 def of_one(localization: Localization, code: str) -> str:
     """Return why nothing was done to one of several users."""
-    sentences = {**page_texts.SENTENCES, **SENTENCES, **OF_ONE}
-    return localization.gettext(sentences.get(code, page_texts.SENTENCES["FORBIDDEN"]))
+    sentences = {**page_texts.error_texts(), **_error_texts(), **OF_ONE}
+    return localization.gettext(sentences.get(code, sentences["FORBIDDEN"]))
 
 
 def sentence(localization: Localization, refusal: Refusal) -> str | None:
     """Return the text about a refusal if it reads otherwise in the console, else None."""
-    text = SENTENCES.get(refusal.code)
+    text = _error_texts().get(refusal.code)
     return None if text is None else localization.gettext(text)
 
 
 def form(shown: Form, localization: Localization) -> Form:
     """Return a refused form with the texts of the console."""
-    other = SENTENCES.get(shown.code or "")
+    other = _error_texts().get(shown.code or "")
     if other is None:
+        own = merged(console, "FIELD_TEXTS")
         errors = {
-            name: localization.gettext(FIELDS[name]) if name in FIELDS else text
+            name: localization.gettext(own[name]) if name in own else text
             for name, text in shown.errors.items()
         }
         return replace(shown, errors=errors)

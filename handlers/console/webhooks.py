@@ -22,6 +22,32 @@ from handlers.positions import positions
 from handlers.responses.reply import Page, Redirect
 from models.webhook_endpoint import EndpointRow, EndpointState
 
+ERROR_TEXTS: Mapping[str, str] = {
+    "INVALID_WEBHOOK_URL": N_(
+        "Requests cannot be sent to this URL. It begins with https, has an allowed port, and its host has public "
+        "addresses only."
+    ),
+    "UNKNOWN_EVENT": N_("One of the events does not exist any more. Remove it, and save again."),
+    "TOO_MANY_ENDPOINTS": N_("There are as many endpoints as are allowed. Delete one first."),
+    "ENDPOINT_READ_ONLY": N_("This endpoint comes from the configuration and is changed there."),
+    "ENDPOINT_NOT_ACTIVE": N_("Nothing is sent to this endpoint, because it is paused or disabled."),
+    "ENDPOINT_NOT_FOUND": N_("There is no such endpoint."),
+    "DELIVERY_NOT_FOUND": N_("There is no such delivery. Ended ones are listed for some weeks."),
+    "PAYLOAD_EXPIRED": N_("The content of this event is erased, so it cannot be sent again."),
+    "STALE_ENDPOINT": N_(
+        "The endpoints were changed after you opened this form, so nothing was done. Check them, and try again."
+    ),
+}
+
+FIELD_TEXTS: Mapping[str, str] = {
+    "typedName": N_("This is not the name of the endpoint."),
+    "events": N_("Choose 1 to 50 events."),
+}
+
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "INVALID_WEBHOOK_URL": ("url",),
+}
+
 SECRET = "/webhooks/secret"  # noqa: S105 - the path of a page
 EVENT = "event-"
 """What the names of the checkboxes of events begin with."""

@@ -1,6 +1,6 @@
 """The common parts of the pages of organizations: their paths, the caller's membership, the names of roles."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -14,6 +14,56 @@ from handlers.pages.view import View
 from handlers.responses.reply import Redirect
 from models.member import MemberRow
 from models.organization import OrganizationRow
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "INVITATION_LIMIT_REACHED": N_("There are as many open invitations as are allowed. Cancel one first."),
+    "INVITATION_NOT_FOUND": N_("That invitation has been answered or canceled, or it has expired."),
+    "ORGANIZATION_ALREADY_EXISTS": N_("Another organization has this short name. Choose another one."),
+    "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED": N_(
+        "The organization has as many members as are allowed. Ask one of its administrators to make room."
+    ),
+    "ORGANIZATION_SLUG_ALREADY_TAKEN": N_("Another organization has this short name. Choose another one."),
+    "STALE_ORGANIZATION": N_(
+        "This was changed after you opened the form, so nothing was saved. Check the fields and save again."
+    ),
+    "TEAM_MEMBER_LIMIT_REACHED": N_("The team has as many members as are allowed."),
+    "UNABLE_TO_REMOVE_LAST_TEAM": N_("This is the last team, so it cannot be removed."),
+    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": N_("The user with this address is a member already."),
+    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": N_(
+        "There is an open invitation for this address. Send that one again, or cancel it first."
+    ),
+    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": N_(
+        "No member of the organization has this address. Invite the person first."
+    ),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER": N_(
+        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
+        "organization."
+    ),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": N_(
+        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
+        "organization."
+    ),
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_ORGANIZATIONS": N_(
+        "You are in as many organizations as are allowed. Leave one first."
+    ),
+    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS": N_(
+        "The organization has as many teams as are allowed. Remove one first."
+    ),
+}
+
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "ORGANIZATION_ALREADY_EXISTS": ("slug",),
+    "ORGANIZATION_SLUG_ALREADY_TAKEN": ("slug",),
+    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": ("email",),
+    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": ("email",),
+    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": ("email",),
+    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": ("role",),
+    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USER_WITH_THIS_ROLE": ("role",),
+}
+
+FIELD_TEXTS: Mapping[str, str] = {
+    "typedSlug": N_("This is not the short name of the organization."),
+}
 
 LIST = "/organizations"
 """The path of the list below `pages.path`."""

@@ -8,7 +8,6 @@ from domain.organizations.errors import MemberNotFound
 from handlers import shapes
 from handlers.account_pages import layout as account
 from handlers.organization_pages import layout
-from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from models.member import MemberWithUser
@@ -70,7 +69,7 @@ async def show_member_removal(
     row = None if found is None else await _managed(ctx, found, member)
     if found is None or row is None or not found.may(ctx, "member", "delete"):
         return layout.not_allowed(view, id_)
-    needed = texts.SENTENCES["YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"]
+    needed = layout.ERROR_TEXTS["YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"]
     is_only_owner = await memberships.is_only_owner(ctx, row.member)
     return account.render(
         ctx,

@@ -10,7 +10,6 @@ from handlers import shapes, wire
 from handlers.account_pages import layout as account
 from handlers.organization_pages import layout
 from handlers.organization_pages.overview import values_of
-from handlers.pages import texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -143,7 +142,7 @@ async def show_leaving(
     found = await layout.find(ctx, id_)
     if found is None:
         return layout.gone(view)
-    needed = texts.SENTENCES["YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"]
+    needed = layout.ERROR_TEXTS["YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER"]
     is_only_owner = await memberships.is_only_owner(ctx, found.member)
     return account.render(
         ctx,

@@ -11,11 +11,22 @@ from domain.organizations.errors import (
     UserIsNotAMemberOfTheOrganizationForbidden,
 )
 from domain.organizations.pending import InvitationWithTeams
+from domain.organizations.policy import OrganizationPolicy
 from handlers import shapes
 from handlers.account_pages import layout as account
+from handlers.account_pages.registry import NavigationItem
 from handlers.organization_pages import layout
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
+
+ACCOUNT_NAVIGATION = (
+    NavigationItem(
+        path=layout.LIST,
+        label=N_("Organizations"),
+        position=100,
+        exists=lambda policy: policy[OrganizationPolicy].enabled,
+    ),
+)
 
 _NOTICES = {
     **layout.NOTICES,

@@ -1,14 +1,20 @@
-"""What is wrong with a field of a form, in words."""
+"""What is wrong with a field of a form, in words.
+
+A module with pages declares the fields of its own errors as `ERROR_FIELDS`, and the texts of its own fields as
+`FIELD_TEXTS`.
+"""
 
 from collections.abc import Mapping
 
+import handlers
 from domain import errors
 from domain.emails.emails import SAME_EMAIL
 from domain.errors import Refusal
 from domain.localization import N_, Localization
 from handlers.pages.texts import said, sentence
+from models.discovery import merged
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
     "INVALID_EMAIL": ("email", "identifier", "newEmail"),
     "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": ("email", "newEmail"),
     "USERNAME_IS_ALREADY_TAKEN": ("username",),
@@ -20,29 +26,11 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "PASSWORD_TOO_COMMON": ("newPassword", "password"),
     "INVALID_PASSWORD": ("currentPassword", "password"),
     "INVALID_CODE": ("code",),
-    "INVALID_BACKUP_CODE": ("code",),
     "INVALID_OTP": ("code",),
     "OTP_EXPIRED": ("code",),
     "OTP_HAS_EXPIRED": ("code",),
     "TOO_MANY_ATTEMPTS": ("code",),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
-    "INVALID_USER_CODE": ("user_code",),
-    "EXPIRED_USER_CODE": ("user_code",),
-    "DEVICE_CODE_ALREADY_PROCESSED": ("user_code",),
-    "NAME_REQUIRED": ("name",),
-    "INVALID_NAME_LENGTH": ("name",),
-    "EXPIRES_IN_IS_TOO_LARGE": ("expiresIn",),
-    "EXPIRES_IN_IS_TOO_SMALL": ("expiresIn",),
-    "KEY_DISABLED_EXPIRATION": ("expiresIn",),
-    "SERVER_ONLY_PROPERTY": ("permissions",),
-    "INVALID_WEBHOOK_URL": ("url",),
-    "ORGANIZATION_ALREADY_EXISTS": ("slug",),
-    "ORGANIZATION_SLUG_ALREADY_TAKEN": ("slug",),
-    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": ("email",),
-    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": ("email",),
-    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": ("email",),
-    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": ("role",),
-    "YOU_ARE_NOT_ALLOWED_TO_INVITE_USER_WITH_THIS_ROLE": ("role",),
 }
 """The form fields of an error, by its code; it is shown next to the first field that the form has."""
 _EMPTY: Mapping[str, str] = {
@@ -56,13 +44,7 @@ _EMPTY: Mapping[str, str] = {
     "newName": N_("Enter a name."),
     "teamName": N_("Enter a name."),
     "code": N_("Enter the code."),
-    "user_code": N_("Enter the code."),
 }
-_TYPED: Mapping[str, str] = {
-    "typedEmail": N_("This is not the email address of your account."),
-    "typedSlug": N_("This is not the short name of the organization."),
-}
-"""About fields that confirm a deletion."""
 _MALFORMED: Mapping[str, str] = {
     "slug": N_("Use letters, digits, hyphens and underscores; begin and end with a letter or digit."),
 }
@@ -80,13 +62,15 @@ def field_errors(
     # A form without an identifier is for a signed-in user, so only the password can be wrong.
     if refusal.code == "INVALID_EMAIL_OR_PASSWORD" and "identifier" not in submitted:
         return {"password": said(localization, "INVALID_PASSWORD")}
-    field = next((name for name in _FIELDS.get(refusal.code, ()) if name in submitted), None)
+    names = merged(handlers, "ERROR_FIELDS").get(refusal.code, ())
+    field = next((name for name in names if name in submitted), None)
     return {} if field is None else {field: sentence(localization, refusal)}
 
 
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:
-    if name in _TYPED:
-        return localization.gettext(_TYPED[name])
+    own = merged(handlers, "FIELD_TEXTS", except_for=("handlers.console",))
+    if name in own:
+        return localization.gettext(own[name])
     if not value.strip():
         return localization.gettext(_EMPTY.get(name, N_("Fill in this field.")))
     if message == SAME_EMAIL:

@@ -1,9 +1,11 @@
 """The forms that sign in with a passkey; a script of the page fills them in with the browser's response."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from domain.authenticators import Assertion
 from domain.context import Context
+from domain.localization import N_
 from domain.passkeys import passkeys
 from domain.passkeys import sign_in as passkey_sign_in
 from domain.passkeys.policy import PasskeyPolicy
@@ -12,6 +14,12 @@ from handlers import shapes
 from handlers.pages import sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "AUTHENTICATION_FAILED": N_("This passkey could not be checked. Try again, or sign in another way."),
+    "CHALLENGE_NOT_FOUND": N_("That took too long, or was sent twice. Try again."),
+    "PASSKEY_NOT_FOUND": N_("This passkey is not known here; it may have been removed. Sign in another way."),
+}
 
 
 async def can_use(ctx: Context, user_id: str) -> bool:

@@ -1,14 +1,19 @@
-"""Texts of error pages by error code; a code without a text is shown with the message of its class, translated."""
+"""Texts of error pages by error code; a code without a text is shown with the message of its class, translated.
+
+A module with pages declares the texts of its own errors as `ERROR_TEXTS`.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
+import handlers
 from domain import errors
 from domain.errors import Refusal
 from domain.localization import N_, Localization
+from models.discovery import merged
 
-SENTENCES: Mapping[str, str] = {
+ERROR_TEXTS: Mapping[str, str] = {
     "INVALID_EMAIL_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
     "INVALID_USERNAME_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
     "INVALID_EMAIL": N_("Enter an email address such as name@example.com."),
@@ -33,17 +38,11 @@ SENTENCES: Mapping[str, str] = {
     "TOKEN_EXPIRED": N_("This link has expired."),
     "INVALID_USER": N_("This link belongs to another account. Sign out, and open it again."),
     "INVALID_CODE": N_("This code is not right. Check it, or wait for the next one."),
-    "INVALID_BACKUP_CODE": N_("This backup code is not right, or it has been used."),
     "INVALID_OTP": N_("This code is not right."),
     "OTP_EXPIRED": N_("This code has expired. Ask for a new one."),
     "OTP_HAS_EXPIRED": N_("This code has expired. Ask for a new one."),
     "TOO_MANY_ATTEMPTS": N_("This code was tried too often. Ask for a new one."),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": N_("This code was tried too often. Ask for a new one."),
-    "INVALID_USER_CODE": N_("No device has this code. Check it, and enter it again."),
-    "EXPIRED_USER_CODE": N_("This code has expired. Start again on your device."),
-    "DEVICE_CODE_ALREADY_PROCESSED": N_(
-        "A decision about this code was made already. Start again on your device."
-    ),
     "INVALID_TWO_FACTOR_COOKIE": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
     "NEW_USER_SIGNUP_DISABLED": N_(
         "There is no account with this email address, and new ones are not accepted."
@@ -51,7 +50,6 @@ SENTENCES: Mapping[str, str] = {
     "RESET_PASSWORD_DISABLED": N_(
         "Passwords cannot be reset by email here. Contact whoever runs this service."
     ),
-    "EXPORT_IN_PROGRESS": N_("Another export of yours is still running. Try again when it has ended."),
     "NOT_FOUND": N_("This page does not exist."),
     "BAD_REQUEST": N_("The form arrived incomplete, so nothing was done. Fill it in again."),
     "VALIDATION_ERROR": N_(
@@ -70,13 +68,8 @@ SENTENCES: Mapping[str, str] = {
     "PROVIDER_NOT_SUPPORTED": N_("This provider is not available. Sign in another way."),
     "EMAIL_PASSWORD_DISABLED": N_("You cannot sign in with a password here. Sign in another way."),
     "EMAIL_PASSWORD_SIGN_UP_DISABLED": N_("New accounts are not accepted here."),
-    "OTP_NOT_CONFIGURED": N_("Codes by email are not available here. Choose another way."),
-    "BACKUP_CODES_NOT_ENABLED": N_("Your account has no backup codes. Choose another way."),
-    "LINKING_NOT_ALLOWED": N_("Accounts cannot be connected here."),
     "EMAIL_MISMATCH": N_("This is not the email address of your account."),
     "USER_NOT_FOUND": N_("This account does not exist any more."),
-    "KEY_NOT_FOUND": N_("That key was deleted already."),
-    "ACCOUNT_NOT_FOUND": N_("That account was disconnected already."),
     "CROSS_SITE_FORM": N_("The form was sent by a page of another site, so nothing was done."),
     "INVALID_CALLBACK_URL": N_(
         "The page that sent you here wants to lead you to a place that this service does not trust."
@@ -96,63 +89,9 @@ SENTENCES: Mapping[str, str] = {
     "OVERLOADED": N_("The service is busy at the moment. Try again in a few seconds."),
     "INTERNAL_SERVER_ERROR": N_("Something went wrong on our side. It has been noted."),
     "UNAUTHORIZED": N_("Sign in to see this page."),
-    "SOCIAL_ACCOUNT_ALREADY_LINKED": N_("This account is connected to another user."),
-    "FAILED_TO_UNLINK_LAST_ACCOUNT": N_("This is the only way you can sign in, so it cannot be removed."),
     "EMAIL_ALREADY_VERIFIED": N_("This email address is verified already."),
-    "API_KEYS_CHANGED": N_(
-        "Your keys have changed since this page was opened, so no key was created. Look at the list, and try again."
-    ),
-    "API_KEY_LIMIT_REACHED": N_("You have as many keys as are allowed. Delete one first."),
-    "EXPIRES_IN_IS_TOO_LARGE": N_("Keys may not live that long here. Choose a shorter time."),
-    "EXPIRES_IN_IS_TOO_SMALL": N_("Keys have to live longer here. Choose a longer time."),
-    "INVALID_NAME_LENGTH": N_("This name is too short or too long."),
-    "KEY_DISABLED_EXPIRATION": N_("The lifetime of these keys cannot be chosen."),
-    "NAME_REQUIRED": N_("Enter a name."),
-    "SERVER_ONLY_PROPERTY": N_("You may not give a key these permissions."),
-    "TOTP_NOT_ENABLED": N_("No authenticator app is being set up. Begin again."),
-    "TWO_FACTOR_NOT_ENABLED": N_("Two-factor authentication is turned off already."),
-    "AUTHENTICATION_FAILED": N_("This passkey could not be checked. Try again, or sign in another way."),
-    "CHALLENGE_NOT_FOUND": N_("That took too long, or was sent twice. Try again."),
-    "PASSKEY_NOT_FOUND": N_("This passkey is not known here; it may have been removed. Sign in another way."),
-    "FAILED_TO_VERIFY_REGISTRATION": N_("Your device did not make a passkey that can be used here."),
-    "PREVIOUSLY_REGISTERED": N_("This passkey has been added already."),
-    "TOO_MANY_PASSKEYS": N_("You have as many passkeys as are allowed. Remove one first."),
-    "FAILED_TO_DELETE_LAST_PASSKEY": N_("This is the only way you can sign in, so it cannot be removed."),
     "PROVIDER_UNAVAILABLE": N_(
         "The provider cannot be reached at the moment. Try again, or sign in another way."
-    ),
-    "INVITATION_LIMIT_REACHED": N_("There are as many open invitations as are allowed. Cancel one first."),
-    "INVITATION_NOT_FOUND": N_("That invitation has been answered or canceled, or it has expired."),
-    "ORGANIZATION_ALREADY_EXISTS": N_("Another organization has this short name. Choose another one."),
-    "ORGANIZATION_MEMBERSHIP_LIMIT_REACHED": N_(
-        "The organization has as many members as are allowed. Ask one of its administrators to make room."
-    ),
-    "ORGANIZATION_SLUG_ALREADY_TAKEN": N_("Another organization has this short name. Choose another one."),
-    "STALE_ORGANIZATION": N_(
-        "This was changed after you opened the form, so nothing was saved. Check the fields and save again."
-    ),
-    "TEAM_MEMBER_LIMIT_REACHED": N_("The team has as many members as are allowed."),
-    "UNABLE_TO_REMOVE_LAST_TEAM": N_("This is the last team, so it cannot be removed."),
-    "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": N_("The user with this address is a member already."),
-    "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": N_(
-        "There is an open invitation for this address. Send that one again, or cancel it first."
-    ),
-    "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": N_(
-        "No member of the organization has this address. Invite the person first."
-    ),
-    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_AS_THE_ONLY_OWNER": N_(
-        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
-        "organization."
-    ),
-    "YOU_CANNOT_LEAVE_THE_ORGANIZATION_WITHOUT_AN_OWNER": N_(
-        "An organization needs an owner, and there is no other. Make another member an owner first, or delete the "
-        "organization."
-    ),
-    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_ORGANIZATIONS": N_(
-        "You are in as many organizations as are allowed. Leave one first."
-    ),
-    "YOU_HAVE_REACHED_THE_MAXIMUM_NUMBER_OF_TEAMS": N_(
-        "The organization has as many teams as are allowed. Remove one first."
     ),
 }
 
@@ -166,12 +105,12 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
         " still signed in as before."
     ),
     "email_not_found": N_("The provider did not tell an email address. Nothing was changed."),
-    "provider_unavailable": SENTENCES["PROVIDER_UNAVAILABLE"],
-    "signup_disabled": SENTENCES["NEW_USER_SIGNUP_DISABLED"],
-    "email_not_verified": SENTENCES["EMAIL_NOT_VERIFIED"],
-    "BANNED_USER": SENTENCES["BANNED_USER"],
-    "state_mismatch": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
-    "state_not_found": SENTENCES["INVALID_TWO_FACTOR_COOKIE"],
+    "provider_unavailable": ERROR_TEXTS["PROVIDER_UNAVAILABLE"],
+    "signup_disabled": ERROR_TEXTS["NEW_USER_SIGNUP_DISABLED"],
+    "email_not_verified": ERROR_TEXTS["EMAIL_NOT_VERIFIED"],
+    "BANNED_USER": ERROR_TEXTS["BANNED_USER"],
+    "state_mismatch": ERROR_TEXTS["INVALID_TWO_FACTOR_COOKIE"],
+    "state_not_found": ERROR_TEXTS["INVALID_TWO_FACTOR_COOKIE"],
 }
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
 _SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
@@ -189,6 +128,11 @@ _APPLICATION_ERROR = N_(
 MOST_SHOWN = 1000
 """Characters of a description for the developers of an application: it may name two addresses."""
 """Characters of a provider's description that are shown."""
+
+
+def error_texts() -> Mapping[str, str]:
+    """Return the English texts by error code; those of the console are in `handlers.console.texts`."""
+    return merged(handlers, "ERROR_TEXTS", except_for=("handlers.console",))
 
 
 def sentence(localization: Localization, refusal: Refusal, *, names_parameters: bool = False) -> str:
@@ -227,7 +171,7 @@ def sentence(localization: Localization, refusal: Refusal, *, names_parameters: 
                 )
                 return text % {"name": field.name}
     # The message of a class is in the catalogs; the message of one refusal names fields, for programs.
-    return localization.gettext(SENTENCES.get(refusal.code, type(refusal).message))
+    return localization.gettext(error_texts().get(refusal.code, type(refusal).message))
 
 
 def _minutes(refusal: Refusal) -> int:
@@ -254,5 +198,4 @@ def provider_error(localization: Localization, error: str | None, description: s
 
 def said(localization: Localization, code: str) -> str:
     """Return the sentence for an error code."""
-    sentence = SENTENCES[code]
-    return localization.gettext(sentence)
+    return localization.gettext(error_texts()[code])

@@ -1,6 +1,9 @@
 """The page of a sign-in that waits for its second factor."""
 
+from collections.abc import Mapping
+
 from domain.context import Context
+from domain.localization import N_
 from domain.passkeys.policy import PasskeyPolicy
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor import challenges, verification
@@ -9,6 +12,16 @@ from handlers import shapes
 from handlers.pages import passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "INVALID_BACKUP_CODE": N_("This backup code is not right, or it has been used."),
+    "OTP_NOT_CONFIGURED": N_("Codes by email are not available here. Choose another way."),
+    "BACKUP_CODES_NOT_ENABLED": N_("Your account has no backup codes. Choose another way."),
+}
+
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "INVALID_BACKUP_CODE": ("code",),
+}
 
 
 # pages.show_two_factor

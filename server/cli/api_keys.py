@@ -1,4 +1,4 @@
-"""`gatewright api-keys`: the keys of programs."""
+"""`gatewright api-keys`: Administer API keys."""
 
 import sys
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""`gatewright audit`: search the audit records."""
+"""`gatewright audit`: Show audit records, newest first."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

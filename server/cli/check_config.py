@@ -1,4 +1,7 @@
-"""The settings as the commands read them, and `gatewright check-config`."""
+"""`gatewright check-config`: Check whether the service would start.
+
+The other commands read the settings in the same way.
+"""
 
 import os
 import sys

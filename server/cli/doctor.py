@@ -1,4 +1,4 @@
-"""`gatewright doctor`: problems of this installation, and their fixes."""
+"""`gatewright doctor`: Check the installation, and say how to fix it."""
 
 import os
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`gatewright export`: all data of one user, and all users for another Gatewright."""
+"""`gatewright export`: Export one user or all users as JSON."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""`gatewright import`: users of other programs, with their passwords."""
+"""`gatewright import`: Import users of another program, with their passwords."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""`gatewright mail`: try the mail settings, and look at emails."""
+"""`gatewright mail`: Send a test email; preview all."""
 
 import asyncio
 from pathlib import Path

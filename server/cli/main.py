@@ -1,14 +1,17 @@
 """The command `gatewright`.
 
-The module of a command is loaded when that command is used: `--help` and `--version` load none of the service. The help
-of each command ends with an example.
+A module of this package declares a command by its first line: the name, and the first line of the help. It is loaded
+when that command is used: `--help` and `--version` load none of the service. The help of each command ends with an
+example.
 """
 
 import gc
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -17,36 +20,37 @@ from typer.core import TyperCommand, TyperGroup
 Command = TyperCommand | TyperGroup
 
 
+_DECLARATION = re.compile(r'"""`gatewright ([a-z-]+)`: ([^"]+)')
+"""Matches the first line of the module of a command: its name, and the first line of its help."""
+_FIRST = ("serve", "migrate", "openapi", "check-config", "doctor", "settings")
+"""The commands that are listed before the others: those about the service itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a command is: a module of server/cli, and a function or a group of further commands in it."""
+    """Where a command is: a module of server/cli, with a group `app` or a function of the name of the module."""
 
     module: str
-    attribute: str
     summary: str
     """The first line of its help."""
 
 
-COMMANDS = {
-    "serve": Location("serve", "serve", "Run the service until it is stopped."),
-    "migrate": Location("migrate", "migrate", "Bring the database schema up to date."),
-    "openapi": Location("openapi", "openapi", "Print the OpenAPI document as JSON."),
-    "check-config": Location("check_config", "check_config", "Check whether the service would start."),
-    "doctor": Location("doctor", "doctor", "Check the installation, and say how to fix it."),
-    "settings": Location("settings", "settings", "Show the settings in force, and where each comes from."),
-    "api-keys": Location("api_keys", "app", "Administer API keys."),
-    "audit": Location("audit", "audit", "Show audit records, newest first."),
-    "export": Location("export", "app", "Export one user or all users as JSON."),
-    "import": Location("import_users", "app", "Import users of another program, with their passwords."),
-    "mail": Location("mail", "app", "Send a test email; preview all."),
-    "orgs": Location("organizations", "app", "Administer organizations and their members."),
-    "pages": Location("pages", "app", "Export the templates of the pages."),
-    "passkeys": Location("passkeys", "app", "List and remove the passkeys of users."),
-    "providers": Location("providers", "app", "List and check identity providers."),
-    "signing-keys": Location("signing_keys", "app", "Administer the keys that sign tokens."),
-    "users": Location("users", "app", "Administer users."),
-    "webhooks": Location("webhooks", "app", "Administer webhook endpoints; verify signatures."),
-}
+def _locate() -> Iterator[tuple[str, Location]]:
+    """Yield the commands with their names."""
+    for file in Path(__file__).parent.glob("*.py"):
+        # Not imported, because that loads the service, which takes longer than the whole help.
+        with file.open(encoding="utf-8") as lines:
+            declaration = _DECLARATION.match(lines.readline())
+        if declaration:
+            yield declaration[1], Location(file.stem, declaration[2].strip())
+
+
+def _position(command: tuple[str, Location]) -> tuple[int, str]:
+    name = command[0]
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST), name
+
+
+COMMANDS = dict(sorted(_locate(), key=_position))
 
 
 class LazyCommands(Mapping[str, Command]):
@@ -73,7 +77,8 @@ def load_command(name: str) -> Any:
     # Loading leaves no garbage, and looking for it meanwhile costs a tenth of a second of each start.
     gc.disable()
     try:
-        return getattr(import_module(f"{__package__}.{location.module}"), location.attribute)
+        module = import_module(f"{__package__}.{location.module}")
+        return getattr(module, "app", None) or getattr(module, location.module)
     finally:
         gc.enable()
 

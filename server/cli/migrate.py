@@ -1,4 +1,4 @@
-"""`gatewright migrate`: the schema of the database."""
+"""`gatewright migrate`: Bring the database schema up to date."""
 
 import asyncio
 from typing import Annotated, Literal

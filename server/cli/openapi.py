@@ -1,4 +1,4 @@
-"""`gatewright openapi`: the OpenAPI document, for client generators and for reading."""
+"""`gatewright openapi`: Print the OpenAPI document as JSON."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""`gatewright orgs`: organizations, their members and invitations."""
+"""`gatewright orgs`: Administer organizations and their members."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""`gatewright pages`: the templates of the hosted pages."""
+"""`gatewright pages`: Export the templates of the pages."""
 
 from pathlib import Path
 from typing import Annotated

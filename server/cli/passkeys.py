@@ -1,4 +1,4 @@
-"""`gatewright passkeys`: the passkeys of users."""
+"""`gatewright passkeys`: List and remove the passkeys of users."""
 
 from typing import Annotated
 

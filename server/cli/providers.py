@@ -1,4 +1,4 @@
-"""`gatewright providers`: the configured identity providers, and whether their settings match what they publish."""
+"""`gatewright providers`: List and check identity providers."""
 
 import asyncio
 import sys

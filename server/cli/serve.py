@@ -1,4 +1,4 @@
-"""`gatewright serve`: the HTTP server."""
+"""`gatewright serve`: Run the service until it is stopped."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""`gatewright settings`: the values in force and their sources, or all settings as a table in Markdown."""
+"""`gatewright settings`: Show the settings in force, and where each comes from."""
 
 import os
 import sys

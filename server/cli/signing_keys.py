@@ -1,4 +1,4 @@
-"""`gatewright signing-keys`: the keys that sign tokens for other services."""
+"""`gatewright signing-keys`: Administer the keys that sign tokens."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""`gatewright users`: the commands about roles."""
+"""The commands of `gatewright users` about roles."""
 
 from typing import Annotated
 

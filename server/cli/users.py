@@ -1,4 +1,4 @@
-"""`gatewright users`: administration of users."""
+"""`gatewright users`: Administer users."""
 
 import sys
 from datetime import timedelta

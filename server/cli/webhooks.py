@@ -1,4 +1,4 @@
-"""`gatewright webhooks`: endpoints that receive events, and what was sent to them."""
+"""`gatewright webhooks`: Administer webhook endpoints; verify signatures."""
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -172,11 +172,12 @@ def test_links_lead_to_pages_and_other_files_become_names(
     assert mended(text, document, page) == expected
 
 
-def test_navigation_leaves_out_what_is_gone_and_ends_with_pages_that_it_does_not_name() -> None:
+def test_navigation_has_every_page_of_a_folder_in_the_order_of_its_index() -> None:
     named = ["guides/c.md", {"Guides": ["guides/index.md", "guides/gone.md", "guides/b.md"]}]
-    there = {"guides/index.md", "guides/a.md", "guides/b.md", "guides/c.md", "other/d.md"}
+    index = "[E](e.md#part), [D](d.md), [F](../other/f.md), [C](c.md), [E again](e.md)"
+    names = ("guides/a.md", "guides/b.md", "guides/c.md", "guides/d.md", "guides/e.md", "other/f.md")
 
-    assert completed(named, there) == [
+    assert completed(named, {"guides/index.md": index, **dict.fromkeys(names, "")}) == [
         "guides/c.md",
-        {"Guides": ["guides/index.md", "guides/b.md", "guides/a.md"]},
+        {"Guides": ["guides/index.md", "guides/b.md", "guides/e.md", "guides/d.md", "guides/a.md"]},
     ]

@@ -202,4 +202,4 @@ class TestMails:
         ctx = context(memory, mail_burst=Quota(1, MINUTE))
         memory.is_away = True
 
-        assert all([await limits.may_mail(ctx, "links", "ada@example.com") for _ in range(3)])
+        assert all([await limits.may_mail(ctx, limits.LINKS, "ada@example.com") for _ in range(3)])

@@ -109,8 +109,7 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         url = _with_password(cluster.create(migrated=True))
     provider: ProviderProcess = request.getfixturevalue("provider_process")
     provider.reset()
-    webhooks = {"webhooks.enabled": "true"}
-    settings = {**journey.settings(), **social_settings(provider), **webhooks, "database_url": url}
+    settings = {**journey.settings(), **social_settings(provider), "database_url": url}
     with serving(directory, settings) as live:
         case = Case(Witness(live, directory / "mail.jsonl"))
         _subscribe(url)

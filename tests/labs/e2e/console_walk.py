@@ -14,48 +14,20 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
+from tests.discovery import modules
+from tests.labs.e2e import console_states
+from tests.labs.e2e.console_states import DAY, ODD
 from tests.labs.e2e.page_walk import ADA, AGENTS, CONSOLE_PAGES, Site, Visitor
 from tests.live import administrator
-from tests.ports import free_port
 from tests.service import PASSWORD
 
-DAY = 86_400_000
-"""Milliseconds, in which the database has times."""
 PEOPLE = (
     "Ada Lovelace", "Grace Hopper", "Alan Turing", "Katherine Johnson", "Edsger Dijkstra", "Barbara Liskov",
     "Linus Torvalds", "Radia Perlman", "Donald Knuth", "Margaret Hamilton", "Tim Berners-Lee", "Frances Allen",
 )  # fmt: skip
-ODD = (
-    "a-name-without-a-space" * 500,
-    "<script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
-    "{{ 7 * 7 }} {% raw %}",
-    "\u202egnp.tnemucod\u202c \u2067right to left\u2069",
-    "عائشة بنت محمد",
-    "=HYPERLINK(\"https://example.com\")",
-    "",
-    " ",
-    "👩‍👩‍👧‍👦" * 40,
-    "Z̸̢̛a̷l̵g̶o̴ " * 20,
-    "line\nfeed\ttab",
-)  # fmt: skip
-"""Names that break pages: long, with markup, with direction marks, without anything to be seen."""
 MANY = 60
-ENDPOINTS = {
-    "crm": "state = 'active'",
-    "analytics": "failures = 7",
-    "billing": "state = 'disabled'",
-    "support": "state = 'paused'",
-    "warehouse": "source = 'config'",
-}
-"""Endpoints of webhooks by name, with what is special about each; the first has deliveries."""
-DELIVERIES = (
-    "state = 'delivered', attempts = 1, last_status = 204, last_error = NULL",
-    "state = 'failed', attempts = 9, last_status = 503, last_error = 'status'",
-    "state = 'failed', attempts = 9, last_status = NULL, last_error = 'tls'",
-    "state = 'pending', attempts = 2, last_status = NULL, last_error = 'connect'",
-)
-"""What became of deliveries."""
+CAPABILITIES = tuple(modules(console_states))
+"""The modules with states of the pages of capabilities."""
 ORGANIZATION = {"name": "Analytical Engines", "slug": "engines", "metadata": {"plan": "free"}}
 
 
@@ -90,16 +62,21 @@ async def walk_console(page: Page, site: Site) -> AsyncIterator[str]:
         await visitor.open(path)
         yield f"{name_of(path)}-first"
     await asyncio.to_thread(_add_people, site)
-    await asyncio.to_thread(_add_endpoints, site, root)
+    for module in CAPABILITIES:
+        await asyncio.to_thread(module.add, site, root)
     async for name in _linked(visitor):
         yield name
     async for name in _forms(visitor, root):
         yield name
-    async for name in _endpoints(visitor):
-        yield name
+    for module in CAPABILITIES:
+        async for name in module.states(visitor):
+            yield name
     await asyncio.to_thread(_add_odd, site)
     async for name in _odd(visitor):
         yield name
+    for module in CAPABILITIES:
+        async for name in module.odd_states(visitor):
+            yield name
     async for name in _impersonation(visitor):
         yield name
 
@@ -174,31 +151,6 @@ async def _forms(visitor: Visitor, root: str) -> AsyncIterator[str]:
     yield "console-users-id-banned"
 
 
-async def _endpoints(visitor: Visitor) -> AsyncIterator[str]:
-    await visitor.open("/console/webhooks?search=no-such-name&state=paused")
-    yield "console-webhooks-nothing-found"
-    for name in ENDPOINTS:
-        await visitor.open(f"/console/webhooks?search={name}")
-        await visitor.page.locator(".row-link").first.click()
-        await visitor.page.wait_for_load_state()
-        yield f"console-webhooks-id-{name}"
-    await visitor.open("/console/webhooks")
-    await visitor.page.locator(".row-link").first.click()
-    await visitor.page.wait_for_load_state()
-    crm = urlsplit(visitor.page.url).path
-    await visitor.open(f"{crm}?state=cancelled")
-    yield "console-webhooks-id-nothing-found"
-    await visitor.open(f"{crm}/delete")
-    await visitor.send(f"{crm}/delete", typedName="another")
-    yield "console-webhooks-id-delete-refused"
-    await visitor.open(f"{crm}/rotate-secret")
-    await visitor.send(f"{crm}/rotate-secret")
-    yield "console-webhooks-secret"
-    await visitor.open("/console/webhooks/new")
-    await visitor.send("/console/webhooks/new", name="CRM", url="https://10.0.0.1/hooks")
-    yield "console-webhooks-new-refused"
-
-
 async def _odd(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open("/console/users")
     yield "console-users-odd"
@@ -213,11 +165,6 @@ async def _odd(visitor: Visitor) -> AsyncIterator[str]:
     yield "console-users-id-delete-odd"
     await visitor.open("/console/search?search=a-name")
     yield "console-search-odd"
-    await visitor.open("/console/webhooks")
-    yield "console-webhooks-odd"
-    await visitor.page.locator(".row-link").first.click()
-    await visitor.page.wait_for_load_state()
-    yield "console-webhooks-id-odd"
 
 
 async def _impersonation(visitor: Visitor) -> AsyncIterator[str]:
@@ -285,45 +232,6 @@ def _add_people(site: Site) -> None:
     database.close()
 
 
-def _add_endpoints(site: Site, root: str) -> None:
-    """Add endpoints in every state, with deliveries in every state to the first of them."""
-    token = site.post("/sign-in/email", {"email": root, "password": PASSWORD}).json()["token"]
-    bearer = {"Authorization": f"Bearer {token}"}
-    ids = []
-    for name in ENDPOINTS:
-        created = site.post(
-            "/webhooks/create-endpoint",
-            {
-                "name": name,
-                "url": f"http://127.0.0.1:{free_port()}/hooks",
-                "events": ["user.*", "session.created", "password.changed", "organization.*"],
-                "description": "Keeps contacts up to date",
-            },
-            **bearer,
-        )
-        ids.append(created.json()["endpoint"]["id"])
-    for _ in DELIVERIES:
-        site.post("/webhooks/send-test", {"id": ids[0]}, **bearer)
-    now = time.time_ns() // 1_000_000
-    with sqlite3.connect(site.directory / "gatewright.db", timeout=30) as database:
-        for number, (name, columns) in enumerate(ENDPOINTS.items()):
-            database.execute(
-                "UPDATE webhook_endpoint SET url = ?, failures = 0, failing_since = NULL, next_probe = NULL,"
-                f" last_success_at = ?, {columns} WHERE name = ?",
-                (f"https://{name}.example.com/hooks/users", now - number * DAY // 3, name),
-            )
-        database.execute(
-            "UPDATE webhook_endpoint SET failing_since = ?, next_probe = ? WHERE failures", (now, now + DAY)
-        )
-        sent = database.execute("SELECT id FROM delivery WHERE endpoint_id = ?", ids[:1])
-        for (delivery,), columns in zip(sent.fetchall(), DELIVERIES, strict=True):
-            database.execute(
-                f"UPDATE delivery SET lease_until = NULL, next_attempt = ?, ended_at = ?, {columns} WHERE id = ?",
-                (now + DAY // 12, None if "pending" in columns else now, delivery),
-            )
-    database.close()
-
-
 def _add_odd(site: Site) -> None:
     """Add many users, among them those with odd names, and give them odd reasons and connections."""
     now = time.time_ns() // 1_000_000
@@ -334,10 +242,6 @@ def _add_odd(site: Site) -> None:
         database.execute(
             'UPDATE "user" SET banned = 1, ban_reason = ?, image = ? WHERE email = ?',
             (ODD[0], f"https://example.com/{ODD[0]}", _odd_address(0)),
-        )
-        database.execute(
-            "UPDATE webhook_endpoint SET name = ?, description = ?, url = ? WHERE name = 'analytics'",
-            (ODD[0][:64], ODD[4], f"https://{'long.' * 40}example.com/{ODD[0][:1000]}"),
         )
     database.close()
 

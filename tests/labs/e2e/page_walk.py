@@ -20,7 +20,7 @@ from tests.labs.e2e.virtual_authenticator import attach
 from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
 from tests.ports import free_port
-from tests.service import PASSWORD
+from tests.service import PASSWORD, declared_settings
 
 ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
 MALLORY, OSCAR = "mallory@example.com", "oscar@example.com"
@@ -44,16 +44,13 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 APPLICATION = "https://app.example.com"
 STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
 SETTINGS = {
+    **declared_settings("SETTINGS"),
     "session.cookie_secure": "false",
     "session.max_per_user": "0",
     "api_keys.enabled": "true",
     "api_keys.grantable": '{"files": ["read"]}',
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
-    "organizations.enabled": "true",
-    "organizations.teams.enabled": "true",
-    "webhooks.enabled": "true",
-    "webhooks.management": "admin",
     "delete_user.enabled": "true",
     "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),

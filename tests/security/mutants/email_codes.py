@@ -33,7 +33,9 @@ MUTANTS = (
     ),
     Mutant("M14", "the day has a number for links and codes", "daily-mails", Remove("value.elts[1]")),
     Mutant("M14", "links and codes have limits", "daily-mails", Remove("value.elts[0]")),
-    Mutant("M15", "sign-in mails have limits of their own", "own-limit", Replace("'links'", "value.args[3]")),
+    Mutant(
+        "M15", "sign-in mails have limits of their own", "own-limit", Replace("limits.LINKS", "value.args[3]")
+    ),
     Mutant(
         "M16", "a mail code is not offered after a mail", "methods", Replace("[*methods, 'otp']", "value")
     ),

@@ -106,7 +106,7 @@ MUTANTS = (
         "V74",
         "codes have a budget of their own",
         "code-mails",
-        Replace("'links'", "test.operand.value.args[1]"),
+        Replace("limits.LINKS", "test.operand.value.args[1]"),
     ),
     Mutant("V74", "mails that confirm a deletion are counted", "deletion-mails", Always(True)),
     Mutant("V74", "mails about a taken address are counted", "taken-email", Always(True)),

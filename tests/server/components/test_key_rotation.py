@@ -31,12 +31,7 @@ OLD, BOTH, NEW = (
     Keyring(secrets) for secrets in (["o" * 32], ["n" * 32, "o" * 32], ["n" * 32])
 )  # fmt: skip
 
-NOTHING_LEFT = {
-    "session.token_copy": 0, "outbox.payload": 0, "two_factor.secret": 0, "two_factor.new_secret": 0,
-    "account.access_token": 0, "account.refresh_token": 0, "account.id_token": 0,
-    "signing_key.private_jwk": 0, "webhook_endpoint.secret": 0, "webhook_endpoint.previous_secret": 0,
-    "webhook_event.payload": 0,
-}  # fmt: skip
+NOTHING_LEFT = dict.fromkeys(COLUMNS, 0)
 
 
 async def _fill(database: Database, keyring: Keyring, count: int, prefix: str = "r") -> None:
