@@ -59,6 +59,12 @@ def every_refusal() -> list[type[Refusal]]:
     return [kind for kind in _DECLARED if not kind.is_protocol]
 
 
+def every_protocol_error() -> list[type[Refusal]]:
+    """Return the errors of other protocols, which have names of their own."""
+    import_modules(domain, except_for=domain.LOADED_LATER)
+    return [kind for kind in _DECLARED if kind.is_protocol]
+
+
 # --- The families -------------------------------------------------------------------------------------------
 
 

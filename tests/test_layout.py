@@ -7,8 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MOST_AT_THE_TOP = 6
 MOST_IN_A_PACKAGE = 20
-COLLECTIONS = {Path("handlers"), Path("handlers/console"), Path("server/cli"), Path("server/config/groups")}
-"""Packages with one module for each tag, command or group of settings: they grow with every capability."""
+COLLECTIONS = {
+    *(Path("handlers"), Path("handlers/console")),
+    *(Path("server/cli"), Path("server/components"), Path("server/config/groups")),
+}
+"""Packages with one module for each tag, command, component or group of settings: they grow with every capability."""
 MOST_LATE_IMPORTS = 15
 """For optional extras and for libraries that cost a start much and that many services never use, once for each."""
 

@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 OPERATIONS = sorted(operation.spec["operationId"] for operation in operations(bundle(internal=True)))
 TAGS = sorted({operation_id.partition(".")[0] for operation_id in OPERATIONS})
 
-WITHOUT_RULES = {"account_pages", "mailbox", "organization_pages", "service", "teams"}
-"""Tags without a package of rules; teams have theirs among those of organizations."""
+WITHOUT_RULES = {"account_pages", "discovery", "mailbox", "organization_pages", "service", "teams"}
+"""Tags without a package of rules; teams have theirs among those of organizations, discovery among those of oauth."""
 
 PARTS = {
     "account_pages": {"account_security_page", "profile"},
@@ -37,6 +37,18 @@ PARTS = {
     "emails": {"change_email", "email_verification"},
     "jwt": {"signing_key"},
     "mail": {"outbox"},
+    "oauth": {
+        *(
+            "admin_oauth_client",
+            "client",
+            "initial_access_token",
+            "oauth_client",
+            "oauth_code",
+            "oauth_consent",
+        ),
+        *("oauth_grant", "oauth_request", "oauth_revoked_token", "oauth_token"),
+        *("backchannel_logout", "device", "device_request", "logout", "logout_delivery"),
+    },
     "organizations": {"invitation", "invitation_team", "member"},
     "pages": {"passkey_page"},
     "passkeys": {"passkey_option"},
@@ -91,7 +103,8 @@ def policies() -> Iterator[str]:
     for path in ROOT.glob("domain/*/policy.py"):
         for name in vars(importlib.import_module(f"domain.{path.parent.name}.policy")):
             if name.endswith("Policy"):
-                yield re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Policy")).lower()
+                words = name.removesuffix("Policy").replace("OAuth", "Oauth")
+                yield re.sub(r"(?<!^)(?=[A-Z])", "_", words).lower()
 
 
 def events() -> set[str]:

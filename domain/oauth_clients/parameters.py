@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from domain.oauth_clients.errors import InvalidRequest
@@ -13,7 +13,7 @@ MAX_LENGTH = 8192
 _NAME = re.compile(r"[a-z_]{1,40}", re.ASCII)
 
 _REPEATABLE = frozenset({"resource"})
-"""OAuthParameters of which a request may have several (RFC 8707, section 2)."""
+"""Parameters of which a request may have several (RFC 8707, section 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ class OAuthParameters:
         """Return all values of a parameter that may be repeated, each once, in their order."""
         return tuple(dict.fromkeys(self.values.get(name, ())))
 
+    def without(self, others: "OAuthParameters") -> "OAuthParameters":
+        """Return these parameters, with a fault if another part of the request has one of them as well."""
+        # Proxies and filters in between may have read either (RFC 6749, 3.2: not more than once).
+        twice = [name for name in self.values if name in others.values]  # defence: O25 query
+        if not twice or self.fault is not None:
+            return self
+        return replace(self, fault=f"{_shown(twice[0])} is given twice")
+
     def names(self) -> Iterable[str]:
         """Return the names of the parameters."""
         return self.values.keys()
@@ -62,13 +70,13 @@ def parameters_of(pairs: Iterable[tuple[str, str]]) -> OAuthParameters:
     values: dict[str, tuple[str, ...]] = {}
     fault = None
     for name, value in pairs:
-        if "\0" in name or "\0" in value:
+        if "\0" in name or "\0" in value:  # defence: O25 nul
             fault = fault or "U+0000 is not allowed"
-        elif len(value.encode()) > MAX_LENGTH:
+        elif len(value.encode()) > MAX_LENGTH:  # defence: O25 length
             fault = fault or f"{_shown(name)} is longer than {MAX_LENGTH} bytes"
         elif value == "":
             continue
-        elif name in values and name not in _REPEATABLE:
+        elif name in values and name not in _REPEATABLE:  # defence: O25 doubled
             fault = fault or f"{_shown(name)} is given twice"
         else:
             values[name] = (*values.get(name, ()), value)

@@ -142,18 +142,23 @@ class ProtocolInputs:
         return parameters_of(request_body.parse_pairs(raw, head, self.media_types))
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
-        """Return the parameters of the request; those in the query of a POST are ignored."""
+        """Return the parameters of the request; those in the query of a POST only must not be in its body, too."""
+        in_query = _query_parameters(query)
         if self.reads_body:
-            return {PARAMETERS: content}
-        try:
-            pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
-        except ValueError:
-            return {PARAMETERS: OAuthParameters(fault="The query is not UTF-8")}
-        return {PARAMETERS: parameters_of(pairs)}
+            return {PARAMETERS: content.without(in_query) if query else content}
+        return {PARAMETERS: in_query}
 
     def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
         """Return no arguments: no form belongs to such an operation."""
         return {}
+
+
+def _query_parameters(query: bytes) -> OAuthParameters:
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        return OAuthParameters(fault="The query is not UTF-8")
+    return parameters_of(pairs)
 
 
 _ANY_OBJECT = Schema("body", {"type": "object"})

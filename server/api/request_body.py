@@ -65,7 +65,7 @@ def parse_pairs(raw: bytes, head: RequestHeaders, media_types: Sequence[str]) ->
     if not raw:
         return ()
     is_json = JSON in media_types and head.fields.get(b"content-type", b"").lower().startswith(JSON.encode())
-    _check_media_type(head, JSON if is_json else FORM)
+    _check_media_type(head, JSON if is_json else FORM)  # defence: O25 media-type
     if not is_json:
         return _pairs(raw)
     value = _parse_json(raw)

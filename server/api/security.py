@@ -216,7 +216,7 @@ class SecurityCompiler:
             return self._for_challenges()
         if any(credential.verifier for credential in credentials):
             return RequireVerifier(self._api_keys)
-        if any(credential.protocol for credential in credentials):
+        if any(credential.protocol for credential in credentials):  # defence: O22 no-session
             return AllowAnyone()
         # Otherwise an operation would silently be closed to browsers or to mobile applications.
         if not {None, self._policy.session_name.encode()} <= {

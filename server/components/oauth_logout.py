@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from domain.backchannel_logout.policy import BackchannelLogoutPolicy
 from server.components.component import Component, Core
+from server.oauth.logout_queue import logout_queue
 from server.outbox.queue import Queue
 
 
@@ -16,9 +17,5 @@ class BackchannelLogout(Component):
     def queues(self) -> Iterable[Queue]:
         """Return the queue of logout tokens."""
         core = self._core
-        if not core.policy[BackchannelLogoutPolicy].enabled:
-            return
-        # httpcore and the certificates that the system trusts cost 40 ms.
-        from server.oauth.logout_queue import logout_queue  # noqa: PLC0415 - see above
-
-        yield logout_queue(core.policy, core.port, core.run, core.clock, core.metrics)
+        if core.policy[BackchannelLogoutPolicy].enabled:
+            yield logout_queue(core.policy, core.port, core.run, core.clock, core.metrics)

@@ -11,6 +11,7 @@ from server.config.groups.webhooks import WebhookSettings
 from server.outbound.guard import SystemResolver, guard_of
 from server.outbound.urls import parse_url
 from server.outbox.queue import Queue
+from server.webhooks.queue import delivery_queue
 from server.webhooks.sampler import Sampler
 
 SAMPLE_EVERY = 5.0
@@ -53,9 +54,6 @@ class Webhooks(Component):
         """Return the queue of deliveries."""
         if not self._is_enabled:
             return
-        # httpcore and the certificates that the system trusts cost 40 ms.
-        from server.webhooks.queue import delivery_queue  # noqa: PLC0415 - see above
-
         core = self._core
         yield delivery_queue(core.settings, core.run, core.clock, self._guard, core.metrics)
 

@@ -54,15 +54,6 @@ def keys_of(written: object) -> Keys:
     return Keys(keys)
 
 
-def is_p256(pem: str) -> bool:
-    """Return whether a PEM contains a private key on the curve P-256, which can sign client secrets."""
-    try:
-        key = ECKey.import_key(pem)
-        return key.is_private and key.curve_name == "P-256"
-    except (JoseError, ValueError, TypeError, KeyError):
-        return False
-
-
 def _key(written: Any) -> Key | None:
     if not isinstance(written, dict) or written.get("kty") not in ("RSA", "EC", "OKP"):
         return None

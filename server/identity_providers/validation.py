@@ -6,6 +6,7 @@ from server.config.base import Settings
 from server.config.groups.accounts import AccountLinkingSettings
 from server.config.groups.social import ProviderSettings
 from server.config.value_types import is_http
+from server.crypto.pem import is_p256
 from server.identity_providers.configuration import (
     ALGORITHMS,
     discovery_url_of,
@@ -82,19 +83,13 @@ def _secrets(table: ProviderSettings, preset: Preset) -> Iterator[str]:
         for name in ("team_id", "key_id"):
             if getattr(table, name) is None:
                 yield f".{name}: must be given, the client secret is made from it"
-        if not _is_signing_key(secret_of(table.private_key)):
+        key = secret_of(table.private_key)
+        if key is None or not is_p256(key):
             yield ".private_key: must be the PEM of a P-256 key, the client secret is made from it"
         return
     is_public = table.preset is None and table.token_auth == "post" and uses_pkce(table, preset)  # noqa: S105 - the name of a method
     if secret_of(table.client_secret) is None and not is_public:
         yield ".client_secret: must be given"
-
-
-def _is_signing_key(pem: str | None) -> bool:
-    # Imported only if there is a key to check, because joserfc costs 180 ms and 6 MB.
-    from server.identity_providers.jwks import is_p256  # noqa: PLC0415 - see above
-
-    return pem is not None and is_p256(pem)
 
 
 def _details(table: ProviderSettings, preset: Preset) -> Iterator[str]:

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import structlog
@@ -18,9 +19,12 @@ from domain.policy import Policy
 from domain.ports import Ports, SigningKeys
 from server.clock import Clock
 from server.observability.metrics.registry import MetricsRegistry
-from server.outbound.client import OutboundClient
+from server.outbound import client_of
 from server.outbound.guard import Guard
 from server.outbox.queue import Pause, Queue, record_outcome, report
+
+if TYPE_CHECKING:
+    from server.outbound.client import OutboundClient
 
 CONCURRENCY = 20
 """Attempts at the same time."""
@@ -48,7 +52,7 @@ class LogoutQueue(Queue):
         keys: SigningKeys,
         run: Runner,
         clock: Clock,
-        client: OutboundClient,
+        client: "OutboundClient",
         metrics: MetricsRegistry | None = None,
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -147,6 +151,6 @@ def logout_queue(
         keys=port[SigningKeys],
         run=run,
         clock=clock,
-        client=OutboundClient(guard),
+        client=client_of(guard),
         metrics=metrics,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -21,10 +22,13 @@ from server.clock import Clock
 from server.config.base import Settings
 from server.config.groups.webhooks import WebhookSettings
 from server.observability.metrics.registry import MetricsRegistry
-from server.outbound.client import Answer, OutboundClient
+from server.outbound import client_of
 from server.outbound.guard import Guard
 from server.outbox.queue import Pause, Queue, record_outcome, report
 from server.webhooks import signature
+
+if TYPE_CHECKING:
+    from server.outbound.client import Answer, OutboundClient
 
 TRIM_INTERVAL = timedelta(seconds=1)
 """The time between two counts of the deliveries that wait."""
@@ -49,7 +53,7 @@ class DeliveryQueue(Queue):
         *,
         run: Runner,
         clock: Clock,
-        client: OutboundClient,
+        client: "OutboundClient",
         limits: Limits,
         metrics: MetricsRegistry | None = None,
         pause: Pause = asyncio.sleep,
@@ -137,7 +141,7 @@ class DeliveryQueue(Queue):
             return Failure(DeliveryError.CONNECT)
         return answer.status if 200 <= answer.status < 300 else self._refused(answer)
 
-    def _refused(self, answer: Answer) -> Failure:
+    def _refused(self, answer: "Answer") -> Failure:
         if 300 <= answer.status < 400:
             return Failure(DeliveryError.REDIRECT, answer.status)
         retry_after = answer.retry_after if answer.status in {429, 503} else None
@@ -166,7 +170,7 @@ def delivery_queue(
     """Return the queue of a service with these settings."""
     chosen = settings[WebhookSettings]
     limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
-    return DeliveryQueue(run=run, clock=clock, client=OutboundClient(guard), limits=limits, metrics=metrics)
+    return DeliveryQueue(run=run, clock=clock, client=client_of(guard), limits=limits, metrics=metrics)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:

