@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from itertools import chain
+from keyword import iskeyword
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ PARTS = {
         *("backchannel_logout", "device", "device_request", "logout", "logout_delivery"),
     },
     "organizations": {"invitation", "invitation_team", "member"},
-    "pages": {"passkey_page"},
+    "pages": {"device_page", "passkey_page"},
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
@@ -199,7 +200,8 @@ class TestOperations:
         unnamed = []
         for operation_id in OPERATIONS:
             module, _, name = operation_id.rpartition(".")
-            handler = inspect.unwrap(getattr(importlib.import_module(f"handlers.{module}"), name))
+            function = f"{name}_" if iskeyword(name) else name
+            handler = inspect.unwrap(getattr(importlib.import_module(f"handlers.{module}"), function))
             if f"# {operation_id}" not in (inspect.getcomments(handler) or "").splitlines():
                 unnamed.append(operation_id)
 

@@ -122,8 +122,8 @@ APPLICATION_ERRORS = frozenset(
 """The errors of an application that has sent its user here, and that cannot be redirected to it (RFC 6749, 4.1.2.1)."""
 
 _APPLICATION_ERROR = N_(
-    "The application that sent you here made a mistake, so you cannot be signed in to it. Go back to it and try again; if"
-    " that does not help, tell the people who run it."
+    "The application that sent you here made a mistake, so you cannot be signed in to it. Go back to it and try again; "
+    "if that does not help, tell the people who run it."
 )
 MOST_SHOWN = 1000
 """Characters of a description for the developers of an application: it may name two addresses."""

@@ -47,7 +47,7 @@ async def read(receive: Receive, max_body: int) -> bytes:
 
 def parse(raw: bytes, head: RequestHeaders, media_type: str) -> Any:
     """Return the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
-    _check_coding(head)
+    _check_coding(head)  # defence: R30 no-decoding
     if not raw:  # defence: R26 empty-body
         return {}
     # A page of another origin can send text/plain, forms and multipart without a preflight, but not application/json

@@ -121,7 +121,11 @@ class TestParameters:
 
         own = f"client_id={shop.client_id}&client_secret={shop.secret}"
         for query, content, expected in (
-            (f"client_id={shop.client_id}", f"{own}&token=x", "400 invalid_request: client_id is given twice"),
+            (
+                f"client_id={shop.client_id}",
+                f"{own}&token=x",
+                "400 invalid_request: client_id is given twice",
+            ),
             ("client_id=app_other", f"{own}&token=x", "400 invalid_request: client_id is given twice"),
             ("token=y", f"{own}&token=x", "400 invalid_request: token is given twice"),
             ("token=x", own, "400 invalid_request: token is missing"),

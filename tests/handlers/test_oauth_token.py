@@ -30,7 +30,6 @@ from tests.oauth_codes import (
 from tests.service import BASE_URL, START, Service
 from tests.trail import only
 
-pytestmark = pytest.mark.operation("oauth.token")
 NOW = int(START.timestamp())
 
 
@@ -56,6 +55,7 @@ async def opened(service: Service, token: str) -> tuple[dict[str, Any], dict[str
     return header, json.loads(found.payload)
 
 
+@pytest.mark.operation("oauth.token")
 class TestAuthorizationCode:
     async def test_gives_an_access_token_and_an_id_token(
         self, service: Service, sign_up: SignIn, shop: OAuthTestClient

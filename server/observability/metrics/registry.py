@@ -114,7 +114,7 @@ class MetricsRegistry:
         )
         self._logout_attempts = counter(
             "gatewright_logout_attempts_total",
-            "Attempts to tell an OAuth client of the end of a session by result: delivered, postponed, failed for good.",
+            "Attempts to tell OAuth clients of ended sessions by result: delivered, postponed, failed for good.",
             ("result",),
         )
         self._key_verifications = counter(

@@ -47,11 +47,10 @@ MUTANTS = (
     Mutant(
         "R30",
         "no coding is undone",
-        "content-coding",
+        "no-decoding",
         Replace(
             "import gzip\n"
-            "if any((coding.strip() == b'gzip' for coding in codings)) and "
-            "raw.startswith(b'\\x1f\\x8b'):\n"
+            "if head.fields.get(b'content-encoding') == b'gzip' and raw.startswith(b'\\x1f\\x8b'):\n"
             "    raw = gzip.decompress(raw)"
         ),
     ),
