@@ -81,16 +81,20 @@ def _is_for(ctx: Context, claims: Mapping[str, Any], client_id: str) -> bool:
 async def _use(ctx: Context, *, mark: bytes, expiry: datetime) -> bool:
     """Mark an assertion as used; return whether this request was the first to do so."""
     request = tokens.digest(ctx.client.request_id)
+    row = {
+        "digest": mark,
+        "purpose": Purpose.SPENT,
+        "binding": request,
+        "attempts": 0,
+        "expires_at": expiry,
+        "created_at": ctx.now,
+        "updated_at": ctx.now,
+    }
     added = await ctx.db.execute(
         upsert(ctx.db.dialect, OneTimeToken)
+        .values(row)
         .on_conflict_do_nothing(index_elements=["digest"])
-        .returning(col(OneTimeToken.digest)),
-        digest=mark,
-        purpose=Purpose.SPENT,
-        binding=request,
-        expires_at=expiry,
-        created_at=ctx.now,
-        updated_at=ctx.now,
+        .returning(col(OneTimeToken.digest))
     )
     if added:
         return True
