@@ -8,7 +8,12 @@ from domain.admin_oauth_clients import operator
 from domain.context import Context
 from domain.oauth_clients import clients, events, metadata
 from domain.oauth_clients.policy import ClientPolicy, ConfiguredClient
+from models.lease import Lease
 from models.oauth_client import CLIENTS_OF_SOURCE, LOCK_CLIENT, ClientRow, ClientSource
+from models.statements import upsert
+
+_LEASE = "oauth_clients"
+"""The lease whose row is locked before the configuration is applied."""
 
 
 async def apply(ctx: Context) -> None:
@@ -42,6 +47,14 @@ async def apply(ctx: Context) -> None:
         row = (await ctx.db.execute(LOCK_CLIENT, client_id=client_id)).first()
         if row is not None:
             await operator.delete_row(ctx, row)
+
+
+async def _lock(ctx: Context) -> None:
+    """Let instances that start at once apply the configuration one after the other."""
+    statement = upsert(ctx.db.dialect, Lease).values(name=_LEASE, holder=_LEASE, until=ctx.now)
+    await ctx.db.execute(
+        statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})
+    )
 
 
 async def _change(ctx: Context, row: ClientRow, wanted: Mapping[str, Any], one: ConfiguredClient) -> None:

@@ -1,5 +1,8 @@
 """The operations of openapi/paths/oauth_clients.yaml."""
 
+import asyncio
+import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
@@ -8,14 +11,18 @@ from typing import Any
 import httpx
 import pytest
 
+from domain import tokens
 from domain.context import Context
 from domain.oauth_clients import clients, initial_tokens
 from models.oauth_client import ClientSource
 from server.components import cleanup
-from tests.conftest import MakeService
+from server.components.oauth_clients import OAuthClients
+from server.config.sources import ConfigurationError
+from tests.conftest import Headers, MakeService
 from tests.handlers.people import Person, add_person
-from tests.handlers.steps import code, execute
+from tests.handlers.steps import code, execute, join
 from tests.oauth import REDIRECT_URI, add_client, basic
+from tests.oauth_codes import add_code, error, first_tokens, redeem, refresh
 from tests.service import START, Service
 from tests.trail import of_event
 
@@ -479,3 +486,185 @@ class TestOpenRegistration:
 
         assert client["client_id"] != used["client_id"]
         assert await service.rows("SELECT client_id FROM oauth_client") == [(used["client_id"],)]
+
+
+SECRET = "s" * 40
+CONFIGURED = {
+    "oauth.clients": json.dumps(
+        {
+            "shop": {**SHOP, "secret": SECRET, "skip_consent": True},
+            "tv": {
+                "client_name": "Television",
+                "grant_types": ["urn:ietf:params:oauth:grant-type:device_code"],
+                "token_endpoint_auth_method": "none",
+            },
+        }
+    )
+}
+
+
+class TestConfiguration:
+    @pytest.fixture
+    async def service(self, make_service: MakeService) -> Service:
+        return await make_service({**CONFIGURED, "limits.enabled": "false"})
+
+    @pytest.mark.both_databases
+    async def test_the_table_follows_it(self, service: Service, admin: Person) -> None:
+        foreign = await add_client(service)
+        # Two instances that start at once.
+        await asyncio.gather(start(service), start(service))
+
+        shop = (await get(service, admin, "shop")).json()
+        assert (shop["source"], shop["skip_consent"], shop["scope"]) == (
+            "config",
+            True,
+            "openid profile email",
+        )
+        assert {*await listed(service, admin)} == {"shop", "tv", foreign.client_id}
+        assert await authenticates(service, "shop", SECRET)
+        events = len(await of_event(service, "oauth_client.created"))
+        service.clock.advance(seconds=1)
+        await start(service)
+        assert (await get(service, admin, "shop")).json() == shop
+        assert len(await of_event(service, "oauth_client.created")) == events == 2
+
+        # Something else is configured.
+        await execute(service, "UPDATE oauth_client SET source = 'config' WHERE client_name = 'Shop'")
+        await execute(
+            service,
+            "UPDATE oauth_client SET secret = :digest, registration = replace(registration, 'Shop', 'Old')"
+            " WHERE client_id = 'shop'",
+            digest=tokens.digest("o" * 40),
+        )
+        await start(service)
+
+        assert {*await listed(service, admin)} == {"shop", "tv"}
+        assert (await get(service, admin, "shop")).json()["client_name"] == "Shop"
+        assert await authenticates(service, "shop", SECRET)
+        assert await authenticates(service, "shop", "o" * 40)
+        service.clock.advance(hours=24)
+        assert not await authenticates(service, "shop", "o" * 40)
+
+    async def test_it_replaces_a_client_with_its_id(self, service: Service, admin: Person) -> None:
+        other = await add_client(service)
+        await execute(service, "UPDATE oauth_client SET client_id = 'shop'")
+
+        await start(service)
+
+        assert other.secret is not None
+        assert not await authenticates(service, "shop", other.secret)
+        assert await authenticates(service, "shop", SECRET)
+
+    @pytest.mark.threat("O14")
+    async def test_its_secrets_are_not_among_the_settings_that_are_shown(
+        self, service: Service, admin: Person
+    ) -> None:
+        await start(service)
+
+        shown = await service.get("/admin/list-settings", headers=admin.headers)
+
+        assert shown.status_code == 200
+        assert SECRET not in shown.text
+
+    @pytest.mark.parametrize(
+        ("members", "complaint"),
+        [
+            ({"redirect_uris": ["http://shop.example/"]}, "oauth.clients.shop.redirect_uris: has an entry"),
+            ({"redirect_uris": []}, "oauth.clients.shop.redirect_uris: must have an entry"),
+            ({"scope": "unknown"}, "oauth.clients.shop.scope: has a scope"),
+            ({"secret": "short"}, "oauth.clients.shop.secret: must have 32"),
+            ({"secret": None}, "oauth.clients.shop: needs either secret or secret_file"),
+            ({"token_endpoint_auth_method": "none"}, "oauth.clients.shop: has a secret"),
+            (
+                {"token_endpoint_auth_method": "private_key_jwt", "secret": None},
+                "oauth.clients.shop.jwks: must have 1 to 5 keys",
+            ),
+            (
+                {"backchannel_logout_uri": "https://user@shop.example/"},
+                "oauth.clients.shop.backchannel_logout_uri",
+            ),
+        ],
+    )
+    @pytest.mark.threat("O1")
+    async def test_what_it_may_not_be(
+        self, make_service: MakeService, members: dict[str, Any], complaint: str
+    ) -> None:
+        client = {
+            name: value for name, value in {**SHOP, "secret": SECRET, **members}.items() if value is not None
+        }
+
+        with pytest.raises(ConfigurationError, match=re.escape(complaint)):
+            await make_service({"oauth.clients": json.dumps({"shop": client})})
+
+
+async def start(service: Service) -> None:
+    """Do what a start of the service does."""
+    [component] = [one for one in service.services.components if isinstance(one, OAuthClients)]
+    await component.start()
+
+
+class TestEffects:
+    """What becomes of codes and tokens of a client that is changed."""
+
+    @pytest.fixture
+    async def ada(self, service: Service) -> Headers:
+        return await join(service)
+
+    @pytest.mark.threat("O16")
+    async def test_codes_that_were_sent_to_a_removed_redirect_uri_end(
+        self, service: Service, admin: Person, ada: Headers
+    ) -> None:
+        kept, removed = "http://127.0.0.1/a", "http://127.0.0.1/b"
+        client = await add_client(
+            service,
+            application_type="native",
+            redirect_uris=[kept, removed],
+            grant_types=["authorization_code", "refresh_token"],
+        )
+        codes = [
+            await add_code(service, client, ada, redirect_uri=f"http://127.0.0.1:9999/{path}")
+            for path in "ab"
+        ]
+        body = {"client_id": client.client_id, "update": {"redirect_uris": [kept]}}
+        assert (await post(service, admin, "update-client", body)).status_code == 200
+
+        answers = [await redeem(service, client, one) for one in codes]
+
+        assert [error(answer) for answer in answers] == ["200", "400 invalid_grant"]
+
+    @pytest.mark.both_databases
+    @pytest.mark.threat("O16")
+    async def test_grants_tokens_and_codes_of_a_disabled_client_end_for_good(
+        self, service: Service, admin: Person, ada: Headers
+    ) -> None:
+        client = await add_client(
+            service,
+            grant_types=["authorization_code", "refresh_token", "client_credentials"],
+            scope="openid offline_access",
+        )
+        code = await add_code(service, client, ada)
+        issued = await first_tokens(service, client, ada)
+        for is_disabled in (True, False):
+            body = {"client_id": client.client_id, "update": {"disabled": is_disabled}}
+            assert (await post(service, admin, "update-client", body)).status_code == 200
+
+        assert error(await redeem(service, client, code)) == "400 invalid_grant"
+        assert error(await refresh(service, client, issued["refresh_token"])) == "400 invalid_grant"
+        for table in ("oauth_code", "oauth_grant", "oauth_token"):
+            assert await service.rows(f"SELECT client_id FROM {table}") == [], table
+
+    @pytest.mark.both_databases
+    @pytest.mark.threat("O16")
+    async def test_everything_of_a_deleted_client_goes(
+        self, service: Service, admin: Person, ada: Headers
+    ) -> None:
+        client = await add_client(
+            service, grant_types=["authorization_code", "refresh_token"], scope="openid offline_access"
+        )
+        issued = await first_tokens(service, client, ada)
+
+        await post(service, admin, "delete-client", {"client_id": client.client_id})
+
+        refused = await refresh(service, client, issued["refresh_token"])
+        assert error(refused) == "401 invalid_client"
+        assert await service.rows("SELECT id FROM oauth_grant") == []

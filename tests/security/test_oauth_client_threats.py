@@ -17,6 +17,7 @@ from domain.oauth_clients.assertions import TYPE
 from tests.conftest import MakeService
 from tests.handlers.people import add_person
 from tests.handlers.steps import execute
+from tests.handlers.test_oauth_clients import initial_token, register
 from tests.oauth import OAuthTestClient, add_client, add_public_client, basic
 from tests.security.crowd import CROWDS, all_of, turns
 from tests.service import BASE_URL, START, Service
@@ -401,3 +402,13 @@ async def test_of_many_with_one_assertion_one_is_accepted(
     answers = await all_of([assert_by(each, sent) for each in turns(unlimited_instances, number)])
 
     assert sorted(answer.status_code for answer in answers) == [200] + [401] * (number - 1)
+
+
+@pytest.mark.both_databases
+@pytest.mark.threat("O13")
+async def test_a_token_registers_as_many_clients_as_it_may(unlimited_instances: list[Service]) -> None:
+    token = await initial_token(unlimited_instances[0], uses=3)
+
+    answers = await all_of([register(each, token) for each in turns(unlimited_instances, 20)])
+
+    assert sorted(answer.status_code for answer in answers) == [201] * 3 + [401] * 17
