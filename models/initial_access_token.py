@@ -33,8 +33,8 @@ class InitialTokenRow(NamedTuple):
 
 
 _LEFT = (
-    col(InitialAccessToken.uses_left) > 0,
-    col(InitialAccessToken.expires_at) > bindparam("now", type_=Instant()),
+    col(InitialAccessToken.uses_left) > 0,  # defence: O13 token-uses
+    col(InitialAccessToken.expires_at) > bindparam("now", type_=Instant()),  # defence: O13 token-expiry
 )
 
 LIST_INITIAL_TOKENS = (

@@ -135,7 +135,7 @@ async def replace_secret(ctx: Context, row: ClientRow, secret: str) -> ClientRow
     return await _change(
         ctx,
         row,
-        secret=tokens.digest(secret),  # defence: O14 digest
+        secret=tokens.digest(secret),  # defence: O14 secret-digest
         previous_secret=row.secret,
         previous_until=ctx.now + OVERLAP,
     )

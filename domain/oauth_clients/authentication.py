@@ -102,13 +102,8 @@ def _is_secret(ctx: Context, client: ClientRow, secret: str) -> bool:
     """Return whether a secret is the client's, or its previous one while that is accepted."""
     if client.secret is None:
         return False
-    digest = tokens.digest(secret)
+    digest, previous = tokens.digest(secret), client.previous_secret
     is_current = hmac.compare_digest(digest, client.secret)
-    previous, until = client.previous_secret, client.previous_until
-    is_previous = (
-        previous is not None
-        and until is not None
-        and ctx.now < until  # defence: O11 previous-until
-        and hmac.compare_digest(digest, previous)
-    )
-    return is_current or is_previous
+    is_previous = previous is not None and hmac.compare_digest(digest, previous)
+    is_accepted = client.previous_until is not None and ctx.now < client.previous_until
+    return is_current or (is_previous and is_accepted)  # defence: O11 previous-until

@@ -25,7 +25,6 @@ async def use(ctx: Context, authorization: str | None) -> str:
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer":
         raise InvalidInitialToken
-    # defence: O13 token-use
     used = await ctx.db.execute(
         USE_INITIAL_TOKEN, digest=tokens.digest(token.strip()), now=ctx.now, updated_at=ctx.now
     )

@@ -41,9 +41,7 @@ async def signer(service: Service) -> OAuthTestClient:
     return await add_client(service, token_endpoint_auth_method="private_key_jwt", jwks=JWKS)
 
 
-async def revoke(
-    service: Service, headers: dict[str, str] | None = None, **parameters: str
-) -> httpx.Response:
+async def revoke(service: Service, headers: Any = None, **parameters: str) -> httpx.Response:
     """Use an operation that needs the authentication of a client."""
     return await service.client.post(
         "/oauth2/revoke", data={"token": "gwr_unknown", **parameters}, headers=headers
