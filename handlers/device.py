@@ -1,8 +1,7 @@
 """The operations of openapi/paths/device.yaml."""
 
 from domain.context import Context
-from domain.device import requests
-from domain.device import sign_in as device_sign_in
+from domain.device import redemption, requests
 from domain.oauth_clients.parameters import OAuthParameters
 from handlers import shapes, wire
 
@@ -26,7 +25,7 @@ async def start(ctx: Context, parameters: OAuthParameters) -> shapes.StartedDevi
 # device.sign_in
 async def sign_in(ctx: Context, parameters: OAuthParameters) -> shapes.DeviceSession:
     """Return a session for a device that a user has approved."""
-    opened, scopes = await device_sign_in.sign_in(ctx, parameters)
+    opened, scopes = await redemption.sign_in(ctx, parameters)
     return {
         "access_token": opened.token,
         "token_type": "Bearer",

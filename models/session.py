@@ -172,8 +172,12 @@ NEWEST_SESSIONS = (
 FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
 """The user of the session of an `id`."""
 
-FIND_SESSION_AMR = select(col(Session.amr)).where(is_(Session.id, "id"))
-"""The authentication methods (`amr`) of the session of an `id`."""
+FIND_SESSION_ROW = (
+    select(*SESSION_COLUMNS, null().label("token_copy"))
+    .where(is_(Session.id, "id"))
+    .execution_options(row=SessionRow)
+)
+"""The session of an `id`, without the copy of its token."""
 
 ACTIVE_IN_SESSION = select(col(Session.active_organization_id), col(Session.active_team_id)).where(
     is_(Session.id, "id")

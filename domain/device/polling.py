@@ -20,6 +20,7 @@ from models.device_request import (
     DeviceStatus,
 )
 from models.oauth_client import ClientRow
+from models.session import FIND_SESSION_ROW, SessionRow
 from models.user import UserRow
 
 _MORE = 5
@@ -31,7 +32,7 @@ class Approval(NamedTuple):
 
     row: DeviceRow
     user: UserRow
-    session_id: str
+    session: SessionRow
 
 
 async def poll(ctx: Context, client: ClientRow, device_code: str, *, for_session: bool) -> Approval:
@@ -44,7 +45,7 @@ async def poll(ctx: Context, client: ClientRow, device_code: str, *, for_session
     metadata = client.metadata
     # A user who was tricked into an approval must not have given away a whole session.
     # defence: O20 session-clients
-    if DEVICE_CODE not in metadata["grant_types"] or metadata["session_sign_in"] != for_session:
+    if DEVICE_CODE not in metadata["grant_types"] or metadata.get("session_sign_in", False) != for_session:
         raise UnauthorizedClient
     row = await ctx.reads.one(DEVICE_REQUEST_BY_DEVICE_CODE, tokens.digest(device_code))
     # defence: O19 other-client
@@ -61,12 +62,13 @@ async def poll(ctx: Context, client: ClientRow, device_code: str, *, for_session
         raise AccessDenied
     if row.status == DeviceStatus.PENDING:
         raise AuthorizationPending
-    if user is None or row.session_id is None or not await _is_consented(ctx, row, user):
+    if user is None or not await _is_consented(ctx, row, user):
         raise InvalidGrant
     if not await ctx.db.execute(REDEEM_DEVICE_REQUEST, code=row.device_code, now=ctx.now):
         raise InvalidGrant
     events.redeemed(ctx, row)
-    return Approval(row, user, row.session_id)
+    session = (await ctx.db.execute(FIND_SESSION_ROW, id=row.session_id)).first()
+    return Approval(row, user, session)
 
 
 async def _pace(ctx: Context, row: DeviceRow) -> None:

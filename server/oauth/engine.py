@@ -11,6 +11,7 @@ from authlib.oauth2 import OAuth2Error, OAuth2Request
 from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Payload, grants
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc8628 import DeviceCodeGrant
 
 from domain.oauth.engine import Presented
 from domain.oauth_clients import errors
@@ -40,6 +41,9 @@ class _Client:
     def __init__(self, row: ClientRow, grant_type: str | None) -> None:
         self._metadata = row.metadata
         self._acts_for_itself = grant_type == grants.ClientCredentialsGrant.GRANT_TYPE
+
+    def get_client_id(self) -> None:
+        """Return nothing: the rule has checked whose the code is."""
 
     def check_grant_type(self, grant_type: str) -> bool:
         return grant_type in self._metadata["grant_types"]
@@ -88,7 +92,7 @@ class _Request(OAuth2Request):  # type: ignore[misc]  # Authlib has no types
 
 
 class _Presented:
-    """A code or a refresh token, as Authlib sees it."""
+    """A code, a refresh token or a device code, as Authlib sees it."""
 
     code_challenge_method = "S256"
 
@@ -98,6 +102,16 @@ class _Presented:
         self._redirect_uri = None if redirect_uri is None else row.redirect_uri
         # A request for a code without a challenge is refused; should one exist, no verifier fits.
         self.code_challenge = row.code_challenge or "-"
+
+    def is_expired(self) -> bool:
+        # The rule has checked it.
+        return False
+
+    def get_user_code(self) -> None:
+        """Return nothing: the rule knows what the user has decided."""
+
+    def get_client_id(self) -> None:
+        """Return nothing, like the client: the rule has compared them."""
 
     def get_redirect_uri(self) -> str | None:
         return self._redirect_uri
@@ -136,6 +150,16 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]  # Authlib 
         """Do nothing: the rule rotates the token."""
 
 
+class _DeviceGrant(DeviceCodeGrant):  # type: ignore[misc]  # Authlib has no types
+    def query_device_credential(self, device_code: str) -> _Presented | None:
+        presented: _Presented | None = self.request.presented
+        return presented
+
+    def query_user_grant(self, user_code: None) -> tuple[object, bool]:
+        # The rule has taken an approved request.
+        return self.request.presented, True
+
+
 class _S256(CodeChallenge):  # type: ignore[misc]  # Authlib has no types
     """PKCE by S256, which every client needs."""
 
@@ -148,6 +172,7 @@ class _Server(AuthorizationServer):  # type: ignore[misc]  # Authlib has no type
         super().__init__()
         self.register_grant(_CodeGrant, [_S256()])
         self.register_grant(_RefreshGrant)
+        self.register_grant(_DeviceGrant)
         self.register_grant(grants.ClientCredentialsGrant)
         self.register_token_generator("default", BearerTokenGenerator(_no_token))
 

@@ -46,6 +46,14 @@ async def poll(service: Service, client: OAuthTestClient, device_code: str) -> h
     return await service.post(TOKEN, body)
 
 
+async def redeem(
+    service: Service, client: OAuthTestClient, device_code: str, **parameters: str
+) -> httpx.Response:
+    """Ask for the tokens of a device."""
+    form = {**client.form, "grant_type": DEVICE_CODE, "device_code": device_code, **parameters}
+    return await service.client.post("/oauth2/token", data=form)
+
+
 async def decide(service: Service, user_code: str, headers: Headers, path: str = APPROVE) -> httpx.Response:
     """Approve or deny a device."""
     return await service.post(path, {"userCode": user_code}, headers=headers)

@@ -1,5 +1,9 @@
 """The operations of openapi/paths/device.yaml."""
 
+import base64
+import json
+
+import httpx
 import pytest
 from sqlalchemy import text
 
@@ -19,12 +23,16 @@ from tests.handlers.device_steps import (
     error,
     member_error,
     poll,
+    redeem,
     start,
 )
-from tests.handlers.steps import ADA, AT, EVE, bearer, code, works
+from tests.handlers.steps import ADA, AT, EVE, bearer, code, join, works
 from tests.oauth import OAuthTestClient, add_client
 from tests.service import Service
 
+API, FILES = "https://api.example.com", "https://files.example.com"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+REFRESHES = {"grant_types": [DEVICE_CODE, "refresh_token"], "scope": "openid email offline_access"}
 DISABLE = text("UPDATE oauth_client SET disabled_at = created_at")
 
 
@@ -98,9 +106,7 @@ class TestStart:
 
     async def test_parameters_count_once(self, service: Service, television: OAuthTestClient) -> None:
         twice = f"client_id={television.client_id}&scope=openid&scope=email"
-        form = {"content-type": "application/x-www-form-urlencoded"}
-
-        assert error(await service.client.post(CODE, content=twice, headers=form)) == "400 invalid_request"
+        assert error(await service.client.post(CODE, content=twice, headers=FORM)) == "400 invalid_request"
         assert error(await service.client.post(CODE, data={"scope": "openid"})) == "401 invalid_client"
 
 
@@ -317,9 +323,92 @@ class TestSignIn:
         assert error(answer) == ("200" if gets_session else "400 unauthorized_client")
 
 
+@pytest.mark.operation("oauth.token")
+class TestGrant:
+    async def test_a_device_gets_tokens(self, service: Service, ada: Headers) -> None:
+        client = await add_television(service, gets_session=False, **REFRESHES)
+        started = await start(service, client, scope="openid email offline_access")
+        assert error(await redeem(service, client, started["device_code"])) == "400 authorization_pending"
+        await approve(service, started["user_code"], ada)
+        service.clock.advance(seconds=5)
+
+        answer = await redeem(service, client, started["device_code"])
+
+        shape = answer.json()
+        assert (shape["token_type"], shape["scope"]) == ("Bearer", "openid email offline_access")
+        assert {name[:4] for name in (shape["access_token"], shape["refresh_token"])} == {"gwa_", "gwr_"}
+        claims = json.loads(claims_of(shape["id_token"]))
+        assert (claims["aud"], claims["email"], claims["amr"]) == (client.client_id, ADA, ["pwd"])
+        assert "nonce" not in claims
+        assert error(await redeem(service, client, started["device_code"])) == "400 invalid_grant"
+        [grant] = await service.rows("SELECT offline, scopes FROM oauth_grant")
+        assert (bool(grant.offline), grant.scopes) == (True, "openid email offline_access")
+
+    async def test_an_approval_without_offline_access_ends_with_the_session(
+        self, service: Service, ada: Headers
+    ) -> None:
+        client = await add_television(service, gets_session=False, **REFRESHES)
+        started = await start(service, client)
+        await approve(service, started["user_code"], ada)
+
+        answer = await redeem(service, client, started["device_code"])
+
+        assert "refresh_token" not in answer.json()
+        [grant] = await service.rows("SELECT session_id FROM oauth_grant")
+        [session] = await service.rows("SELECT id FROM session")
+        assert grant.session_id == session.id
+
+    async def test_a_request_for_one_resource_of_several(self, make_service: MakeService) -> None:
+        resources = {uri: {"name": uri[8:], "scopes": ["read"]} for uri in (API, FILES)}
+        service = await make_service(
+            {"oauth.scopes": '{"read": "Read"}', "oauth.resources": json.dumps(resources)}
+        )
+        ada = await join(service, ADA)
+        client = await add_television(
+            service, gets_session=False, scope="openid read", resources=[API, FILES]
+        )
+        form = [*client.form.items(), ("scope", "openid read"), ("resource", API), ("resource", FILES)]
+        body = httpx.QueryParams(form)
+        started = (await service.client.post(CODE, content=str(body), headers=FORM)).json()
+        await approve(service, started["user_code"], ada)
+
+        assert error(await redeem(service, client, started["device_code"])) == "400 invalid_target"
+        answer = await redeem(service, client, started["device_code"], resource=API)
+
+        assert json.loads(claims_of(answer.json()["access_token"]))["aud"] == API
+
+    async def test_devices_that_get_a_session_get_no_tokens(
+        self, service: Service, television: OAuthTestClient, ada: Headers
+    ) -> None:
+        started = await start(service, television)
+        await approve(service, started["user_code"], ada)
+
+        assert error(await redeem(service, television, started["device_code"])) == "400 unauthorized_client"
+
+    async def test_other_states(self, service: Service, ada: Headers) -> None:
+        client = await add_television(service, gets_session=False)
+        denied, old = await start(service, client), await start(service, client)
+        await decide(service, denied["user_code"], ada, DENY)
+
+        assert error(await redeem(service, client, denied["device_code"])) == "400 access_denied"
+        assert error(await redeem(service, client, "gwd_unknown")) == "400 invalid_grant"
+        assert error(await redeem(service, client, old["device_code"])) == "400 authorization_pending"
+        assert error(await redeem(service, client, old["device_code"])) == "400 slow_down"
+        service.clock.advance(minutes=10)
+        assert error(await redeem(service, client, old["device_code"])) == "400 expired_token"
+
+
+def claims_of(jwt: str) -> bytes:
+    """Return the claims of a JWT, as JSON."""
+    payload = jwt.split(".")[1]
+    return base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+
+
 async def test_it_is_off_until_it_is_switched_on(make_service: MakeService) -> None:
     service = await make_service({"oauth.device.enabled": "false"})
 
     assert (await service.client.get(DEVICE, params={"user_code": WRONG_CODE})).status_code == 404
     for path in (CODE, TOKEN, APPROVE, DENY):
         assert (await service.post(path)).status_code == 404
+    client = await add_television(service)
+    assert error(await redeem(service, client, "gwd_" + "x" * 32)) == "400 unsupported_grant_type"
