@@ -7,8 +7,9 @@ from domain.context import Context
 from domain.device import requests, user_codes
 from domain.device.errors import DeviceCodeAlreadyProcessed, ExpiredUserCode, InvalidUserCode
 from domain.device.requests import KnownRequest
-from domain.localization import N_, Localization
+from domain.localization import Localization
 from domain.oauth_clients.policy import ClientPolicy
+from domain.oauth_requests.details import described_scopes
 from handlers import shapes
 from handlers.account_pages import user_agents
 from handlers.pages import texts
@@ -32,12 +33,6 @@ ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
 FIELD_TEXTS: Mapping[str, str] = {"user_code": N_("Enter the code.")}
 
 _PATH = "/device"
-_SCOPES = {
-    "openid": N_("Confirm who you are"),
-    "profile": N_("See your name and picture"),
-    "email": N_("See your email address"),
-    "offline_access": N_("Stay connected while you are away"),
-}
 
 
 # account_pages.show_device
@@ -104,10 +99,11 @@ def _entry(view: View, user_code: str | None, reason: str | None) -> Page:
 def _abilities(ctx: Context, localization: Localization, known: KnownRequest) -> Sequence[str]:
     """Return what the device will be able to do, in sentences for people."""
     policy, scopes = ctx.policy[ClientPolicy], known.row.scopes.split()
+    shown = [scope for scope in scopes if scope != "openid" or len(scopes) == 1]
     sentences = [
-        localization.gettext(_SCOPES[scope]) if scope in _SCOPES else policy.scopes.get(scope) or scope
-        for scope in scopes
-        if scope != "openid" or len(scopes) == 1
+        # The service does not know the descriptions of the operator's scopes in other languages.
+        description if scope in policy.scopes else localization.gettext(description)
+        for scope, description in described_scopes(ctx, shown)
     ]
     names = [policy.resources[uri].name for uri in known.row.resources.split() if uri in policy.resources]
     return sentences + [localization.gettext("Use %(name)s") % {"name": name} for name in names]

@@ -80,7 +80,7 @@ async def test_the_page_says_what_the_device_may_do(
 
     page = await browser.open(f"{PAGE}?user_code={user_code}")
 
-    for text in ("See your name and picture", "See your email address", "Stay connected", "Read your files"):
+    for text in ("See your name", "See your email address", "Keep this access", "Read your files"):
         assert text in page.text
     assert "Confirm who you are" not in page.text
     assert "Continue only if you started this yourself" in page.text
