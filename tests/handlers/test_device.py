@@ -3,7 +3,6 @@
 import base64
 import json
 
-import httpx
 import pytest
 from sqlalchemy import text
 
@@ -56,7 +55,10 @@ class TestStart:
     ) -> None:
         sent = {"client_id": television.client_id, "scope": "openid email", "user_id": "x" * 32}
 
-        answer = await service.client.post(CODE, **{form: sent})
+        is_form = form == "data"
+        answer = await service.client.post(
+            CODE, data=sent if is_form else None, json=None if is_form else sent
+        )
 
         shape = answer.json()
         device_code, user_code = shape.pop("device_code"), shape.pop("user_code")
@@ -367,9 +369,8 @@ class TestGrant:
         client = await add_television(
             service, gets_session=False, scope="openid read", resources=[API, FILES]
         )
-        form = [*client.form.items(), ("scope", "openid read"), ("resource", API), ("resource", FILES)]
-        body = httpx.QueryParams(form)
-        started = (await service.client.post(CODE, content=str(body), headers=FORM)).json()
+        form = {**client.form, "scope": "openid read", "resource": [API, FILES]}
+        started = (await service.client.post(CODE, data=form)).json()
         await approve(service, started["user_code"], ada)
 
         assert error(await redeem(service, client, started["device_code"])) == "400 invalid_target"
