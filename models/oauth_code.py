@@ -109,7 +109,7 @@ REDEEM_CODE = (
         is_(OauthCode.code, "digest"),
         is_(OauthCode.client_id, "client"),
         is_(OauthCode.code_challenge, "challenge"),
-        col(OauthCode.used_at).is_(None),
+        col(OauthCode.used_at).is_(None),  # defence: O2 unused
         col(OauthCode.expires_at) > _NOW,
         col(OauthCode.session_id) == _LIVE_SESSION,
     )

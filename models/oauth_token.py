@@ -144,7 +144,7 @@ ROTATE_TOKEN = (
         is_(OauthToken.token, "digest"),
         col(OauthToken.kind) == TokenKind.REFRESH.value,
         is_(OauthToken.client_id, "client"),
-        col(OauthToken.rotated_at).is_(None),
+        col(OauthToken.rotated_at).is_(None),  # defence: O9 unrotated
         col(OauthToken.revoked_at).is_(None),
         col(OauthToken.expires_at) > _NOW,
         col(OauthToken.grant_id) == _LIVE_GRANT,

@@ -40,6 +40,7 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
     if digest is None:
         raise InvalidGrant
     found = await ctx.reads.one(CODE_BY_DIGEST, digest)
+    # defence: O2 other-client
     if found is None or found.code.client_id != client.client_id:
         raise InvalidGrant
     if found.code.used_at is not None:
@@ -91,7 +92,7 @@ def _is_valid(ctx: Context, found: AuthorizedCode) -> bool:
     return (
         ctx.now < found.code.expires_at  # defence: O2 expiry
         and found.session.is_active(ctx.now)
-        and not found.user.is_banned(ctx.now)
+        and not found.user.is_banned(ctx.now)  # defence: O16 code-ban
     )
 
 

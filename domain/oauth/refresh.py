@@ -34,7 +34,7 @@ async def refresh(ctx: Context, client: ClientRow, parameters: OAuthParameters) 
     if digest is None:
         raise InvalidGrant
     found = await ctx.reads.one(REFRESH_TOKEN_BY_DIGEST, digest)
-    # defence: O9 other-client
+    # defence: O9 O16 other-client
     if found is None or found.token.client_id != client.client_id or not found.is_live(ctx.now):
         raise InvalidGrant
     if found.token.rotated_at is not None:

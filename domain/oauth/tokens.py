@@ -45,7 +45,7 @@ def digest(token: str, prefix: str) -> bytes | None:
     """Return the digest of a token or code of this service, or None if it has not its form."""
     secret = token.removeprefix(prefix)
     is_ours = token.startswith(prefix) and tokens.is_token(secret)
-    return tokens.digest(token) if is_ours else None  # defence: O14 digest
+    return tokens.digest(token) if is_ours else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ async def _signed_access(
     """Return an access token in the form of a JWT (RFC 9068), which leaves no row."""
     claims = {
         "iss": ctx.policy[OAuthPolicy].issuer,
-        "aud": access.uri,  # defence: O10 audience
+        "aud": access.uri,
         "client_id": client.client_id,
         "scope": access.scopes,
         "iat": to_milliseconds(ctx.now) // 1000,
@@ -163,14 +163,14 @@ async def _id_token(ctx: Context, client: ClientRow, wanted: Issue, access_token
         **of_user(user, wanted.scopes.split()),
         "iss": policy.issuer,
         "sub": user.id,
-        "aud": client.client_id,  # defence: O24 audience
+        "aud": client.client_id,
         "iat": to_milliseconds(ctx.now) // 1000,
         "exp": to_milliseconds(ctx.now + policy.id_token_expires_in) // 1000,
         **_authentication(grant),
         "at_hash": _half_hash(access_token, algorithm),
         "sid": grant.sid,
     }
-    if wanted.nonce is not None:
+    if wanted.nonce is not None:  # defence: O24 nonce
         claims["nonce"] = wanted.nonce
     return await ctx.port[SigningKeys].sign(claims, ctx.now, algorithm=algorithm)
 
@@ -184,7 +184,9 @@ def _authentication(grant: GrantRow) -> dict[str, Any]:
 
 def _half_hash(token: str, algorithm: str) -> str:
     """Return the left half of the hash of a token (OpenID Connect Core 1.0, 3.1.3.6)."""
-    whole = (hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256)(token.encode()).digest()
+    whole = (hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256)(
+        token.encode()
+    ).digest()  # defence: O24 at-hash
     return base64.urlsafe_b64encode(whole[: len(whole) // 2]).rstrip(b"=").decode()
 
 
@@ -209,7 +211,7 @@ def _refresh(ctx: Context, client: ClientRow, grant: GrantRow, predecessor: byte
 def _add(ctx: Context, token: str, client: ClientRow, **columns: object) -> None:
     ctx.db.defer(
         ADD_TOKEN,
-        token=tokens.digest(token),
+        token=tokens.digest(token),  # defence: O14 digest
         client_id=client.client_id,
         successor_used=False,
         created_at=ctx.now,

@@ -140,6 +140,7 @@ class TestAuthorizationCode:
             "code is missing", "code_verifier is missing", "refresh_token is missing", "grant_type is missing",
         ]  # fmt: skip
 
+    @pytest.mark.threat("O16")
     async def test_a_code_ends_with_its_session_its_minute_and_a_ban(
         self, service: Service, sign_up: SignIn, shop: OAuthTestClient
     ) -> None:
@@ -283,6 +284,7 @@ class TestRefresh:
         service.clock.advance(days=30)
         assert error(await refresh(service, shop, other["refresh_token"])) == "400 invalid_grant"
 
+    @pytest.mark.threat("O16")
     async def test_a_banned_user_gets_no_tokens(
         self, service: Service, sign_up: SignIn, shop: OAuthTestClient
     ) -> None:

@@ -19,7 +19,7 @@ from domain.webhooks.publication import WEBHOOK_EVENTS, publish
 from models.user import SELECT_USER
 from models.webhook_event import ADD_EVENT, PAYLOAD
 from server.components.jwt import SigningKeyStore
-from tests import rows
+from tests import oauth_codes, rows
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.contract.webhook_events import check_webhook, contract
@@ -45,6 +45,7 @@ from tests.handlers.steps import (
 from tests.labs.provider import steps as provider_steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
+from tests.oauth import add_client
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
 from tests.webhooks import SETTINGS, add_endpoint, deliveries
@@ -507,6 +508,23 @@ async def signing_keys(scene: Scene) -> None:
     assert await scene.only("signing_key.created") == {"actorId": root.id, "kid": new}
     await scene.post("/admin/revoke-signing-key", {"keyId": new}, by=root)
     assert await scene.only("signing_key.revoked") == {"actorId": root.id, "kid": new}
+
+
+@raises("oauth.refresh_reused")
+async def reused_refresh_tokens(scene: Scene) -> None:
+    ada = await add_person(scene.service, email=ADA)
+    client = await add_client(scene.service, **oauth_codes.EVERYTHING)
+    issued = await oauth_codes.first_tokens(scene.service, client, ada.headers, "email offline_access")
+    await oauth_codes.refresh(scene.service, client, issued["refresh_token"])
+    await scene.read()
+    scene.service.clock.advance(minutes=1)
+    answer = await oauth_codes.refresh(scene.service, client, issued["refresh_token"])
+    assert oauth_codes.error(answer) == "400 invalid_grant"
+    assert await scene.only("oauth.refresh_reused") == {
+        "user": shown(ada),
+        "actorId": None,
+        "clientId": client.client_id,
+    }
 
 
 # --- Organizations --------------------------------------------------------------------------------------------
