@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Integer, bindparam, or_, select, update
+from sqlalchemy import Integer, bindparam, delete, or_, select, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Retention, Timestamped

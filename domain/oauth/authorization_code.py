@@ -89,11 +89,9 @@ def challenge_of(verifier: str) -> str:
 
 def _is_valid(ctx: Context, found: AuthorizedCode) -> bool:
     """Return whether an unused code can be redeemed."""
-    return (
-        ctx.now < found.code.expires_at  # defence: O2 expiry
-        and found.session.is_active(ctx.now)
-        and not found.user.is_banned(ctx.now)  # defence: O16 code-ban
-    )
+    if found.code.expires_at <= ctx.now:  # defence: O2 expiry
+        return False
+    return found.session.is_active(ctx.now) and not found.user.is_banned(ctx.now)  # defence: O16 code-ban
 
 
 async def _refuse_used(ctx: Context, found: AuthorizedCode, *, is_verified: bool) -> None:

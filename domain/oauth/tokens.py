@@ -184,9 +184,8 @@ def _authentication(grant: GrantRow) -> dict[str, Any]:
 
 def _half_hash(token: str, algorithm: str) -> str:
     """Return the left half of the hash of a token (OpenID Connect Core 1.0, 3.1.3.6)."""
-    whole = (hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256)(
-        token.encode()
-    ).digest()  # defence: O24 at-hash
+    function = hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256
+    whole = function(token.encode()).digest()  # defence: O24 at-hash
     return base64.urlsafe_b64encode(whole[: len(whole) // 2]).rstrip(b"=").decode()
 
 
