@@ -121,9 +121,8 @@ IMPERSONATOR_OF_SESSION = ReadStatement(
 """The administrator's own session behind one in the name of a user, active or not, and the administrator."""
 
 SESSIONS_OF_USER = ReadStatement(
-    select(*SESSION_COLUMNS, col(Session.token_copy)).where(
-        by(Session.user_id)
-    ),  # defence: V22 sessions-of-user
+    # defence: V22 sessions-of-user
+    select(*SESSION_COLUMNS, col(Session.token_copy)).where(by(Session.user_id)),
     SessionRow._make,
     key=Session.user_id,
 )

@@ -210,7 +210,7 @@ def _refresh(ctx: Context, client: ClientRow, grant: GrantRow, predecessor: byte
 def _add(ctx: Context, token: str, client: ClientRow, **columns: object) -> None:
     ctx.db.defer(
         ADD_TOKEN,
-        token=tokens.digest(token),  # defence: O14 digest
+        token=tokens.digest(token),  # defence: O14 token-digest
         client_id=client.client_id,
         successor_used=False,
         created_at=ctx.now,

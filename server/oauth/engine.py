@@ -170,7 +170,7 @@ class _S256(CodeChallenge):  # type: ignore[misc]  # Authlib has no types
 class _Server(AuthorizationServer):  # type: ignore[misc]  # Authlib has no types
     def __init__(self) -> None:
         super().__init__()
-        self.register_grant(_CodeGrant, [_S256()])  # defence: O3 challenge
+        self.register_grant(_CodeGrant, [_S256()])  # defence: O3 code-challenge
         self.register_grant(_RefreshGrant)
         self.register_grant(_DeviceGrant)
         self.register_grant(grants.ClientCredentialsGrant)

@@ -10,7 +10,7 @@ MUTANTS = (
     Mutant("O2", "a code has a minute", "expiry", Always(False)),
     Mutant("O2", "a replay ends the grant", "replay", Always(False)),
     Mutant("O3", "a verifier has a form", "verifier", Always(False)),
-    Mutant("O3", "a verifier is the one of the challenge", "challenge", Remove("value.args[1].elts[0]")),
+    Mutant("O3", "a verifier is the one of the challenge", "code-challenge", Remove("value.args[1].elts[0]")),
     Mutant("O9", "a refresh token is replaced", "rotate", Remove()),
     Mutant("O9", "a refresh token is replaced by one of many", "unrotated", Remove()),
     Mutant("O9", "a refresh token is for its client", "other-client", Remove("test.values[1]")),
@@ -24,7 +24,7 @@ MUTANTS = (
         "O10", "a client has scopes of its own for itself", "own-scopes", Replace("' '.join(asked)", "value")
     ),
     Mutant("O10", "a client loses scopes", "client-scopes", Replace("(scope or '').split()", "value")),
-    Mutant("O14", "tokens are stored as digests", "digest", Replace("token.encode()", "value")),
+    Mutant("O14", "tokens are stored as digests", "token-digest", Replace("token.encode()", "value")),
     Mutant("O14", "kept responses are encrypted", "replay", Replace("kept", "value")),
     Mutant("O16", "a banned user redeems no code", "code-ban", Remove("value.values[1]")),
     Mutant("O16", "a banned user refreshes nothing", "other-client", Remove("test.values[2]")),
