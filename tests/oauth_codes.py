@@ -30,7 +30,7 @@ SETTINGS = {
         }
     ),
 }
-EVERYTHING = {
+EVERYTHING: dict[str, Any] = {
     "grant_types": ["authorization_code", "refresh_token", "client_credentials"],
     "scope": "openid profile email offline_access read write list",
     "resources": [API, FILES],

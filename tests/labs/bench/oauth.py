@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import asyncpg
@@ -153,7 +153,7 @@ async def _opened(url: str) -> AsyncIterator[Database]:
 async def _enter(url: str) -> None:
     """Store the client, and a user with a session."""
     now = datetime.now(UTC)
-    times = {"created_at": now, "updated_at": now}
+    times: dict[str, Any] = {"created_at": now, "updated_at": now}
     registration = {
         "client_name": "Bench",
         "token_endpoint_auth_method": "client_secret_post",
