@@ -2,6 +2,7 @@
 
 from domain.context import Context, Rollback
 from domain.oauth import revocation, token_endpoint
+from domain.oauth_clients import scopes
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import authorization, details
@@ -80,15 +81,15 @@ async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty
 
 
 def _details(ctx: Context, found: RequestDetails) -> shapes.OAuthRequestDetails:
-    asked, resources = found.asked, ctx.policy[ClientPolicy].resources
+    asked, policy = found.asked, ctx.policy[ClientPolicy]
     return {
         "kind": "authorize",
         "client": {**public_client(asked.client), "verified": asked.client.is_verified},
         "redirectHost": found.redirect_host,
         "scopes": [
-            {"name": name, "description": text} for name, text in details.described_scopes(ctx, asked.scopes)
+            {"name": name, "description": text} for name, text in scopes.described(policy, asked.scopes)
         ],
-        "resources": [{"uri": uri, "name": resources[uri].name} for uri in asked.resources],
+        "resources": [{"uri": uri, "name": policy.resources[uri].name} for uri in asked.resources],
         "offline": "offline_access" in asked.scopes,
         "prompt": [one for one in PROMPTS if one in asked.prompt],
         "loginHint": asked.login_hint,

@@ -15,13 +15,11 @@ from tests.service import Service
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 STATE = "af0ifj sldkj"
-NO_STATE = {"state": None}
-
 Parameters = dict[str, str | Sequence[str]]
 
 
-def parameters_of(client: OAuthTestClient, **changes: str | Sequence[str] | None) -> Parameters:
-    """Return the parameters of an authorization request with changes; None leaves a parameter out."""
+def parameters_of(client: OAuthTestClient, /, **changes: Any) -> Parameters:
+    """Return the parameters of an authorization request with changes: one, several, or None to leave it out."""
     sent: dict[str, Any] = {
         "response_type": "code",
         "client_id": client.client_id,
@@ -39,7 +37,8 @@ async def arrive(
     service: Service,
     client: OAuthTestClient,
     headers: Headers | None = None,
-    **changes: str | Sequence[str] | None,
+    /,
+    **changes: Any,
 ) -> httpx.Response:
     """Come to the authorization endpoint with a request."""
     return await service.client.get(
@@ -55,9 +54,7 @@ async def arrive_by_uri(
     return await service.client.get("/oauth2/authorize", params=sent, headers=headers)
 
 
-async def push(
-    service: Service, client: OAuthTestClient, **changes: str | Sequence[str] | None
-) -> httpx.Response:
+async def push(service: Service, client: OAuthTestClient, /, **changes: Any) -> httpx.Response:
     """Push an authorization request, with the secret of its client."""
     return await service.client.post("/oauth2/par", data={**parameters_of(client, **changes), **client.form})
 
@@ -86,14 +83,14 @@ def uri_of(handle: str) -> str:
     return f"urn:ietf:params:oauth:request_uri:{handle}"
 
 
-async def consent(service: Service, handle: str, headers: Headers, **more: Any) -> httpx.Response:
+async def consent(service: Service, handle: str, headers: Headers, /, **more: Any) -> httpx.Response:
     """Allow what a request asks for."""
     body = {"accept": True, "oauth_query": f"request={handle}", **more}
     return await service.post("/oauth2/consent", body, headers=headers)
 
 
 async def allow(
-    service: Service, client: OAuthTestClient, headers: Headers, **changes: str | None
+    service: Service, client: OAuthTestClient, headers: Headers, /, **changes: Any
 ) -> httpx.Response:
     """Arrive with a request, consent to it, and continue; return the redirect to the client."""
     handle = handle_of(await arrive(service, client, headers, **changes))

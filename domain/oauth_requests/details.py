@@ -1,29 +1,18 @@
 """What the pages of an authorization request show, and what anyone may know about its client."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from domain.context import Context
-from domain.localization import N_
 from domain.oauth.errors import RequestNotFound
 from domain.oauth_clients import clients
 from domain.oauth_clients.errors import ClientNotFound
-from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import authorization
 from domain.oauth_requests import stored as stored_requests
 from domain.oauth_requests.evaluation import LoginReason, login_reason
 from domain.oauth_requests.parameters import AuthorizationRequest
 from models.oauth_client import ClientRow
-
-SCOPES: Mapping[str, str] = {
-    "openid": N_("Confirm who you are"),
-    "profile": N_("See your name, username and picture"),
-    "email": N_("See your email address"),
-    "offline_access": N_("Keep this access while you are signed out"),
-}
-"""The descriptions of the standard scopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +40,6 @@ async def read(ctx: Context, handle: str) -> RequestDetails:
         reason=login_reason(ctx, asked, stored),
         created_at=stored.row.created_at,
     )
-
-
-def described_scopes(ctx: Context, scopes: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """Return scopes, each with its description for users in English."""
-    described = ctx.policy[ClientPolicy].scopes
-    return [(scope, SCOPES.get(scope) or described.get(scope, "")) for scope in scopes]
 
 
 async def client(ctx: Context, client_id: str) -> ClientRow:
