@@ -82,6 +82,7 @@ async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
         await parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
     except OAuthError as error:
         return _refused_at_client(ctx, error, arrival)
+    # defence: O22 by-get
     handle = await _store(ctx, arrival)
     return Destination(stored_requests.continue_url(ctx, arrival.client.client_id, handle))
 
@@ -149,7 +150,7 @@ def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str
     registered = client.metadata["redirect_uris"]
     if wanted is None:
         raise InvalidRedirectUri("redirect_uri is missing")
-    if not redirect_uris.matches(registered, wanted):  # defence: O1 O17 registered
+    if not redirect_uris.matches(registered, wanted):  # defence: O1 registered
         if ctx.policy[ClientPolicy].is_development:
             listed = ", ".join(registered)[:_MOST_SHOWN]
             shown = f"received {wanted[:_MOST_SHOWN]}; registered {listed}"
