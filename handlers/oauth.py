@@ -5,7 +5,7 @@ from domain.oauth import revocation, token_endpoint
 from domain.oauth_clients import scopes
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
-from domain.oauth_requests import authorization, details
+from domain.oauth_requests import authorization, details, logout
 from domain.oauth_requests import consent as consents
 from domain.oauth_requests.authorization import Destination
 from domain.oauth_requests.details import RequestDetails
@@ -13,6 +13,7 @@ from domain.oauth_requests.parameters import PROMPTS
 from handlers import shapes, wire
 from handlers.oauth_clients import public_client
 from handlers.responses.reply import Redirect, Reply
+from handlers.responses.sessions import sign_out_response
 
 
 # oauth.push_request
@@ -78,6 +79,29 @@ async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty
     """Revoke a token of the client."""
     await revocation.revoke(ctx, parameters)
     return {}
+
+
+# oauth.end_session
+async def end_session(ctx: Context, parameters: OAuthParameters) -> Redirect:
+    """Sign the user out, or redirect to the logout page."""
+    after = await logout.begin(ctx, parameters)
+    return Redirect(after.url, sign_out_response(ctx, None).headers if after.has_ended else ())
+
+
+# oauth.end_session_by_post
+async def end_session_by_post(ctx: Context, parameters: OAuthParameters) -> Redirect:
+    """Redirect a form to the same endpoint with GET."""
+    return Redirect((await logout.store(ctx, parameters)).url, status=303)
+
+
+# oauth.confirm_end_session
+async def confirm_end_session(
+    ctx: Context, body: shapes.ConfirmEndSessionRequest
+) -> Reply[shapes.ConfirmedEndSession]:
+    """Sign the user out if they have accepted it."""
+    after = await logout.confirm(ctx, body["request"], accept=body["accept"])
+    confirmed: shapes.ConfirmedEndSession = {"redirect": True, "url": after.url}
+    return sign_out_response(ctx, confirmed) if after.has_ended else Reply(confirmed)
 
 
 def _details(ctx: Context, found: RequestDetails) -> shapes.OAuthRequestDetails:

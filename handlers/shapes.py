@@ -151,6 +151,13 @@ ClientCredentialsScope: TypeAlias = str
 CodeChallengeMethodsSupportedItem: TypeAlias = str
 
 
+class ConfirmEndSessionRequest(TypedDict):
+    """The answer of the user on the logout page."""
+
+    request: str
+    accept: bool
+
+
 class ConfirmMagicLinkRequest(TypedDict):
     """The token of a link whose button was pressed, and the URLs of the link."""
 
@@ -159,6 +166,13 @@ class ConfirmMagicLinkRequest(TypedDict):
     newUserCallbackURL: NotRequired[str]
     errorCallbackURL: NotRequired[str]
     oauth_query: NotRequired[str]
+
+
+class ConfirmedEndSession(TypedDict):
+    """Where the page leads to."""
+
+    redirect: Literal[True]
+    url: str
 
 
 class ConsentToOAuthRequest(TypedDict):
@@ -246,6 +260,12 @@ class DeleteApiKeyRequest(TypedDict):
 
     keyId: str
     configId: NotRequired[str]
+
+
+class DeleteConsentRequest(TypedDict):
+    """The consent to revoke."""
+
+    id: str
 
 
 class DeleteOAuthClientRequest(TypedDict):
@@ -414,6 +434,17 @@ class EnableTwoFactorRequest(TypedDict):
     method: NotRequired[Literal["totp", "otp"]]
 
 
+class EndSessionRequest(TypedDict):
+    """A logout that a client asks for; no parameter is required."""
+
+    id_token_hint: NotRequired[str]
+    client_id: NotRequired[str]
+    post_logout_redirect_uri: NotRequired[str]
+    state: NotRequired[str]
+    logout_hint: NotRequired[str]
+    ui_locales: NotRequired[str]
+
+
 ErrorCode: TypeAlias = Literal[
     "ACCOUNT_NOT_FOUND",
     "ACCOUNT_TEMPORARILY_LOCKED",
@@ -430,6 +461,7 @@ ErrorCode: TypeAlias = Literal[
     "CHANGE_EMAIL_DISABLED",
     "CLIENT_NOT_FOUND",
     "CLIENT_READ_ONLY",
+    "CONSENT_NOT_FOUND",
     "CREDENTIAL_ACCOUNT_NOT_FOUND",
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
     "DELIVERY_NOT_FOUND",
@@ -1240,6 +1272,16 @@ class ConnectForm(TypedDict):
     provider: str
 
 
+class ConsentForm(TypedDict):
+    """A connected application."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    consent: str
+
+
 class ConsoleAdditionForm(TypedDict):
     """A new member: a user, and every field `role-<name>`."""
 
@@ -1622,6 +1664,14 @@ class ForgotPasswordForm(TypedDict):
     callbackURL: NotRequired[PageTarget]
     ui_locales: NotRequired[PageText]
     email: str
+
+
+class LogoutForm(TypedDict):
+    """The press of a button of the logout page."""
+
+    ui_locales: NotRequired[PageText]
+    request: str
+    accept: str
 
 
 class MagicLinkForm(TypedDict):
@@ -2256,6 +2306,7 @@ class OAuthTokenRequest(TypedDict):
     code: NotRequired[str]
     code_verifier: NotRequired[str]
     redirect_uri: NotRequired[str]
+    device_code: NotRequired[str]
     refresh_token: NotRequired[str]
     scope: NotRequired[str]
     resource: NotRequired[list[ResourceItem]]
@@ -2456,6 +2507,12 @@ class RevokeUserSessionRequest(TypedDict):
     sessionToken: str
 
 
+class RevokedConsent(TypedDict):
+    """The consent is revoked."""
+
+    success: Literal[True]
+
+
 class RevokedSession(TypedDict):
     """The session is ended, if it was one of the caller's."""
 
@@ -2519,6 +2576,12 @@ class RotatedWebhookSecret(TypedDict):
 Scope: TypeAlias = str
 
 
+class ConsentUpdate(TypedDict):
+    """The scopes that are to remain."""
+
+    scopes: list[Scope]
+
+
 class LinkedAccount(TypedDict):
     """One way in which a user can sign in."""
 
@@ -2541,6 +2604,19 @@ class AccountsOfUser(TypedDict):
 
 LinkedAccountList: TypeAlias = list[LinkedAccount]
 """The linked accounts of the caller, oldest first."""
+
+
+class OAuthConsent(TypedDict):
+    """What a user has allowed a client."""
+
+    id: str
+    clientId: str
+    clientName: str
+    userId: str
+    scopes: list[Scope]
+    resources: list[Resource]
+    createdAt: str
+    updatedAt: str
 
 
 class ProviderTokens(TypedDict):
@@ -2882,7 +2958,7 @@ class StartDeviceRequest(TypedDict):
     client_assertion_type: NotRequired[str]
     client_assertion: NotRequired[str]
     scope: NotRequired[str]
-    resource: NotRequired[str]
+    resource: NotRequired[list[ResourceItem]]
 
 
 class StartedDevice(TypedDict):
@@ -3280,6 +3356,13 @@ class UpdateApiKeyRequest(TypedDict):
     keyId: str
     configId: NotRequired[str]
     enabled: NotRequired[bool]
+
+
+class UpdateConsentRequest(TypedDict):
+    """What is to remain of a consent."""
+
+    id: str
+    update: ConsentUpdate
 
 
 class UpdateMemberRoleRequest(TypedDict):

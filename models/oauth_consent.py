@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import UniqueConstraint, select, update
+from sqlalchemy import UniqueConstraint, delete, select, update
 from sqlmodel import Field, col
 
 from models.base import Access, Record
+from models.oauth_client import OauthClient
 from models.queries import ReadStatement, by
 from models.statements import insert, is_, table_of
 
@@ -60,3 +61,35 @@ ADD_CONSENT = insert(OauthConsent)
 
 CHANGE_CONSENT = update(table_of(OauthConsent)).where(is_(OauthConsent.id, "consent_id"))
 """Set the given columns of the consent `consent_id`."""
+
+
+class ConsentWithClient(NamedTuple):
+    """A consent with the name and the source of its client."""
+
+    id: str
+    user_id: str
+    client_id: str
+    scopes: str
+    resources: str
+    created_at: datetime
+    updated_at: datetime
+    client_name: str
+    source: str
+
+
+_WITH_CLIENT = select(*CONSENT_COLUMNS, col(OauthClient.client_name), col(OauthClient.source)).join(
+    OauthClient, col(OauthClient.client_id) == col(OauthConsent.client_id)
+)
+
+CONSENTS_WITH_CLIENTS = ReadStatement(
+    _WITH_CLIENT.where(by(OauthConsent.user_id)), ConsentWithClient._make, key=OauthConsent.user_id
+)
+"""Every consent of a user with its client, unsorted."""
+
+FIND_CONSENT_OF_USER = _WITH_CLIENT.where(
+    is_(OauthConsent.id, "consent_id"), is_(OauthConsent.user_id, "user_id")
+).execution_options(row=ConsentWithClient)
+"""The consent `consent_id` of the user `user_id` with its client."""
+
+REMOVE_CONSENT = delete(table_of(OauthConsent)).where(is_(OauthConsent.id, "consent_id"))
+"""Delete the consent `consent_id`."""

@@ -52,6 +52,7 @@ class LeasedLogout:
     url: str
     algorithm: str | None
     """The algorithm that the client has chosen; None if it is not used any more."""
+    expires_at: datetime
 
 
 def _due_clients() -> Any:
@@ -72,7 +73,7 @@ _CLAIM = leased_rows.claim(
     LogoutDelivery,
     is_(LogoutDelivery.client_id, "of_client"),
     returning=[
-        col(getattr(LogoutDelivery, name)) for name in ("id", "client_id", "subject", "sid", "attempts")
+        col(getattr(LogoutDelivery, name)) for name in ("id", "subject", "sid", "attempts", "expires_at")
     ],
 )
 _REGISTRATION = select(col(OauthClient.registration)).where(
@@ -129,7 +130,10 @@ async def _claim_of(ctx: Context, client_id: str, most: int) -> list[LeasedLogou
         return []
     if algorithm not in ctx.policy[BackchannelLogoutPolicy].algorithms:
         algorithm = None
-    return [LeasedLogout(*row, url=url, algorithm=algorithm) for row in rows]
+    return [
+        LeasedLogout(row.id, client_id, row.subject, row.sid, row.attempts, url, algorithm, row.expires_at)
+        for row in rows
+    ]
 
 
 def claims_of(issuer: str, delivery: LeasedLogout, now: datetime) -> Mapping[str, Any]:
@@ -156,9 +160,10 @@ async def mark_failed(ctx: Context, delivery: LeasedLogout, reason: str) -> bool
     """Record that an attempt has failed; return whether there will be another one."""
     claimed = leased_rows.claimed(delivery.id, delivery.attempts)
     if delivery.attempts <= len(DELAYS):
-        delay = DELAYS[delivery.attempts - 1] * (1 + tokens.spread(SPREAD))
-        await ctx.db.execute(_POSTPONE, **claimed, next_attempt=ctx.now + delay, updated_at=ctx.now)
-        return True
+        due = ctx.now + DELAYS[delivery.attempts - 1] * (1 + tokens.spread(SPREAD))
+        if due < delivery.expires_at:  # defence: O23 expiry
+            await ctx.db.execute(_POSTPONE, **claimed, next_attempt=due, updated_at=ctx.now)
+            return True
     if await ctx.db.execute(_END, **claimed):
         events.logout_failed(ctx, delivery.client_id, delivery.subject, reason)
     return False

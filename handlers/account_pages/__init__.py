@@ -7,6 +7,11 @@ from handlers.account_pages.api_keys import (
     show_api_keys,
     show_new_api_key,
 )
+from handlers.account_pages.applications import (
+    revoke_application,
+    show_application_revocation,
+    show_applications,
+)
 from handlers.account_pages.connections import (
     connect_provider,
     disconnect_provider,
@@ -70,10 +75,13 @@ __all__ = [
     "remove_passkey",
     "rename_passkey",
     "replace_backup_codes",
+    "revoke_application",
     "send_password_link",
     "send_verification_email",
     "show_api_key_deletion",
     "show_api_keys",
+    "show_application_revocation",
+    "show_applications",
     "show_backup_codes",
     "show_connections",
     "show_data",

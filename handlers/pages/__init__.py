@@ -28,7 +28,9 @@ from handlers.pages.sign_in import (
 )
 from handlers.pages.sign_out import (
     confirm,
+    log_out,
     show_confirm,
+    show_log_out,
     show_sign_out,
     show_signed_out,
     sign_out,
@@ -46,6 +48,7 @@ __all__ = [
     "confirm_with_provider",
     "disown",
     "find_change_password",
+    "log_out",
     "request_email_sign_in",
     "request_password_reset",
     "reset_password",
@@ -57,6 +60,7 @@ __all__ = [
     "show_error",
     "show_forgot_password",
     "show_leaving",
+    "show_log_out",
     "show_magic_link",
     "show_mail_sent",
     "show_not_me",

@@ -14,10 +14,10 @@ async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str 
     # Encrypted by the service, so that no other page can use this one to lead users to a URL of its choice.
     url = leaving.target_of(ctx, target or "")
     view = views.view(ctx, None, ui_locales=ui_locales)
-    return view.render("leaving.html", target=url, name=_name_of(url))
+    return view.render("leaving.html", target=url, name=name_of(url))
 
 
-def _name_of(url: str) -> str:
+def name_of(url: str) -> str:
     """Return the host and port of a URL; for an application's custom scheme, whose URLs need no host, the scheme."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else parts.scheme

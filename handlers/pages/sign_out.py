@@ -7,11 +7,13 @@ from domain.admin import impersonation, permissions
 from domain.authentication import sign_in
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.oauth.errors import RequestNotFound
+from domain.oauth_requests import logout
 from domain.sessions import expiry
 from domain.sessions.sign_out import end_presented
 from domain.users import roles, unproven
 from handlers import shapes
-from handlers.pages import passkeys, sign_in_methods
+from handlers.pages import leaving, passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses import cookies, redirects
 from handlers.responses.reply import Header, Page, Redirect
@@ -51,6 +53,32 @@ async def show_signed_out(
     view = views.view(ctx, "/signed-out", callback_url, ui_locales)
     target = redirects.absolute(ctx.policy, view.callback_url) if view.callback_url else None
     return view.render("signed_out.html", target=target)
+
+
+# pages.show_log_out
+async def show_log_out(
+    ctx: Context, ui_locales: str | None = None, request: str | None = None, done: str | None = None
+) -> Page:
+    """Ask whether to sign out at the wish of a client, or show that the browser is signed out."""
+    view = views.view(ctx, "/log-out", None, ui_locales, request=request, done=done)
+    if done == "true" and request is None:
+        return view.render("signed_out.html", target=None)
+    try:
+        asked = await logout.read(ctx, request or "")
+    except RequestNotFound:
+        return view.render("log_out.html", asked=None, host=None, handle=None)
+    host = None if asked.return_url is None else leaving.name_of(asked.return_url)
+    return view.render("log_out.html", asked=asked, host=host, handle=request)
+
+
+# pages.log_out
+async def log_out(ctx: Context, body: shapes.LogoutForm) -> Redirect:
+    """End the session if the user wants to, and lead to the client."""
+    try:
+        after = await logout.confirm(ctx, body["request"], accept=body["accept"] == "true")
+    except RequestNotFound:
+        return views.view(ctx).redirect("/log-out")
+    return Redirect(after.url, sign_out_response(ctx, None).headers if after.has_ended else ())
 
 
 # pages.stop_impersonating

@@ -1,0 +1,113 @@
+"""What the caller has allowed clients: list it, reduce it, and take it back with everything that was granted."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from sqlalchemy import delete
+from sqlmodel import col
+
+from domain.context import Context
+from domain.oauth.errors import InvalidConsentScope
+from domain.oauth_consents import events
+from domain.oauth_consents.errors import ConsentNotFound
+from domain.users import locking
+from models.device_request import DeviceRequest, DeviceStatus
+from models.oauth_client import ClientSource
+from models.oauth_code import OauthCode
+from models.oauth_consent import (
+    CHANGE_CONSENT,
+    CONSENTS_WITH_CLIENTS,
+    FIND_CONSENT_OF_USER,
+    REMOVE_CONSENT,
+    ConsentRow,
+    ConsentWithClient,
+)
+from models.oauth_grant import END_GRANTS_OF_CONSENT
+from models.statements import is_, table_of
+
+_BY_AGE = attrgetter("consent.created_at", "consent.id")
+
+_END_CODES = delete(table_of(OauthCode)).where(
+    is_(OauthCode.user_id, "user_id"), is_(OauthCode.client_id, "client_id")
+)
+_END_DEVICES = delete(table_of(DeviceRequest)).where(
+    is_(DeviceRequest.user_id, "user_id"),
+    is_(DeviceRequest.client_id, "client_id"),
+    col(DeviceRequest.status) == DeviceStatus.APPROVED.value,
+)
+
+
+class Connection(NamedTuple):
+    """A consent with the client that it is for."""
+
+    consent: ConsentRow
+    client_name: str
+    is_verified: bool
+    """Whether somebody who runs the service has entered the client."""
+
+
+async def list_own(ctx: Context) -> list[Connection]:
+    """Return the consents of the caller, oldest first."""
+    rows = await ctx.reads.all(CONSENTS_WITH_CLIENTS, ctx.signed_in.user.id)
+    return sorted(map(_connection, rows), key=_BY_AGE)
+
+
+async def read(ctx: Context, consent_id: str) -> Connection:
+    """Return a consent of the caller. Raises ConsentNotFound."""
+    for found in await list_own(ctx):
+        if found.consent.id == consent_id:
+            return found
+    raise ConsentNotFound
+
+
+async def narrow(ctx: Context, consent_id: str, scopes: Sequence[str]) -> Connection:
+    """Reduce a consent of the caller to some of its scopes, and end what was granted.
+
+    Raises ConsentNotFound, InvalidConsentScope, Unauthenticated.
+    """
+    found = await _lock(ctx, consent_id)
+    kept = [scope for scope in found.consent.scopes.split() if scope in scopes]
+    # Nothing is added without a question to the user.
+    # defence: O5 narrow
+    if len(kept) != len(set(scopes)):
+        raise InvalidConsentScope
+    text = " ".join(kept)
+    await ctx.db.execute(CHANGE_CONSENT, consent_id=consent_id, scopes=text, updated_at=ctx.now)
+    await _end_grants(ctx, found.consent)
+    events.consent_revoked(ctx, found.consent.client_id, kept)
+    return found._replace(consent=found.consent._replace(scopes=text, updated_at=ctx.now))
+
+
+async def revoke(ctx: Context, consent_id: str) -> None:
+    """Delete a consent of the caller, and end what was granted. Raises ConsentNotFound, Unauthenticated."""
+    found = await _lock(ctx, consent_id)
+    await ctx.db.execute(REMOVE_CONSENT, consent_id=consent_id)
+    await _end_grants(ctx, found.consent)
+    events.consent_revoked(ctx, found.consent.client_id)
+
+
+async def _lock(ctx: Context, consent_id: str) -> Connection:
+    """Lock the caller and return one of their consents. Raises ConsentNotFound, Unauthenticated."""
+    user = await locking.lock_caller(ctx)
+    # Somebody else's looks like an unknown one.
+    # defence: O5 owner
+    row = (await ctx.db.execute(FIND_CONSENT_OF_USER, consent_id=consent_id, user_id=user.id)).first()
+    if row is None:
+        raise ConsentNotFound
+    return _connection(row)
+
+
+async def _end_grants(ctx: Context, consent: ConsentRow) -> None:
+    """End what a user has granted to a client, with the codes and the devices that wait for their tokens."""
+    of = {"user_id": consent.user_id, "client_id": consent.client_id}
+    # Before the grants: a code that is being redeemed has its grant once its row can be deleted.
+    # defence: O16 codes
+    await ctx.db.execute(_END_CODES, **of)
+    await ctx.db.execute(_END_DEVICES, **of)
+    await ctx.db.execute(END_GRANTS_OF_CONSENT, **of)  # defence: O16 consent
+
+
+def _connection(row: ConsentWithClient) -> Connection:
+    is_verified = row.source not in (ClientSource.DYNAMIC, ClientSource.DOCUMENT)
+    return Connection(ConsentRow._make(row[: len(ConsentRow._fields)]), row.client_name, is_verified)

@@ -1,0 +1,185 @@
+"""Logout that a client asks for (OpenID Connect RP-Initiated Logout 1.0).
+
+A client proves by an ID token that it speaks of the session in this browser; then the session ends at once. Everything
+else is stored and asked on the logout page: no page of a stranger can sign a user out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from domain import urls
+from domain.backchannel_logout.session_ids import sids_of
+from domain.context import Context
+from domain.oauth.errors import RequestNotFound
+from domain.oauth.policy import OAuthPolicy
+from domain.oauth_clients import clients, redirect_uris
+from domain.oauth_clients.errors import InvalidRequest
+from domain.oauth_clients.parameters import OAuthParameters
+from domain.oauth_requests import stored as stored_requests
+from domain.oauth_requests.stored import StoredRequest
+from domain.pages.policy import PagesPolicy
+from domain.ports import SigningKeys
+from domain.sessions.sign_out import end_presented
+from models.oauth_client import ClientRow
+from models.oauth_request import RequestKind
+
+_KEPT = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "logout_hint", "ui_locales")
+"""The parameters of a request (2)."""
+
+
+class Next(NamedTuple):
+    """Where the browser goes, and whether its session was ended."""
+
+    url: str
+    has_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogoutRequest:
+    """A request that waits on the logout page: the client, if it is known, and the URL to return to, if any."""
+
+    client: ClientRow | None
+    return_url: str | None
+    """A registered URL of the client, with `state`."""
+
+
+class _Hint(NamedTuple):
+    client: ClientRow
+    sid: str
+
+
+async def begin(ctx: Context, parameters: OAuthParameters) -> Next:
+    """End the session of the browser if the client has proven that it knows it, or go to the logout page."""
+    if parameters.fault is not None:
+        return Next(_error_url(ctx))
+    handle = parameters.get("request")
+    stored = None if handle is None else await stored_requests.find(ctx, handle, RequestKind.LOGOUT)
+    if handle is not None and stored is None:
+        return Next(_error_url(ctx))
+    values = _values(parameters if stored is None else stored.parameters)
+    hint = await _verified_hint(ctx, values)
+    # Nothing ends by a GET without a proof: an image of any page can cause one.
+    # defence: O18 proof
+    if hint is None or not _is_of_current(ctx, hint):
+        return Next(_page_url(ctx, values, request=handle or await _store(ctx, values)))
+    if stored is not None:
+        await stored_requests.take(ctx, stored)
+    url = _return_url(hint.client, values) or _page_url(ctx, values, done="true")
+    if ctx.caller is None:
+        return Next(url)
+    await end_presented(ctx)
+    return Next(url, has_ended=True)
+
+
+async def store(ctx: Context, parameters: OAuthParameters) -> Next:
+    """Store a request that came as a form; browsers add no cookie to one of another site, so it continues by GET."""
+    if parameters.fault is not None:
+        return Next(_error_url(ctx))
+    handle = await _store(ctx, _values(parameters))
+    return Next(urls.with_parameters(f"{_issuer(ctx)}/oauth2/end-session", request=handle))
+
+
+async def read(ctx: Context, handle: str) -> LogoutRequest:
+    """Return what a stored request asks for. Raises RequestNotFound."""
+    values = _values((await _stored(ctx, handle)).parameters)
+    client = await _client(ctx, values)
+    return LogoutRequest(client, None if client is None else _return_url(client, values))
+
+
+async def confirm(ctx: Context, handle: str, *, accept: bool) -> Next:
+    """Sign out if the user has accepted a stored request; it is used up. Raises RequestNotFound."""
+    stored = await _stored(ctx, handle)
+    if not await stored_requests.take(ctx, stored):
+        raise RequestNotFound
+    if not accept:
+        return Next(_home_url(ctx))
+    values = _values(stored.parameters)
+    client = await _client(ctx, values)
+    url = None if client is None else _return_url(client, values)
+    await end_presented(ctx)
+    return Next(url or _page_url(ctx, values, done="true"), has_ended=True)
+
+
+def _values(parameters: OAuthParameters) -> Mapping[str, str]:
+    return {name: value for name in _KEPT if (value := parameters.get(name)) is not None}
+
+
+async def _verified_hint(ctx: Context, values: Mapping[str, str]) -> _Hint | None:
+    """Return the client and session of an ID token of ours, however old, if it is that of the named client."""
+    token = values.get("id_token_hint")
+    if token is None:
+        return None
+    claims = await ctx.port[SigningKeys].verify(token, ctx.now, ignore_expiry=True) or {}
+    audience, sid = claims.get("aud"), claims.get("sid")
+    if claims.get("iss") != _issuer(ctx) or not isinstance(audience, str) or not isinstance(sid, str):
+        return None
+    if values.get("client_id", audience) != audience:  # defence: O18 audience
+        return None
+    client = await clients.find(ctx, audience)
+    return None if client is None else _Hint(client, sid)
+
+
+def _is_of_current(ctx: Context, hint: _Hint) -> bool:
+    """Return whether a hint is about the session of this browser, or the browser has none."""
+    if ctx.caller is None:
+        return True
+    # Not the user alone: they may have signed in again in this browser, and elsewhere.
+    # defence: O18 session
+    return hint.sid in sids_of(ctx.cipher, hint.client.client_id, ctx.caller.session.id)
+
+
+async def _client(ctx: Context, values: Mapping[str, str]) -> ClientRow | None:
+    """Return the client of a request: that of its hint, or that it names."""
+    hint = await _verified_hint(ctx, values)
+    if hint is not None:
+        return hint.client
+    client_id = values.get("client_id")
+    return None if client_id is None else await clients.find(ctx, client_id)
+
+
+def _return_url(client: ClientRow, values: Mapping[str, str]) -> str | None:
+    """Return the URL to go to, if the client has registered it."""
+    url = values.get("post_logout_redirect_uri")
+    registered = client.metadata.get("post_logout_redirect_uris") or ()
+    if url is None or not redirect_uris.matches(registered, url):  # defence: O18 O17 registered
+        return None
+    return urls.with_parameters(url, state=values.get("state"))
+
+
+async def _store(ctx: Context, values: Mapping[str, str]) -> str:
+    """Store a request; return its handle."""
+    return await stored_requests.store(
+        ctx, RequestKind.LOGOUT, None, {name: [value] for name, value in values.items()}
+    )
+
+
+async def _stored(ctx: Context, handle: str) -> StoredRequest:
+    """Return a stored request. Raises RequestNotFound."""
+    found = await stored_requests.find(ctx, handle, RequestKind.LOGOUT)
+    if found is None:
+        raise RequestNotFound
+    return found
+
+
+def _page_url(ctx: Context, values: Mapping[str, str], **query: str) -> str:
+    """Return the URL of the logout page in the languages that the client asks for."""
+    return urls.with_parameters(
+        ctx.policy[OAuthPolicy].logout_page, **query, ui_locales=values.get("ui_locales")
+    )
+
+
+def _error_url(ctx: Context) -> str:
+    description = f"{InvalidRequest.message} (request id {ctx.client.request_id})"
+    return urls.public_url(ctx.policy, "/error", error=InvalidRequest.error, error_description=description)
+
+
+def _home_url(ctx: Context) -> str:
+    """Return where users of this service are at home."""
+    pages = ctx.policy[PagesPolicy]
+    home = pages.home_url or (f"{ctx.policy.base_path}{pages.path}" if pages.enabled else "/")
+    return ctx.policy.base_url + home if home.startswith("/") else home
+
+
+def _issuer(ctx: Context) -> str:
+    return ctx.policy[OAuthPolicy].issuer
