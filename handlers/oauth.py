@@ -2,13 +2,15 @@
 
 from domain.context import Context, Rollback
 from domain.oauth import revocation, token_endpoint
+from domain.oauth.errors import RequestNotFound
 from domain.oauth_clients import scopes
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import authorization, details, logout
 from domain.oauth_requests import consent as consents
 from domain.oauth_requests.authorization import Destination
-from domain.oauth_requests.details import RequestDetails
+from domain.oauth_requests.details import RequestDetails, host_of
+from domain.oauth_requests.logout import LogoutRequest
 from domain.oauth_requests.parameters import PROMPTS
 from handlers import shapes, wire
 from handlers.oauth_clients import public_client
@@ -43,7 +45,10 @@ def _redirect(destination: Destination) -> Redirect | Rollback[Redirect]:
 # oauth.read_request
 async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails:
     """Return what a live request asks for, for its pages."""
-    return _details(ctx, await details.read(ctx, request))
+    try:
+        return _details(ctx, await details.read(ctx, request))
+    except RequestNotFound:
+        return _logout_details(ctx, await logout.read(ctx, request))
 
 
 # oauth.continue
@@ -119,6 +124,24 @@ def _details(ctx: Context, found: RequestDetails) -> shapes.OAuthRequestDetails:
         "loginHint": asked.login_hint,
         "uiLocales": asked.ui_locales,
         "reason": None if found.reason is None else found.reason.value,
+        "createdAt": wire.instant(found.created_at),
+        "user": None if ctx.caller is None else wire.reduced_user(ctx.caller.user),
+    }
+
+
+def _logout_details(ctx: Context, found: LogoutRequest) -> shapes.OAuthRequestDetails:
+    client = found.client
+    return {
+        "kind": "logout",
+        "client": None if client is None else {**public_client(client), "verified": client.is_verified},
+        "redirectHost": None if found.return_url is None else host_of(found.return_url),
+        "scopes": [],
+        "resources": [],
+        "offline": False,
+        "prompt": [],
+        "loginHint": found.logout_hint,
+        "uiLocales": found.ui_locales,
+        "reason": None,
         "createdAt": wire.instant(found.created_at),
         "user": None if ctx.caller is None else wire.reduced_user(ctx.caller.user),
     }

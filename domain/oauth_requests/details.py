@@ -33,13 +33,18 @@ async def read(ctx: Context, handle: str) -> RequestDetails:
     asked = None if stored is None else await authorization.of_stored(ctx, stored)
     if stored is None or asked is None:
         raise RequestNotFound
-    parts = urlsplit(asked.redirect_uri)
     return RequestDetails(
         asked=asked,
-        redirect_host=parts.hostname or parts.scheme,
+        redirect_host=host_of(asked.redirect_uri),
         reason=login_reason(ctx, asked, stored),
         created_at=stored.row.created_at,
     )
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL that users return to, or the scheme of an application."""
+    parts = urlsplit(url)
+    return parts.hostname or parts.scheme
 
 
 async def client(ctx: Context, client_id: str) -> ClientRow:

@@ -6,6 +6,7 @@ else is stored and asked on the logout page: no page of a stranger can sign a us
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from domain import urls
@@ -42,6 +43,9 @@ class LogoutRequest:
     client: ClientRow | None
     return_url: str | None
     """A registered URL of the client, with `state`."""
+    logout_hint: str | None
+    ui_locales: str | None
+    created_at: datetime
 
 
 class _Hint(NamedTuple):
@@ -82,9 +86,16 @@ async def store(ctx: Context, parameters: OAuthParameters) -> Next:
 
 async def read(ctx: Context, handle: str) -> LogoutRequest:
     """Return what a stored request asks for. Raises RequestNotFound."""
-    values = _values((await _stored(ctx, handle)).parameters)
+    stored = await _stored(ctx, handle)
+    values = _values(stored.parameters)
     client = await _client(ctx, values)
-    return LogoutRequest(client, None if client is None else _return_url(client, values))
+    return LogoutRequest(
+        client=client,
+        return_url=None if client is None else _return_url(client, values),
+        logout_hint=values.get("logout_hint"),
+        ui_locales=values.get("ui_locales"),
+        created_at=stored.row.created_at,
+    )
 
 
 async def confirm(ctx: Context, handle: str, *, accept: bool) -> Next:

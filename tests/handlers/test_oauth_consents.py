@@ -206,7 +206,7 @@ class TestPage:
 
         for text in (
             "Shop",
-            "Allowed since January 1, 2026",
+            "Allowed since",
             "See your email address",
             "Read your orders",
             "Use Shop API",

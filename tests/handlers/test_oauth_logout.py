@@ -1,5 +1,6 @@
 """Logout that clients ask for: the endpoint, the answer of the user, and the hosted page."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -39,9 +40,9 @@ async def shop(service: Service) -> OAuthTestClient:
     return await add_client(service, post_logout_redirect_uris=[RETURN])
 
 
-async def ask(service: Service, headers: Headers | None = None, **parameters: str) -> httpx.Response:
+async def ask(service: Service, by: Mapping[str, str] | None = None, /, **parameters: str) -> httpx.Response:
     """Send the browser to the endpoint."""
-    answer = await service.get(PATH, params=parameters, headers=headers)
+    answer = await service.get(PATH, params=parameters, headers=by)
     assert answer.status_code == 302, answer.text
     return answer
 
@@ -267,7 +268,7 @@ class TestConfirmation:
         self, service: Service, shop: OAuthTestClient
     ) -> None:
         request = {"client_id": shop.client_id, "post_logout_redirect_uri": RETURN}
-        handle = handle_in(location(await ask(service, **request)))
+        handle = handle_in(location(await ask(service, None, **request)))
 
         assert (await confirm(service, handle))["url"] == RETURN
 
@@ -299,6 +300,22 @@ class TestConfirmation:
 
         assert answer.status_code == 403
         assert await works(service, ada)
+
+    async def test_pages_can_read_it(self, service: Service, ada: Headers, shop: OAuthTestClient) -> None:
+        request = {"client_id": shop.client_id, "post_logout_redirect_uri": RETURN, "logout_hint": ADA}
+        handle = handle_in(location(await ask(service, ada, **request)))
+        bare = handle_in(location(await ask(service, ada)))
+
+        known = (await service.get("/oauth2/request", params={"request": handle}, headers=ada)).json()
+        unknown = (await service.get("/oauth2/request", params={"request": bare})).json()
+
+        assert (known["kind"], known["client"]["client_name"], known["redirectHost"], known["loginHint"]) == (
+            "logout",
+            "Shop",
+            "shop.example",
+            ADA,
+        )
+        assert (unknown["client"], unknown["redirectHost"], unknown["user"]) == (None, None, None)
 
     async def test_its_parameters_are_encrypted(self, service: Service, ada: Headers) -> None:
         await ask(service, ada, state="secret-state")
