@@ -2123,11 +2123,11 @@ class MagicLinkConfirmed(TypedDict):
 
 
 class OAuthRequestDetails(TypedDict):
-    """A live authorization request."""
+    """A live authorization or logout request."""
 
-    kind: Literal["authorize"]
-    client: OAuthRequestClient
-    redirectHost: str
+    kind: Literal["authorize", "logout"]
+    client: OAuthRequestClient | None
+    redirectHost: str | None
     scopes: list[OAuthScopeDescription]
     resources: list[OAuthResourceDescription]
     offline: bool

@@ -7,9 +7,9 @@ from domain.context import Context
 from domain.device import requests, user_codes
 from domain.device.errors import DeviceCodeAlreadyProcessed, ExpiredUserCode, InvalidUserCode
 from domain.device.requests import KnownRequest
-from domain.localization import Localization
+from domain.localization import N_, Localization
+from domain.oauth_clients import scopes as descriptions
 from domain.oauth_clients.policy import ClientPolicy
-from domain.oauth_requests.details import described_scopes
 from handlers import shapes
 from handlers.account_pages import user_agents
 from handlers.pages import texts
@@ -103,7 +103,7 @@ def _abilities(ctx: Context, localization: Localization, known: KnownRequest) ->
     sentences = [
         # The service does not know the descriptions of the operator's scopes in other languages.
         description if scope in policy.scopes else localization.gettext(description)
-        for scope, description in described_scopes(ctx, shown)
+        for scope, description in descriptions.described(ctx.policy[ClientPolicy], shown)
     ]
     names = [policy.resources[uri].name for uri in known.row.resources.split() if uri in policy.resources]
     return sentences + [localization.gettext("Use %(name)s") % {"name": name} for name in names]
