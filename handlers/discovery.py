@@ -1,7 +1,8 @@
 """The operations of openapi/paths/discovery.yaml."""
 
 from domain.context import Context
-from domain.oauth.discovery import MAX_AGE, ProviderMetadata
+from domain.oauth.discovery import MAX_AGE
+from domain.oauth.policy import ProviderMetadata
 from handlers.responses.reply import Document
 
 

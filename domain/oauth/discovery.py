@@ -1,13 +1,12 @@
 """The metadata of the provider, which clients configure themselves by (OpenID Connect Discovery 1.0, RFC 8414)."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import orjson
 
-from domain.oauth.policy import DevicePolicy, OAuthPolicy
+from domain.oauth.policy import DevicePolicy, OAuthPolicy, ProviderMetadata
 from domain.oauth_clients.metadata import AUTHENTICATION_METHODS, DEVICE_CODE, GRANT_TYPES
 from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy
 
@@ -20,14 +19,6 @@ _CLAIMS = [
     *("iss", "sub", "aud", "iat", "exp", "auth_time", "nonce", "acr", "amr", "at_hash", "sid"),
     *("name", "picture", "preferred_username", "updated_at", "email", "email_verified"),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderMetadata:
-    """The document as JSON, and its strong ETag."""
-
-    body: bytes
-    etag: bytes
 
 
 def metadata_of(oauth: OAuthPolicy, device: DevicePolicy, clients: ClientPolicy) -> ProviderMetadata:

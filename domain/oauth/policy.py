@@ -40,6 +40,14 @@ class DevicePolicy:
     """Whether devices get an address that has the code in it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderMetadata:
+    """The metadata of the provider as a JSON document, and its strong ETag."""
+
+    body: bytes
+    etag: bytes
+
+
 PageName = Literal["login_page", "consent_page", "device_page", "logout_page", "create_page"]
 
 PAGES: Mapping[PageName, str] = {
