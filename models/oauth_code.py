@@ -128,3 +128,6 @@ REDIRECT_URIS_OF_CODES = (
     select(col(OauthCode.redirect_uri)).where(is_(OauthCode.client_id, "client_id")).distinct()
 )
 """Where codes of `client_id` were sent."""
+
+CODES_OF_USER = delete(table_of(OauthCode)).where(is_(OauthCode.user_id, "user_id"))
+"""Delete the codes of `user_id`."""

@@ -89,7 +89,9 @@ REVOKE_GRANT = (
 )
 """End the grant `grant_id` with all its tokens: set `revoked_at` and `updated_at`."""
 
-END_GRANTS_OF_USER = delete(table_of(OauthGrant)).where(is_(OauthGrant.user_id, "user_id"))
+END_GRANTS_OF_USER = (
+    delete(table_of(OauthGrant)).where(is_(OauthGrant.user_id, "user_id")).returning(col(OauthGrant.id))
+)
 """Delete all grants of `user_id`, with their tokens."""
 
 END_GRANTS_OF_CONSENT = delete(table_of(OauthGrant)).where(
@@ -97,5 +99,7 @@ END_GRANTS_OF_CONSENT = delete(table_of(OauthGrant)).where(
 )
 """Delete all grants of `user_id` to `client_id`, with their tokens."""
 
-END_GRANTS_OF_CLIENT = delete(table_of(OauthGrant)).where(is_(OauthGrant.client_id, "client_id"))
+END_GRANTS_OF_CLIENT = (
+    delete(table_of(OauthGrant)).where(is_(OauthGrant.client_id, "client_id")).returning(col(OauthGrant.id))
+)
 """Delete all grants of `client_id`, with their tokens."""

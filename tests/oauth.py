@@ -40,7 +40,7 @@ def basic(client_id: str, secret: str) -> dict[str, str]:
 
 
 async def add_client(
-    service: Service, *, source: ClientSource = ClientSource.CLI, owner_id: str | None = None, **members: Any
+    service: Service, *, source: Any = ClientSource.CLI, owner_id: Any = None, **members: Any
 ) -> OAuthTestClient:
     """Enter a client with this metadata; by default a web application with a secret, named Shop."""
     sent = {"client_name": "Shop", "redirect_uris": [REDIRECT_URI], **members}

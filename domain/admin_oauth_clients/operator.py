@@ -3,6 +3,7 @@
 No permission is checked. A caller is an administrator or the owner; without one, the operator acts on the command line.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -38,6 +39,10 @@ from models.oauth_token import END_TOKENS_OF_CLIENT
 OVERLAP = timedelta(hours=24)
 """How long the previous secret is accepted after a rotation."""
 
+_CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
+_SECRET_LENGTHS = range(32, 513)
+"""Characters of a secret of another program: its digest must be as good as a password hash."""
+
 _FIXED = ("token_endpoint_auth_method",)
 """Members that a client keeps: another way to authenticate is another client."""
 
@@ -64,6 +69,28 @@ async def create(
     row, secret = await clients.add(ctx, checked, source, owner_id=owner_id)
     events.created(ctx, row)
     return row, secret
+
+
+async def import_client(ctx: Context, document: Mapping[str, Any]) -> tuple[ClientRow, str | None]:
+    """Create a client that another program knows, with its id and its secret if it has them.
+
+    Raises the errors of `create`.
+    """
+    checked = _checked(ctx, document, ClientSource.CLI)
+    await _check_logout_uri(ctx, checked)
+    client_id, secret = document.get("client_id"), document.get("client_secret")
+    if client_id is not None and not (isinstance(client_id, str) and _CLIENT_ID.fullmatch(client_id)):
+        raise InvalidClientMetadata(
+            "Invalid client metadata: client_id must have 1 to 128 letters, digits, . _ -"
+        )
+    if secret is not None and not (isinstance(secret, str) and len(secret) in _SECRET_LENGTHS):
+        raise InvalidClientMetadata("Invalid client metadata: client_secret must have 32 to 512 characters")
+    if client_id is not None and await ctx.db.execute(FIND_CLIENT, client_id=client_id):
+        raise InvalidClientMetadata("Invalid client metadata: client_id belongs to another client")
+    own = secret if clients.has_secret(checked) else None
+    row, new = await clients.add(ctx, checked, ClientSource.CLI, client_id=client_id, own_secret=own)
+    events.created(ctx, row)
+    return row, new
 
 
 async def update(
@@ -152,10 +179,11 @@ async def delete_row(ctx: Context, row: ClientRow) -> None:
     events.deleted(ctx, row)
 
 
-async def end_grants(ctx: Context, row: ClientRow) -> None:
-    """End all grants and tokens of a client, its codes, and the devices that wait."""
-    for statement in (CODES_OF_CLIENT, END_REQUESTS_OF_CLIENT, END_TOKENS_OF_CLIENT, END_GRANTS_OF_CLIENT):
-        await ctx.db.execute(statement, client_id=row.client_id)  # defence: O16 client-grants
+async def end_grants(ctx: Context, row: ClientRow) -> int:
+    """End all grants and tokens of a client, its codes, and the devices that wait; return the number of grants."""
+    for statement in (CODES_OF_CLIENT, END_REQUESTS_OF_CLIENT, END_TOKENS_OF_CLIENT):
+        await ctx.db.execute(statement, client_id=row.client_id)
+    return len(await ctx.db.execute(END_GRANTS_OF_CLIENT, client_id=row.client_id))
 
 
 async def _set_disabled(ctx: Context, row: ClientRow, *, is_disabled: bool) -> ClientRow:
@@ -165,7 +193,7 @@ async def _set_disabled(ctx: Context, row: ClientRow, *, is_disabled: bool) -> C
         events.updated(ctx, row, ["disabled"])
         return await _change(ctx, row, disabled_at=None)
     row = await _change(ctx, row, disabled_at=ctx.now)
-    await end_grants(ctx, row)
+    await end_grants(ctx, row)  # defence: O16 client-grants
     events.disabled(ctx, row)
     return row
 

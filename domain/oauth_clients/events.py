@@ -18,6 +18,9 @@ SECRET_ROTATED = Event(
     "oauth_client.secret_rotated", N_("The secret of an application was replaced"), important=True
 )
 REGISTERED = Event("oauth_client.registered", N_("An application has registered itself"), in_history=False)
+GRANTS_REVOKED = Event(
+    "oauth_client.grants_revoked", N_("The access of applications was ended"), important=True
+)
 AUTHENTICATION_FAILED = Event(
     "oauth.client_auth_failed",
     N_("An application has authenticated"),
@@ -53,6 +56,14 @@ def deleted(ctx: Context, client: ClientRow) -> None:
 def secret_rotated(ctx: Context, client: ClientRow) -> None:
     """The secret of a client was replaced."""
     _record(ctx, SECRET_ROTATED, client)
+
+
+def grants_revoked(
+    ctx: Context, number: int, *, user_id: str | None = None, client_id: str | None = None
+) -> None:
+    """The operator has ended all grants of a user, or of a client."""
+    details: dict[str, Any] = {"number": number} | ({} if client_id is None else {"client": client_id})
+    record(ctx, GRANTS_REVOKED, user_id=user_id, by_operator=ctx.caller is None, **details)
 
 
 def registered(ctx: Context, client: ClientRow, token: str | None) -> None:

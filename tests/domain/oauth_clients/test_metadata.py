@@ -154,7 +154,7 @@ def test_without_rs256_the_first_algorithm_is_the_default() -> None:
         ),
     ],
 )
-@pytest.mark.threat("O1", "O13")
+@pytest.mark.threat("O1", "O11", "O13")
 def test_what_is_wrong_is_named(members: dict[str, Any], member: str) -> None:
     with pytest.raises(InvalidMetadata) as raised:
         complete(**members)

@@ -24,7 +24,7 @@ MUTANTS = (
         "O11", "a token for a client itself needs credentials", "public-client-credentials", Always(False)
     ),
     Mutant("O12", "it is signed", "algorithm", Replace("('none', *...)", "value.args[2]")),
-    Mutant("O12", "an assertion ends soon", "expiry", Always(False)),
+    Mutant("O12", "an assertion ends soon", "expiry", Replace("expiry is None", "test")),
     Mutant("O12", "it is for this service", "audience", Replace("True", "value")),
     Mutant("O12", "it is used once", "once", Replace("True", "value")),
     Mutant("O13", "a web application is not on the user's machine", "loopback", Always(False)),

@@ -1,0 +1,41 @@
+"""Grants of users and clients, for the operator: list and end them."""
+
+from collections.abc import Mapping, Sequence
+
+from domain.admin_oauth_clients import operator
+from domain.context import Context
+from domain.oauth_clients import clients, events
+from domain.users import locking, lookup
+from models.oauth_code import CODES_OF_USER
+from models.oauth_grant import END_GRANTS_OF_USER, GRANTS_OF_USER, GrantRow
+
+
+async def list_of_user(ctx: Context, user: str) -> Sequence[GrantRow]:
+    """Return the live grants of the user with this id, address or username, the newest first. Raises NotFound."""
+    owner = await lookup.find(ctx, user)
+    rows = await ctx.reads.all(GRANTS_OF_USER, owner.id)
+    return sorted((row for row in rows if row.is_live(ctx.now)), key=lambda row: row.created_at, reverse=True)
+
+
+async def names(ctx: Context, rows: Sequence[GrantRow]) -> Mapping[str, str]:
+    """Return the names of the clients of grants by client id."""
+    found = [await clients.read(ctx, client_id) for client_id in {row.client_id for row in rows}]
+    return {client.client_id: client.client_name for client in found if client is not None}
+
+
+async def revoke_of_user(ctx: Context, user: str) -> int:
+    """End all grants of a user, and the codes that are not redeemed; return their number. Raises NotFound."""
+    owner = await lookup.find(ctx, user)
+    await locking.lock(ctx, owner.id)
+    await ctx.db.execute(CODES_OF_USER, user_id=owner.id)
+    number = len(await ctx.db.execute(END_GRANTS_OF_USER, user_id=owner.id))
+    events.grants_revoked(ctx, number, user_id=owner.id)
+    return number
+
+
+async def revoke_of_client(ctx: Context, client_id: str) -> int:
+    """End all grants and tokens of a client; return the number of grants. Raises ClientNotFound."""
+    client = await operator.find(ctx, client_id)
+    number = await operator.end_grants(ctx, client)
+    events.grants_revoked(ctx, number, client_id=client_id)
+    return number

@@ -1,0 +1,275 @@
+"""`gatewright clients`: Administer the clients of the OAuth provider."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from domain.admin_oauth_clients import operator
+from domain.context import Context
+from handlers.oauth_clients import client_shape, with_secret
+from models.oauth_client import ClientRow, ClientSource
+from server.cli import check_config
+from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.config.groups.oauth import OAuthSettings
+from server.config.sources import ConfigurationError, reason
+
+app = typer.Typer(help="Administer the clients of the OAuth provider.", no_args_is_help=True)
+
+Client = Annotated[str, typer.Argument(metavar="CLIENT_ID", help="Client id.")]
+RedirectUris = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--redirect-uri", metavar="URI", help="Where users return to; may be repeated.", show_default=False
+    ),
+]
+Scope = Annotated[
+    str | None,
+    typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces.", show_default=False),
+]
+GrantTypes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grant-type", metavar="TYPE", help="Grant type it may use; may be repeated.", show_default=False
+    ),
+]
+Resources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource", metavar="URI", help="Resource it may ask for; may be repeated.", show_default=False
+    ),
+]
+SkipConsent = Annotated[
+    bool | None,
+    typer.Option(
+        "--skip-consent/--ask-consent",
+        help="Whether users are not asked for their consent.",
+        show_default=False,
+    ),
+]
+Metadata = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="File with further members of the client metadata, as JSON; - is standard input.",
+        show_default=False,
+    ),
+]
+
+
+@app.command()
+def create(  # noqa: PLR0913 - one parameter per option
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name for users.")],
+    redirect_uri: RedirectUris = None,
+    native: Annotated[
+        bool, typer.Option("--native", help="For an application on the user's device.")
+    ] = False,
+    auth_method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="How it authenticates: client_secret_basic, client_secret_post, none or private_key_jwt.",
+            show_default=False,
+        ),
+    ] = None,
+    grant_type: GrantTypes = None,
+    scope: Scope = None,
+    resource: Resources = None,
+    skip_consent: SkipConsent = None,
+    metadata: Metadata = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a client, and print its secret.
+
+    It is shown only once, alone on standard output; instead, a client without a secret has its id there.
+
+    Example: gatewright clients create Shop --redirect-uri https://shop.example/callback
+    """
+    sent = _read_metadata(metadata) | _given(
+        client_name=name,
+        redirect_uris=redirect_uri,
+        application_type="native" if native else None,
+        token_endpoint_auth_method=auth_method,
+        grant_types=grant_type,
+        scope=scope,
+        resources=resource,
+        skip_consent=skip_consent,
+    )
+    row, secret = run(lambda ctx: operator.create(ctx, sent, ClientSource.CLI))
+    if as_json:
+        print_json(with_secret(row, secret))
+    elif secret is None:
+        typer.echo("Created the client:", err=True)
+        typer.echo(row.client_id)
+    else:
+        # On standard error, so that standard output is only the secret and can be piped.
+        typer.echo(f"Created the client {row.client_id}; its secret is shown only here:", err=True)
+        typer.echo(secret)
+    if not check_config.read()[OAuthSettings].enabled:
+        typer.echo("The OAuth provider is off; set oauth.enabled to use the client.", err=True)
+
+
+@app.command("import")
+def import_clients(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Client metadata, as JSON; - is standard input.")
+    ],
+) -> None:
+    """Create clients from JSON (RFC 7591): one object, or a list of objects. Print them with their secrets.
+
+    A client keeps its client_id and its client_secret, of at least 32 characters, if it has them. Either all clients
+    are created or none.
+
+    Example: gatewright clients import clients.json
+    """
+    read = _read(file, "FILE")
+    documents = read if isinstance(read, list) else [read]
+    if not all(isinstance(one, dict) for one in documents):
+        raise ConfigurationError(f"{file}: must be a JSON object, or a list of objects")
+
+    async def job(ctx: Context) -> list[Any]:
+        return [with_secret(*await operator.import_client(ctx, one)) for one in documents]
+
+    print_json(run(job))
+
+
+@app.command("list")
+def list_clients(as_json: AsJson = False) -> None:
+    """List the newest 1000 clients, newest first.
+
+    Example: gatewright clients list
+    """
+    found: Sequence[ClientRow] = run(operator.list_clients)
+    if as_json:
+        print_json([client_shape(row) for row in found])
+        return
+    if found:
+        titles = ("Client ID", "Name", "Source", "Type", "Authentication", "State", "Created", "Last used")
+        print_table(titles, map(_row, found), {"disabled": "red"})
+    typer.echo(count(len(found), "client"))
+
+
+@app.command()
+def show(client: Client, as_json: AsJson = False) -> None:
+    """Show a client, without its secret.
+
+    Example: gatewright clients show app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K
+    """
+    shape: Mapping[str, Any] = {**client_shape(run(lambda ctx: operator.find(ctx, client)))}
+    if as_json:
+        print_json(shape)
+        return
+    shown = {name: value for name, value in shape.items() if value not in ([], "")}
+    print_table(("", ""), [(name, _text(value)) for name, value in shown.items()])
+
+
+@app.command()
+def update(  # noqa: PLR0913 - one parameter per option
+    client: Client,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.", show_default=False)] = None,
+    redirect_uri: RedirectUris = None,
+    grant_type: GrantTypes = None,
+    scope: Scope = None,
+    resource: Resources = None,
+    skip_consent: SkipConsent = None,
+    metadata: Metadata = None,
+    enable: Annotated[bool, typer.Option("--enable", help="Enable a disabled client.")] = False,
+) -> None:
+    """Change a client. Options that may be repeated replace what it had; null in --metadata removes a member.
+
+    Example: gatewright clients update app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K --name "Shop 2"
+    """
+    sent = _read_metadata(metadata) | _given(
+        client_name=name,
+        redirect_uris=redirect_uri,
+        grant_types=grant_type,
+        scope=scope,
+        resources=resource,
+        skip_consent=skip_consent,
+    )
+    if not sent and not enable:
+        raise typer.BadParameter("name what to change; gatewright clients update --help lists the options")
+    is_disabled = False if enable else None
+    run(lambda ctx: operator.update(ctx, client, sent, ClientSource.CLI, is_disabled=is_disabled))
+    typer.echo(f"Changed {client}.")
+
+
+@app.command()
+def disable(client: Client, yes: Yes = False) -> None:
+    """Disable a client, and end all its grants and tokens.
+
+    Example: gatewright clients disable app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K
+    """
+    confirm(f"Disable the client {client}, and end all its grants?", yes)
+    run(lambda ctx: operator.disable(ctx, client))
+    typer.echo(f"Disabled {client}; gatewright clients update --enable enables it again.")
+
+
+@app.command()
+def delete(client: Client, yes: Yes = False) -> None:
+    """Delete a client with its consents, grants and tokens.
+
+    Example: gatewright clients delete app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K
+    """
+    confirm(f"Delete the client {client}?", yes)
+    run(lambda ctx: operator.remove(ctx, client))
+    typer.echo(f"Deleted {client}.")
+
+
+@app.command()
+def rotate_secret(client: Client) -> None:
+    """Replace the secret of a client, and print the new one.
+
+    It is shown only once, alone on standard output. The previous one is accepted for 24 hours, too.
+
+    Example: gatewright clients rotate-secret app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K
+    """
+    row, secret = run(lambda ctx: operator.rotate_secret(ctx, client))
+    until = cell(row.previous_until)
+    typer.echo(
+        f"The previous secret is accepted until {until} UTC. The new one is shown only here:", err=True
+    )
+    typer.echo(secret)
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None and value != []}
+
+
+def _read_metadata(path: str | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    read = _read(path, "--metadata")
+    if not isinstance(read, dict):
+        raise ConfigurationError(f"--metadata: {path}: must be a JSON object")
+    return read
+
+
+def _read(path: str, option: str) -> Any:
+    try:
+        return json.loads(sys.stdin.read() if path == "-" else Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"{option}: {path}: {reason(error)}") from None
+    except ValueError:
+        raise ConfigurationError(f"{option}: {path}: is not JSON") from None
+
+
+def _row(row: ClientRow) -> tuple[str, ...]:
+    metadata = row.metadata
+    return (
+        row.client_id,
+        row.client_name,
+        row.source,
+        metadata["application_type"],
+        metadata["token_endpoint_auth_method"],
+        "active" if row.disabled_at is None else "disabled",
+        cell(row.created_at),
+        "" if row.last_used_on is None else f"{row.last_used_on:%Y-%m-%d}",
+    )
+
+
+def _text(value: object) -> str:
+    return json.dumps(value) if isinstance(value, dict) else cell(value)
