@@ -96,7 +96,8 @@ MUTANTS = (
         "no read deadlocks with a migration, which locks users first",
         "users-first",
         Replace(
-            "select(*SESSION_COLUMNS, *USER_COLUMNS).select_from(Session).join(User, col(Session.user_id) == col(User.id))",
+            "select(*SESSION_COLUMNS, *USER_COLUMNS).select_from(Session)"
+            ".join(User, col(Session.user_id) == col(User.id))",
             "value.args[0].func.value",
         ),
     ),
