@@ -62,7 +62,7 @@ async def _rotate(
         predecessor=token.token,
     )
     response = await tokens.issue(ctx, client, wanted)
-    if token.predecessor is not None:
+    if token.predecessor is not None:  # defence: O9 successor
         ctx.db.defer(
             USE_SUCCESSOR, rotated=token.predecessor, successor_used=True, replay=None, updated_at=ctx.now
         )
@@ -106,7 +106,7 @@ def _kept(ctx: Context, parameters: OAuthParameters, found: GrantedRefreshToken)
     """Return the response of the rotation if the same request came again in time."""
     token = found.token
     grace = ctx.policy[OAuthPolicy].refresh_reuse_grace
-    if token.rotated_at is None or token.replay is None or token.successor_used:  # defence: O9 successor
+    if token.rotated_at is None or token.replay is None or token.successor_used:
         return None
     if ctx.now - token.rotated_at > grace:  # defence: O9 grace
         return None
