@@ -87,7 +87,9 @@ CONSENTS_WITH_CLIENTS = ReadStatement(
 """Every consent of a user with its client, unsorted."""
 
 FIND_CONSENT_OF_USER = _WITH_CLIENT.where(
-    is_(OauthConsent.id, "consent_id"), is_(OauthConsent.user_id, "user_id")
+    is_(OauthConsent.id, "consent_id"),
+    # That of another user looks like an unknown one.
+    is_(OauthConsent.user_id, "user_id"),  # defence: O5 consent-owner
 ).execution_options(row=ConsentWithClient)
 """The consent `consent_id` of the user `user_id` with its client."""
 

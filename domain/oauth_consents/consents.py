@@ -90,8 +90,6 @@ async def revoke(ctx: Context, consent_id: str) -> None:
 async def _lock(ctx: Context, consent_id: str) -> Connection:
     """Lock the caller and return one of their consents. Raises ConsentNotFound, Unauthenticated."""
     user = await locking.lock_caller(ctx)
-    # Somebody else's looks like an unknown one.
-    # defence: O5 owner
     row = (await ctx.db.execute(FIND_CONSENT_OF_USER, consent_id=consent_id, user_id=user.id)).first()
     if row is None:
         raise ConsentNotFound
@@ -102,7 +100,7 @@ async def _end_grants(ctx: Context, consent: ConsentRow) -> None:
     """End what a user has granted to a client, with the codes and the devices that wait for their tokens."""
     of = {"user_id": consent.user_id, "client_id": consent.client_id}
     # Before the grants: a code that is being redeemed has its grant once its row can be deleted.
-    # defence: O16 codes
+    # defence: O16 codes-of-consent
     await ctx.db.execute(_END_CODES, **of)
     await ctx.db.execute(_END_DEVICES, **of)
     await ctx.db.execute(END_GRANTS_OF_CONSENT, **of)  # defence: O16 consent

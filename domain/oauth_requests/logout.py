@@ -136,7 +136,7 @@ def _is_of_current(ctx: Context, hint: _Hint) -> bool:
     if ctx.caller is None:
         return True
     # Not the user alone: they may have signed in again in this browser, and elsewhere.
-    # defence: O18 session
+    # defence: O18 current-session
     return hint.sid in sids_of(ctx.cipher, hint.client.client_id, ctx.caller.session.id)
 
 
@@ -153,7 +153,7 @@ def _return_url(client: ClientRow, values: Mapping[str, str]) -> str | None:
     """Return the URL to go to, if the client has registered it."""
     url = values.get("post_logout_redirect_uri")
     registered = client.metadata.get("post_logout_redirect_uris") or ()
-    if url is None or not redirect_uris.matches(registered, url):  # defence: O18 O17 registered
+    if url is None or not redirect_uris.matches(registered, url):  # defence: O18 registered-return
         return None
     return urls.with_parameters(url, state=values.get("state"))
 

@@ -88,7 +88,7 @@ class LogoutQueue(Queue):
         self._turn = (self._turn + 1) % len(due)
         chosen = (due[self._turn :] + due[: self._turn])[:free]
         share = max(1, free // len(chosen))
-        numbers = {client_id: min(self._free(client_id), share) for client_id in sorted(chosen)}
+        numbers = {one: min(self._free(one), share) for one in sorted(chosen)}  # defence: O23 own-slots
         claimed = await self._run(lambda ctx: deliveries.claim(ctx, numbers))
         for delivery in claimed:
             self._in_flight[delivery.client_id] += 1
