@@ -48,7 +48,7 @@ PARTS = {
             "oauth_consent",
         ),
         *("oauth_grant", "oauth_request", "oauth_revoked_token", "oauth_token"),
-        *("backchannel_logout", "device", "device_request", "logout", "logout_delivery"),
+        *("application", "backchannel_logout", "device", "device_request", "logout", "logout_delivery"),
     },
     "organizations": {"invitation", "invitation_team", "member"},
     "pages": {"device_page", "passkey_page"},
