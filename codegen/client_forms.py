@@ -4,6 +4,7 @@ At least one generator needs each change, and no tested generator is harmed by i
 docs/pages/guides/generate-a-client.md.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from codegen.components import unused, without_unused
@@ -21,6 +22,7 @@ _OF_TEXTS = ("pattern", "maxLength")
 length."""
 
 
+_PROTOCOL_ERROR = "#/components/schemas/OAuthError"
 _BEARER = "bearerAuth"
 _ERROR = {
     "description": "An error, by its status and code.",
@@ -34,7 +36,8 @@ def client_forms(document: Document, *, event_union: bool = False) -> Document:
     `event_union` adds the union of all events. Go's generator cannot tell its members apart, and makes the client
     depend on a package for it, so it is only for the generators of the two SDKs.
     """
-    document = with_types_only(for_programs(change_schemas(document, _changed)), union=event_union)
+    document = for_programs(change_schemas(document, _changed))
+    document = with_types_only(_without(document, is_of_protocol), union=event_union)
     components = document["components"]
     answers = {
         id(operation.spec): {
@@ -59,20 +62,34 @@ def client_forms(document: Document, *, event_union: bool = False) -> Document:
 def for_programs(document: Document) -> Document:
     """Return the document without hosted pages, which no client uses, and without components that only they use."""
     pages = page_tags(document)
+    return _without(document, lambda _, operation: not pages.isdisjoint(operation.get("tags", ())))
+
+
+def is_of_protocol(document: Document, operation: Document) -> bool:
+    """Return whether an operation has the errors of the OAuth protocol.
+
+    Applications call it with a library for OpenID Connect: it has no session, and one of its own kind of errors.
+    """
+    answers = (resolve(document, answer) for answer in operation.get("responses", {}).values())
+    contents = (answer.get("content", {}).get("application/json", {}) for answer in answers)
+    return any(content.get("schema", {}).get("$ref") == _PROTOCOL_ERROR for content in contents)
+
+
+def _without(document: Document, is_unwanted: Callable[[Document, Document], bool]) -> Document:
+    """Return the document without some operations, and without the tags and components that only they use."""
     paths = {
-        path: {key: operation for key, operation in item.items() if pages.isdisjoint(_tags(operation))}
+        path: {
+            key: value
+            for key, value in item.items()
+            if not (isinstance(value, dict) and is_unwanted(document, value))
+        }
         for path, item in document["paths"].items()
     }
-    made = {
-        **document,
-        "tags": [tag for tag in document.get("tags", ()) if tag["name"] not in pages],
-        "paths": {path: item for path, item in paths.items() if item},
-    }
+    made = {**document, "paths": {path: item for path, item in paths.items() if item}}
+    used = {tag for operation in operations(made) for tag in operation.spec.get("tags", ())}
+    if "tags" in document:
+        made["tags"] = [tag for tag in document["tags"] if tag["name"] in used]
     return without_unused(made, keep=unused(document))
-
-
-def _tags(operation: Any) -> list[str]:
-    return operation.get("tags", []) if isinstance(operation, dict) else []
 
 
 def _changed(schema: Document) -> Document:

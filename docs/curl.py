@@ -50,6 +50,8 @@ def _caller(security: frozenset[str]) -> list[str]:
         return ['-H "Authorization: Bearer $PENDING"']
     if "verifierAuth" in security:
         return ['-H "Authorization: Bearer $VERIFIER"']
+    if "oauthTokenAuth" in security:
+        return ['-H "Authorization: Bearer $ACCESS_TOKEN"']
     return ['-H "Authorization: Bearer $TOKEN"'] if "bearerAuth" in security else []
 
 
@@ -57,7 +59,7 @@ def _body(document: Document, operation: Operation) -> list[str]:
     if "requestBody" not in operation.spec:
         return []
     body = resolve(document, operation.spec["requestBody"])
-    [(media_type, content)] = body["content"].items()
+    media_type, content = next(iter(body["content"].items()))
     value = _example(document, content)
     if media_type != "application/json":
         return [f"--data-urlencode {quote(f'{name}={field}')}" for name, field in value.items()]

@@ -6,8 +6,9 @@ from codegen.bundle import bundle
 from codegen.client_forms import for_programs
 from codegen.walk import Operation, operations
 from docs.markdown import code, folded, one_line, page, table
-from docs.operations import link, refusals
-from domain.errors import every_refusal
+from docs.operations import error_anchor, link, refusals
+from domain.errors import every_protocol_error, every_refusal
+from domain.oauth_clients.errors import OAuthError
 
 PAGE = "reference/errors.md"
 _ALMOST = 8
@@ -31,7 +32,8 @@ def pages() -> dict[str, str]:
     codes = document["components"]["schemas"]["ErrorCode"]["enum"]
     said = sorted(one for one in _said() if one[1] in codes)
     by_code = groupby(sorted(said, key=lambda one: (one[1], one[0])), key=lambda one: one[1])
-    return {PAGE: page(_INTRODUCTION, *(_entry(name, list(of), answered, every) for name, of in by_code))}
+    entries = (_entry(name, list(of), answered, every) for name, of in by_code)
+    return {PAGE: page(_INTRODUCTION, *entries, _PROTOCOL, *_protocol_entries(answered, every))}
 
 
 _INTRODUCTION = """
@@ -57,6 +59,45 @@ in a single field, for example if the body is not an object.
 }
 ```
 """
+
+
+_PROTOCOL = """
+## Errors of the OAuth protocol { #oauth }
+
+Operations of the OAuth protocol, such as `/oauth2/token`, have errors of another form, which libraries for OpenID
+Connect know (RFC 6749, 5.2): `{"error": "…", "error_description": "…"}`. The description is for developers. A client
+that is not known gets 401 with `WWW-Authenticate: Basic`, an access token that is not accepted 401 or 403 with
+`WWW-Authenticate: Bearer`. Refusals before the operation (404, 405, 408, 413, 414, 415 and 431) have the form of all
+operations. The authorization endpoint sends errors to the client, in the query of its redirect URI.
+"""
+
+_GENERAL = (
+    (429, "temporarily_unavailable", "Too many requests; `Retry-After` says when to retry."),
+    (500, "server_error", "A bug in the service; logged with the request id."),
+    (503, "temporarily_unavailable", "A dependency is unavailable; `Retry-After` says when to retry."),
+)
+"""Errors of the protocol that every operation can have."""
+
+
+def _protocol_entries(answered: dict[tuple[int, str], list[Operation]], every: list[Operation]) -> list[str]:
+    """Return the sections of the errors of the protocol."""
+    said = {
+        (error.status, error.error, one_line((error.__doc__ or "").split("\n\n")[0]))
+        for error in every_protocol_error()
+        if issubclass(error, OAuthError) and error is not OAuthError
+    }
+    entries = []
+    for name, found in groupby(sorted({*said, *_GENERAL}, key=lambda one: (one[1], one[0])), lambda one: one[1]):
+        rows = list(found)
+        statuses = sorted({status for status, *_ in rows if (status, name) in answered})
+        entries.append(
+            page(
+                f"### {name} {{ #{error_anchor(name)} }}",
+                table(("Status", "Meaning"), [(str(status), meaning) for status, _, meaning in rows]),
+                *(_where(status, answered[status, name], every) for status in statuses),
+            )
+        )
+    return entries
 
 
 def _said() -> set[Said]:

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from codegen.bundle import bundle
-from codegen.client_forms import for_programs
+from codegen.client_forms import for_programs, is_of_protocol
 from codegen.walk import Operation, operations, resolve
 from codegen.webhooks import schemas
 from docs.curl import command
@@ -13,7 +13,7 @@ from docs.markdown import code, fenced, folded, one_line, page, table
 from docs.schemas import Reading
 
 FOLDER = "reference/operations"
-_SUCCESS = ("200", "302", "303")
+_SUCCESS = ("200", "201", "302", "303")
 _AUTHENTICATION = {
     frozenset[str](): "none",
     frozenset({"bearerAuth", "cookieAuth"}): "session",
@@ -23,6 +23,9 @@ _AUTHENTICATION = {
     ),
     frozenset({"bearerAuth", "cookieAuth", "apiKeyAuth"}): "session or API key",
     frozenset({"verifierAuth"}): "verifier token",
+    frozenset({"oauthClientAuth", "none"}): "client",
+    frozenset({"oauthTokenAuth"}): "access token",
+    frozenset({"oauthTokenAuth", "none"}): "initial access token, optional",
 }
 """The required authentication, by the security schemes of an operation."""
 
@@ -70,12 +73,12 @@ def _index(document: dict[str, Any]) -> str:
         "## All operations",
         table(("Operation", "Description", "Authentication"), rows),
         "## Examples",
-        "The example requests are curl commands. They use four variables: the URL of the service, the token of a"
-        " session, the token of a pending sign-in, and the token of a service that verifies API keys:",
+        "The example requests are curl commands. They use five variables: the URL of the service, the token of a"
+        " session, the token of a pending sign-in, the token of a service that verifies API keys, and an OAuth token:",
         fenced(
             "sh",
             "BASE=http://localhost:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'"
-            "\nVERIFIER='the token of a verifier'",
+            "\nVERIFIER='the token of a verifier'\nACCESS_TOKEN='an access token of the OAuth provider'",
         ),
     )
 
@@ -115,7 +118,7 @@ def _operation(document: dict[str, Any], operation: Operation) -> str:
         fenced("sh", command(document, operation, security(document, operation))),
         *_successes(document, operation, reading),
         _errors(document, operation),
-        _names(operation),
+        _names(document, operation),
     )
 
 
@@ -128,10 +131,11 @@ def _body(document: dict[str, Any], operation: Operation, reading: Reading) -> s
     if "requestBody" not in operation.spec:
         return ""
     body = resolve(document, operation.spec["requestBody"])
-    [(media_type, content)] = body["content"].items()
+    content = next(iter(body["content"].values()))
+    media_types = " or ".join(code(media_type) for media_type in body["content"])
     optional = "" if body.get("required") else " Optional."
     return page(
-        f"**Request body** ({code(media_type)}): {one_line(body['description'])}{optional}",
+        f"**Request body** ({media_types}): {one_line(body['description'])}{optional}",
         reading.fields(content["schema"]),
     )
 
@@ -185,7 +189,7 @@ def _errors(document: dict[str, Any], operation: Operation) -> str:
     rows = [
         (
             str(status),
-            " ".join(f"[{name}](../errors.md#{name.lower()})" for name in codes),
+            " ".join(f"[{name}](../errors.md#{error_anchor(name)})" for name in codes),
             one_line(resolve(document, operation.spec["responses"][str(status)])["description"]),
         )
         for status, codes in refusals(document, operation).items()
@@ -193,8 +197,18 @@ def _errors(document: dict[str, Any], operation: Operation) -> str:
     return folded("Errors", table(("Status", "Code", "When"), rows))
 
 
-def _names(operation: Operation) -> str:
+def error_anchor(name: str) -> str:
+    """Return the anchor of an error on its page; those of the OAuth protocol, in lower case, may be named like ours."""
+    return name.lower() if name.isupper() else f"oauth-{name}"
+
+
+def _names(document: dict[str, Any], operation: Operation) -> str:
     tag, _, verb = operation.spec["operationId"].partition(".")
+    if is_of_protocol(document, operation.spec):
+        return (
+            f"**Names**: operation ID `{operation.spec['operationId']}`; applications call it with a library for"
+            " OpenID Connect, so it is not in the generated clients."
+        )
     return (
         f"**Names**: operation ID `{operation.spec['operationId']}`; Python `gatewright_client.api.{tag}.{verb}`;"
         f" TypeScript `gatewright.{camel(tag)}.{camel(verb)}()`."
