@@ -87,7 +87,9 @@ def _protocol_entries(answered: dict[tuple[int, str], list[Operation]], every: l
         if issubclass(error, OAuthError) and error is not OAuthError
     }
     entries = []
-    for name, found in groupby(sorted({*said, *_GENERAL}, key=lambda one: (one[1], one[0])), lambda one: one[1]):
+    for name, found in groupby(
+        sorted({*said, *_GENERAL}, key=lambda one: (one[1], one[0])), lambda one: one[1]
+    ):
         rows = list(found)
         statuses = sorted({status for status, *_ in rows if (status, name) in answered})
         entries.append(

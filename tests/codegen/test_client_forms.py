@@ -134,3 +134,13 @@ def test_an_operation_that_only_redirects_gives_no_error_for_an_answer() -> None
         for status in responses
         if status != "302"
     )
+
+
+def test_operations_of_the_oauth_protocol_are_left_to_its_libraries() -> None:
+    assert {"oauth.revoke", "oauth.token"}.isdisjoint(OPERATIONS)
+    assert {"discovery.openid", "oauth.consent"} <= OPERATIONS.keys()
+    assert "OAuthError" not in SCHEMAS
+    assert [tag["name"] for tag in MADE["tags"] if tag["name"] in {"oauth", "service"}] == [
+        "oauth",
+        "service",
+    ]

@@ -76,10 +76,19 @@ class TestErrors:
         entries = dict(part.split(" {", 1) for part in page.split("\n## ")[1:])
 
         codes = set(DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"])
-        assert set(entries) == codes
+        assert set(entries) == codes | {"Errors of the OAuth protocol"}
         assert "users.md#users-delete" in entries["SESSION_EXPIRED"]
         assert "| 404 | Invalid token | The deletion token" in entries["INVALID_TOKEN"]
         assert "every operation except" in entries["INTERNAL_SERVER_ERROR"]
+
+    def test_every_error_of_the_protocol_that_an_operation_links_has_its_entry(self) -> None:
+        [page] = errors.pages().values()
+        linked = {name for text in pages().values() for name in re.findall(r"errors\.md#([\w-]+)", text)}
+
+        entries = set(re.findall(r"^##+ .* \{ #([\w-]+) \}$", page, re.MULTILINE))
+
+        assert {"oauth-invalid_client", "oauth-server_error", "not_found"} <= linked
+        assert linked - entries == set()
 
     def test_an_operation_lists_its_codes_by_status(self) -> None:
         [deletion] = [one for one in EVERY if id_of(one) == "users.delete"]
