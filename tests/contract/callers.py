@@ -19,6 +19,7 @@ from hypothesis import strategies
 from schemathesis.specs.openapi.coverage._schema import _FORMAT_PROBES
 
 from codegen.walk import change_schemas
+from tests.contract.client import BASIC
 from tests.contract.visits import Visitor, fill_in
 from tests.live import promote
 from tests.settings.api_keys import VERIFIER
@@ -47,6 +48,12 @@ _FORMAT_PROBES["email"] = (
 """Whoever takes the first for an address and none of the others knows addresses: what their pattern lets through is
 one. Without this, half of every run is spent looking for a text that has the contract's pattern and is no address,
 which was never found; schemathesis knows by itself what to ask about dates and UUIDs only."""
+
+OF_CLIENTS = {
+    *("/oauth2/par", "/oauth2/token", "/oauth2/introspect", "/oauth2/revoke"),
+    *("/device/code", "/device/token"),
+}
+"""Operations that clients of the OAuth provider call."""
 
 WITHOUT_NUL = r"^[^\x00]*$"
 
@@ -97,6 +104,11 @@ class Caller:
         """Put the token where this run carries it; who verifies API keys has a token of another kind."""
         if case.operation.path == "/api-key/verify":
             case.headers["Authorization"] = f"Bearer {VERIFIER}"
+            return
+        if case.operation.path in OF_CLIENTS:
+            # A Basic header beside credentials in the body would be refused before anything else is read.
+            if not isinstance(case.body, dict) or "client_id" not in case.body:
+                case.headers["Authorization"] = BASIC
             return
         if CARRIED_BY == "cookie":
             case.cookies["service.session-token"] = token

@@ -14,12 +14,26 @@ import pytest
 from codegen.bundle import bundle
 from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
+from domain.oauth_clients.metadata import DEVICE_CODE
 from tests.contract import conformance
+from tests.contract.client import CLIENT_SECRET
 from tests.contract.reading import DOCUMENT, JSON_OPERATIONS, PAGE_TAGS
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import serving
 from tests.service import declared_settings
+
+CLIENTS = json.dumps(
+    {
+        "shop": {
+            "client_name": "Shop",
+            "redirect_uris": ["https://shop.example/callback"],
+            "grant_types": ["authorization_code", "refresh_token", "client_credentials", DEVICE_CODE],
+            "secret": CLIENT_SECRET,
+        }
+    }
+)
+"""A client from the configuration, which may use every grant type."""
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -39,6 +53,11 @@ class Door:
     config: Path
     """How schemathesis knocks."""
 
+
+LEADING_ON = [
+    f"oauth_{name}{method}" for name in ("authorize", "end_session") for method in ("", "_by_post")
+]
+"""Operations of the OAuth protocol that browsers are sent to."""
 
 _OF_EVERY_FORM = {"BAD_REQUEST", "VALIDATION_ERROR"}
 _ACCEPTANCE = ["2xx", "3xx", "400", "401", "403", "404", "409", "413", "414", "422", "429", "5xx"]
@@ -80,6 +99,13 @@ include-operation-id = {json.dumps(refusing())}
 [operations.checks.positive_data_acceptance]
 expected-statuses = {json.dumps(_ACCEPTANCE)}
 
+# Browsers are led to the error page, or back to the client, whatever is wrong.
+[[operations]]
+include-operation-id = {json.dumps(LEADING_ON)}
+
+[operations.checks.negative_data_rejection]
+expected-statuses = {json.dumps(_REJECTION)}
+
 # Hosted pages show a form again with 422, also for what the schema allows, and lead who is not signed in, or whose
 # sign-in has ended, to the sign-in page before anything is looked at.
 [[operations]]
@@ -100,7 +126,7 @@ def door(provider_process: ProviderProcess, tmp_path_factory: pytest.TempPathFac
     mails = {"magic_links.enabled": "true", "magic_links.confirm": "false", "email_codes.enabled": "true"}
     settings = {
         **social_settings(provider_process), **declared_settings("SETTINGS"), **mails,
-        "jwt.algorithms": "ES256,RS256,EdDSA", "limits.enabled": "false",
+        "jwt.algorithms": "ES256,RS256,EdDSA", "limits.enabled": "false", "oauth.clients": CLIENTS,
     }  # fmt: skip
     folder = tmp_path_factory.mktemp("knocked")
     published = flat_ids(bundle())
