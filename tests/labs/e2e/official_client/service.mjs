@@ -34,7 +34,7 @@ export function newAddress() {
 }
 
 /** Give a client as the official documentation sets it up, with a browser's memory for cookies or a stored token. */
-export function newClient() {
+export function newClient(...more) {
   const memory = CARRIED_BY === "cookie" ? cookieMemory() : bearerMemory();
   const client = createAuthClient({
     baseURL: ROOT,
@@ -48,6 +48,7 @@ export function newClient() {
       magicLinkClient(),
       emailOTPClient(),
       organizationClient(TEAMS ? { teams: { enabled: true } } : {}),
+      ...more,
     ],
     fetchOptions: memory.fetchOptions,
   });

@@ -35,11 +35,11 @@ def leg(ada: Traveller) -> Iterator[None]:
     made = call("oauth_clients.create", members, session=session)
     client_id = made.body["client_id"]
     credentials = {"client_id": client_id, "client_secret": made.body["client_secret"]}
-    _keep(ada, credentials["client_secret"], "client secret")
+    _keep(ada, credentials["client_secret"], "client_secret")
     yield
     named = {"client_id": client_id}
     rotated = call("oauth_clients.rotate_secret", named, session=session).body["client_secret"]
-    _keep(ada, rotated, "client secret")
+    _keep(ada, rotated, "client_secret")
     call("oauth_clients.read", session=session, query=named)
     call("oauth_clients.list", session=session)
     call("oauth_clients.update", {**named, "update": {"client_name": "Store"}}, session=session)
