@@ -21,8 +21,7 @@ def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[
     """Respond with `body`, the session cookie, and `set-auth-token` for the bearer mode of Better Auth's client."""
     cookie, *related = session_cookies(ctx, opened)
     # defence: V38 session-cookie
-    headers = (cookie, (b"set-auth-token", opened.token.encode()), *related)
-    return Reply(body, headers, opens_session=True)
+    return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related), opens_session=True)
 
 
 async def replacing_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:

@@ -1,7 +1,7 @@
 """Mutants of the authorization endpoint: its rows O1, O3, O4, O5, O7, O8, O17, O21 and O22."""
 
 from tests.security.mutants.mutant import Mutant
-from tests.security.mutants.operators import Always, Replace
+from tests.security.mutants.operators import Always, Before, Replace
 
 MUTANTS = (
     Mutant("O1", "only a registered URI is redirected to", "registered", Always(False)),
@@ -23,8 +23,9 @@ MUTANTS = (
     Mutant("O8", "an old session is no new sign-in", "prompt-login", Always(False)),
     Mutant("O8", "a session has an age", "max-age", Always(False)),
     Mutant("O17", "a state has an end", "state", Always(False)),
-    Mutant("O21", "a request has an end", "live-request", Always(False)),
+    Mutant("O21", "a request has an end", "live-request", Always(False, "test.values[2]")),
+    Mutant("O21", "a request for a logout is none", "live-request", Always(False, "test.values[1]")),
     Mutant("O21", "a request is its client's", "client-of-request", Always(False, "test.values[1]")),
     Mutant("O21", "a request gives one code", "taken-once", Always(False)),
-    Mutant("O22", "a form is continued by GET", "by-get", Replace("return await authorize(ctx, sent)")),
+    Mutant("O22", "a form is continued by GET", "by-get", Before("return await authorize(ctx, sent)")),
 )
