@@ -53,7 +53,8 @@ FACTOR, SESSIONS, CONNECTIONS = "/account/second-factor", "/account/sessions", "
 KEYS, PASSKEYS = "/account/api-keys", "/account/passkeys"
 REMOVED_ACCESS = "/account/removed-access"
 ACCOUNT = [one for name, one in OPERATIONS.items() if name.startswith("account_pages.")]
-REMOVALS = (f"{KEYS}/delete", f"{CONNECTIONS}/disconnect", f"{PASSKEYS}/remove")
+APPLICATIONS, DEVICE = "/account/applications", "/account/device"
+REMOVALS = (f"{KEYS}/delete", f"{CONNECTIONS}/disconnect", f"{PASSKEYS}/remove", f"{APPLICATIONS}/revoke")
 OTHERS = (EXPORT, REMOVED_ACCESS, *SHOWN_ONCE, *REMOVALS)
 PAGES = [one.path for one in ACCOUNT if one.method == "get" and one.path not in OTHERS]
 FRESH = (EMAIL, PASSWORD_PAGE, DATA, EXPORT, f"{DELETE}?token=x", FACTOR, CONNECTIONS, KEYS, PASSKEYS)
@@ -77,6 +78,9 @@ FORMS = {
     f"{SESSIONS}/end-others": {},
     f"{CONNECTIONS}/connect": {"provider": "test"},
     f"{CONNECTIONS}/disconnect": {"connection": UNKNOWN},
+    f"{APPLICATIONS}/revoke": {"consent": UNKNOWN},
+    f"{DEVICE}/approve": {"user_code": "BCDF-GHJK"},
+    f"{DEVICE}/deny": {"user_code": "BCDF-GHJK"},
     KEYS: {"name": "ci"},
     f"{KEYS}/delete": {"key": UNKNOWN},
     PASSKEYS: {"credential": "AA", "clientDataJSON": "AA", "attestationObject": "AA"},
@@ -84,10 +88,11 @@ FORMS = {
     f"{PASSKEYS}/remove": {"passkey": UNKNOWN},
 }
 """Every form, filled in."""
+DEVICES = {f"{DEVICE}/approve", f"{DEVICE}/deny"}
 HARMLESS = {PROFILE, f"{EMAIL}/verification"}
 """The forms that need no fresh session, and that administrators may send in the name of a user."""
-OWN_SESSIONS = {f"{SESSIONS}/end", f"{SESSIONS}/end-others"}
-"""The forms that need no fresh session either: they end sessions."""
+OWN_SESSIONS = {f"{SESSIONS}/end", f"{SESSIONS}/end-others", f"{APPLICATIONS}/revoke", *DEVICES}
+"""The forms that need no fresh session either: they end sessions and grants, or are part of a sign-in."""
 
 HOSTILE = "<script>alert(1)</script>\u202e\u2066\u0007" + "x" * 10_000
 """Markup, controls of text direction, a control character, and 10 kB without a space."""
@@ -245,7 +250,7 @@ class TestEveryPage:
 
             assert (page.status, page.language, page.direction) == (200, language, direction)
             assert answer.text.count("<h1>") == 1
-            assert answer.text.count('aria-current="page"') == (0 if path == DELETE else 1)
+            assert answer.text.count('aria-current="page"') == (0 if path in (DELETE, DEVICE) else 1)
             assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
     @pytest.mark.threat("H3")
