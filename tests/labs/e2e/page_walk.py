@@ -189,7 +189,7 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
     way_in = (_way_in, _links, _account, _passkeys, _second_factor, _waiting)
-    account = (_api_keys, _connections, _organizations, _invitations, _last)
+    account = (_api_keys, _connections, _applications, _organizations, _invitations, _last)
     for part in (*way_in, *account):
         async for name in part(visitor):
             yield name
@@ -439,6 +439,30 @@ async def _connections(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.page.locator("main a[href*='/connections/disconnect']").first.click()
     await visitor.page.wait_for_load_state()
     yield "connections-disconnect"
+
+
+async def _applications(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.open("/account/applications")
+    yield "applications-empty"
+    visitor.site.execute(
+        "INSERT INTO oauth_client (client_id, client_name, registration, source, created_at, updated_at)"
+        f" SELECT column1, column2, '{{}}', column1, 0, 0 FROM (VALUES ('cli', 'Shop'), ('dynamic', '{LONG[:64]}'))"
+    )
+    visitor.site.execute(
+        "INSERT INTO oauth_consent (id, user_id, client_id, scopes, resources, created_at, updated_at)"
+        ' SELECT substr("user".id, 9) || client_id, "user".id, client_id,'
+        " 'openid profile email offline_access', '',"
+        ' "user".created_at, "user".updated_at FROM "user", oauth_client WHERE client_id IN (\'cli\', \'dynamic\')'
+    )
+    await visitor.open("/account/applications")
+    yield "applications"
+    await visitor.page.locator("main a[href*='/applications/revoke']").first.click()
+    await visitor.page.wait_for_load_state()
+    yield "applications-revoke"
+    await visitor.open("/oauth2/end-session?client_id=dynamic")
+    yield "log-out"
+    await visitor.open("/account/log-out?request=gone")
+    yield "log-out-gone"
 
 
 async def _organizations(visitor: Visitor) -> AsyncIterator[str]:
