@@ -1,7 +1,9 @@
 """The operations of openapi/paths/oauth.yaml."""
 
+from typing import cast
+
 from domain.context import Context, Rollback
-from domain.oauth import revocation, token_endpoint
+from domain.oauth import introspection, revocation, token_endpoint, user_info
 from domain.oauth.errors import RequestNotFound
 from domain.oauth_clients import scopes
 from domain.oauth_clients.parameters import OAuthParameters
@@ -145,3 +147,21 @@ def _logout_details(ctx: Context, found: LogoutRequest) -> shapes.OAuthRequestDe
         "createdAt": wire.instant(found.created_at),
         "user": None if ctx.caller is None else wire.reduced_user(ctx.caller.user),
     }
+
+
+# oauth.introspect
+async def introspect(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthIntrospection:
+    """Return what a token is for."""
+    return cast(shapes.OAuthIntrospection, await introspection.introspect(ctx, parameters))
+
+
+# oauth.userinfo
+async def userinfo(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthUserInfo:
+    """Return claims about the user of an access token."""
+    return cast(shapes.OAuthUserInfo, await user_info.read(ctx, parameters))
+
+
+# oauth.userinfo_by_post
+async def userinfo_by_post(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthUserInfo:
+    """Return claims about the user of an access token."""
+    return await userinfo(ctx, parameters)

@@ -14,6 +14,9 @@ class AccountData(TypedDict):
 AcrValuesSupportedItem: TypeAlias = str
 
 
+AmrItem: TypeAlias = str
+
+
 class AnswerInvitationRequest(TypedDict):
     """The invitation to answer."""
 
@@ -796,6 +799,17 @@ class Instance(TypedDict):
 InstanceId: TypeAlias = str
 
 
+class IntrospectOAuthTokenRequest(TypedDict):
+    """The token to introspect, and the client that asks."""
+
+    token: str
+    token_type_hint: NotRequired[str]
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    client_assertion_type: NotRequired[str]
+    client_assertion: NotRequired[str]
+
+
 IntrospectionEndpointAuthMethodsSupportedItem: TypeAlias = str
 
 
@@ -1017,6 +1031,24 @@ class OAuthError(TypedDict):
     error_description: str
 
 
+class OAuthIntrospection(TypedDict):
+    """What a token is for (RFC 7662). One that cannot be used has only `active`."""
+
+    active: bool
+    client_id: NotRequired[str]
+    scope: NotRequired[str]
+    token_type: NotRequired[Literal["Bearer"]]
+    iss: NotRequired[str]
+    sub: NotRequired[str]
+    aud: NotRequired[str]
+    iat: NotRequired[int]
+    exp: NotRequired[int]
+    auth_time: NotRequired[int]
+    acr: NotRequired[Literal["1", "2"]]
+    amr: NotRequired[list[AmrItem]]
+    jti: NotRequired[str]
+
+
 class OAuthResourceDescription(TypedDict):
     """An API that the client asks for."""
 
@@ -1041,6 +1073,22 @@ class OAuthTokens(TypedDict):
     id_token: NotRequired[str]
     refresh_token: NotRequired[str]
     expires_at: int
+
+
+class OAuthUserInfo(TypedDict):
+    """Claims about a user (OpenID Connect Core, 5.1)."""
+
+    sub: str
+    name: NotRequired[str]
+    picture: NotRequired[str]
+    preferred_username: NotRequired[str]
+    updated_at: NotRequired[int]
+    email: NotRequired[str]
+    email_verified: NotRequired[bool]
+
+
+class OAuthUserInfoRequest(TypedDict):
+    """Nothing."""
 
 
 class OrganizationChanges(TypedDict):

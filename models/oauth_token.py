@@ -164,3 +164,10 @@ FORGET_REPLAYS = update(table_of(OauthToken)).where(
 
 END_TOKENS_OF_CLIENT = delete(table_of(OauthToken)).where(is_(OauthToken.client_id, "client_id"))
 """Delete the tokens of `client_id`, those of its grants included."""
+
+REVOKE_TOKEN = (
+    update(table_of(OauthToken))
+    .where(is_(OauthToken.token, "digest"), col(OauthToken.revoked_at).is_(None))
+    .returning(col(OauthToken.kind))
+)
+"""End the token with a `digest` alone: set `revoked_at` and `updated_at`."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, FromClause, Join, Select, Table, bindparam
+from sqlalchemy import ColumnElement, FromClause, Join, Select, bindparam
 from sqlalchemy.ext.compiler import compiles
 from sqlmodel import col
 
@@ -44,8 +44,8 @@ class _WithUser(Join):
     inherit_cache = True
 
 
-def with_user(table: Table, users: Table, condition: ColumnElement[bool]) -> FromClause:
-    """Return the rows of a table with their users, and those without a user."""
+def with_user(table: FromClause, users: FromClause, condition: ColumnElement[bool]) -> FromClause:
+    """Return the rows of a table, or of a join of tables, with their users, and those without a user."""
     return _WithUser(table, users, condition, isouter=True)
 
 

@@ -1,7 +1,7 @@
 """Claims about a user and their sign-in, for the UserInfo endpoint, introspection and tokens."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Literal
 
 from models.base import to_milliseconds
 from models.user import UserRow
@@ -22,6 +22,6 @@ def of_user(user: UserRow, scopes: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in claims.items() if value is not None}
 
 
-def acr_of(amr: Collection[str]) -> str:
+def acr_of(amr: Collection[str]) -> Literal["1", "2"]:
     """Return the authentication context class of a sign-in: `"2"` with a second factor, else `"1"`."""
     return "2" if "mfa" in amr else "1"

@@ -16,6 +16,7 @@ REFRESH_REUSED = Event(
     N_("The access of an application ended, because a refresh token was used twice"),
     important=True,
 )
+TOKEN_REVOKED = Event("oauth.token_revoked", N_("An application ended its access"))
 
 WEBHOOK_REFRESH_REUSED = EventType("oauth.refresh_reused")
 
@@ -43,3 +44,8 @@ def refresh_reused(ctx: Context, client_id: str, user_id: str, grant_id: str) ->
     """A rotated refresh token was sent again, and its grant was revoked."""
     record(ctx, REFRESH_REUSED, user_id=user_id, clientId=client_id, grantId=grant_id)
     publish(ctx, WEBHOOK_REFRESH_REUSED, user_id=user_id, clientId=client_id)
+
+
+def token_revoked(ctx: Context, client_id: str, user_id: str | None, kind: str) -> None:
+    """A client has revoked a token; None for the user of a token that acts for the client itself."""
+    record(ctx, TOKEN_REVOKED, user_id=user_id, clientId=client_id, kind=kind)

@@ -24,6 +24,9 @@ from models.user import UserRow
 ACCESS_PREFIX = "gwa_"
 REFRESH_PREFIX = "gwr_"
 
+SIGNED_ACCESS = "at+jwt"
+"""The `typ` of access tokens in the form of a JWT (RFC 9068); ID tokens are signed by the same keys."""
+
 REFRESH = "refresh_token"
 """The grant type of clients that get refresh tokens."""
 
@@ -152,7 +155,7 @@ async def _signed_access(
         "jti": tokens.token(),
         **about,
     }
-    return await ctx.port[SigningKeys].sign(claims, ctx.now, typ="at+jwt")
+    return await ctx.port[SigningKeys].sign(claims, ctx.now, typ=SIGNED_ACCESS)
 
 
 async def _id_token(ctx: Context, client: ClientRow, wanted: Issue, access_token: str) -> str:

@@ -14,7 +14,7 @@ from domain.oauth_clients.parameters import OAuthParameters
 from models.oauth_client import ClientRow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Credentials:
     """What a client has sent to authenticate itself; without a secret and an assertion its id alone."""
 
@@ -23,15 +23,24 @@ class Credentials:
     assertion: str | None = field(default=None, repr=False)
 
 
-async def authenticate(ctx: Context, parameters: OAuthParameters, *, allows_public: bool = True) -> ClientRow:
+async def authenticate(
+    ctx: Context,
+    parameters: OAuthParameters,
+    *,
+    allows_public: bool = True,
+    known: ClientRow | None = None,
+) -> ClientRow:
     """Return the client that has sent a request; checks the form of the parameters as well.
 
+    `known` is a client that the request has read before, which may be this one: it is not read again then.
     Call it before `ctx.db` is used. Raises InvalidRequest for two ways at once or ids that differ, and InvalidClient
     for everything else.
     """
     parameters.check()
     sent = credentials_of(parameters)
-    client = await clients.read(ctx, sent.client_id)
+    client = known
+    if client is None or client.client_id != sent.client_id:
+        client = await clients.read(ctx, sent.client_id)
     failure = "unknown" if client is None else await _failure(ctx, client, sent, allows_public=allows_public)
     if client is None or failure is not None:
         events.authentication_failed(ctx, failure or "unknown", None if client is None else client.client_id)

@@ -87,6 +87,13 @@ class InvalidAccessToken(OAuthError):
     challenge = 'Bearer error="invalid_token"'
 
 
+class MissingAccessToken(InvalidAccessToken):
+    """There is no access token: the challenge names no error then (RFC 6750, 3.1)."""
+
+    message = "The request has no access token"
+    challenge = "Bearer"
+
+
 class InsufficientScope(OAuthError):
     """An access token without the scope that is needed (RFC 6750, 3.1)."""
 

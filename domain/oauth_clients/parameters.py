@@ -16,7 +16,8 @@ _REPEATABLE = frozenset({"resource"})
 """Parameters of which a request may have several (RFC 8707, section 2)."""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, because the Authorization header is added later, and because a frozen one takes longer to create.
+@dataclass(slots=True)
 class OAuthParameters:
     """The parameters of a form, of a query, or of a JSON object, and the Authorization header.
 

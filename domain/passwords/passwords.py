@@ -23,6 +23,7 @@ from domain.trusted_devices import trusted_devices
 from domain.users import locking, unproven
 from models import Purpose
 from models.account import PASSWORD_BY_USER
+from models.oauth_grant import END_GRANTS_OF_USER
 from models.one_time_token import MAILBOX_PROOFS
 from models.passkey import COUNT_PASSKEYS
 from models.user import UserRow
@@ -163,6 +164,7 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str, *, method: st
     # Whoever has stolen the password, or prepared the account, may have a session.
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else []
+    await _end_grants(ctx, user)
     removed: Mapping[str, int] = {}
     if unproven.is_unproven(user):
         # defence: V16 M5 reset-secured
@@ -186,7 +188,9 @@ async def set_for(ctx: Context, user: UserRow, hashed: str) -> Sequence[str]:
     sessions, and return the ids of those that were active."""
     await _set(ctx, user, hashed, is_reset=True)
     await limits.reset_failures(ctx, user.id)
-    return await sessions.end_all(ctx, user)
+    ended = await sessions.end_all(ctx, user)
+    await _end_grants(ctx, user)
+    return ended
 
 
 def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
@@ -215,6 +219,7 @@ async def change(
         return None
     active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
     ended = await sessions.end_all(ctx, user)  # defence: V35 change-sessions
+    await _end_grants(ctx, user)
     session_events.sessions_revoked_all(ctx, user.id, ended, session_events.EndReason.PASSWORD_CHANGED)
     opened = await sessions.create(
         ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name, active=active
@@ -258,3 +263,11 @@ async def _set(ctx: Context, user: UserRow, hashed: str, *, is_reset: bool) -> N
     enabled_keys = await keys.enabled_after_reset(ctx, user.id) if is_reset else 0
     passkeys = (await ctx.db.execute(COUNT_PASSKEYS, user_id=user.id)).scalar()
     await mails.password_changed(ctx, user, enabled_keys=enabled_keys, passkeys=passkeys)
+
+
+async def _end_grants(ctx: Context, user: UserRow) -> None:
+    """End what the user has granted applications: an intruder who knew the password may have connected them.
+
+    Call it after the sessions have ended, which is filed for the clients of their grants.
+    """
+    await ctx.db.execute(END_GRANTS_OF_USER, user_id=user.id)  # defence: O16 password

@@ -128,6 +128,7 @@ def compile_operation(
         is_public=extension.public_document,
         refuses_impersonation=_refuses_impersonation(extension, policy),
         is_limited=extension.rate_limited,
+        rate_factor=extension.rate_factor,
         limits_failures=extension.failures_limited,
         signs_out=extension.signs_out,
         responder=responder,

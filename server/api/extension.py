@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from codegen.bundle import EXTENSION
@@ -22,6 +22,8 @@ class OperationExtension(BaseModel):
     value that follows the key (`webhooks.management=admin`, `oauth.registration=token|open`)."""
     rate_limited: bool = True
     """False for health checks and monitoring, which have no request limit."""
+    rate_factor: Annotated[int, Field(ge=1)] = 1
+    """How many times the requests of other operations pass in a window: for operations that servers call."""
     failures_limited: bool = False
     """Whether requests without valid credentials are counted although other requests are not."""
     signs_in: bool = False

@@ -172,9 +172,9 @@ class Pipeline:
         if (
             self._limiter is not None
             and network is not None
-            and not self._limiter.passes(network, name, request.now)
+            and not self._limiter.passes(network, name, request.now, operation.rate_factor)
         ):
-            await self._limiter.hit(request.client, name)
+            await self._limiter.hit(request.client, name, operation.rate_factor)
             request.now = self._clock()
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:

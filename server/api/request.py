@@ -94,6 +94,8 @@ class Operation:
     """Whether it is a page that exists for administrators only."""
     accepts_any_origin: bool = False
     """Whether pages of every origin may call it, without credentials."""
+    rate_factor: int = 1
+    """How many times the requests of other operations pass in a window."""
 
 
 # Not frozen, because the stages set attributes one after the other.

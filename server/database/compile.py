@@ -13,9 +13,12 @@ from sqlalchemy import (
     JSON,
     BinaryExpression,
     BindParameter,
+    ColumnElement,
     Executable,
+    LargeBinary,
     Select,
     bindparam,
+    case,
     func,
     select,
     true,
@@ -161,9 +164,18 @@ def compile_in_list(query: ReadStatement[Any], dialect: Dialect, count: int) -> 
 
     statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, compare_with_all))
     columns = (
-        [func.json_array(*statement.selected_columns)] if query.cacheable else statement.selected_columns
+        [func.json_array(*map(_in_json, statement.selected_columns))]
+        if query.cacheable
+        else statement.selected_columns
     )
     return str(statement.with_only_columns(query.key, *columns).compile(dialect=dialect))
+
+
+def _in_json(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column as JSON can hold it: bytes as hexadecimal digits."""
+    if not isinstance(column.type, LargeBinary):
+        return column
+    return case((column.is_not(None), func.hex(column)))
 
 
 def _undecoded(compiled: CompiledStatement[Any]) -> CompiledStatement[Row]:
@@ -178,7 +190,8 @@ def read_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Ro
 
 def json_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
     """Return the decoder of the columns after the first one of `compile_in_list`."""
-    decode = decoder([column.type for column in query.statement.selected_columns], query.from_row, dialect)
+    types = [column.type for column in query.statement.selected_columns]
+    decode = decoder(types, query.from_row, dialect, bytes.fromhex if query.cacheable else None)
     if not query.cacheable:
         return decode
     cached = row_cache(lambda text: decode(orjson.loads(text)))
@@ -195,14 +208,16 @@ def row_cache(decode: Callable[[Any], Result]) -> Callable[[Any], Result]:
 
 
 def decoder(
-    types: Sequence[TypeEngine[Any]], make: Callable[[Row], Result], dialect: Dialect
+    types: Sequence[TypeEngine[Any]],
+    make: Callable[[Row], Result],
+    dialect: Dialect,
+    to_bytes: _Process = None,
 ) -> Callable[[Row], Result]:
-    """Return a function that decodes columns by their types and creates the result."""
-    # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
-    processors = [
-        orjson.loads if isinstance(kind, JSON) else kind.dialect_impl(dialect).result_processor(dialect, None)
-        for kind in types
-    ]
+    """Return a function that decodes columns by their types and creates the result.
+
+    `to_bytes` decodes columns of bytes, where they do not come as such.
+    """
+    processors = [_processor(kind, dialect, to_bytes) for kind in types]
     steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
 
     def decode(row: Row) -> Result:
@@ -213,6 +228,15 @@ def decoder(
         return make(columns)
 
     return decode if steps else make
+
+
+def _processor(kind: TypeEngine[Any], dialect: Dialect, to_bytes: _Process) -> _Process:
+    # SQLAlchemy leaves JSON from asyncpg to a codec of the connection, which this service does not set.
+    if isinstance(kind, JSON):
+        return orjson.loads
+    if to_bytes is not None and isinstance(kind, LargeBinary):
+        return to_bytes
+    return kind.dialect_impl(dialect).result_processor(dialect, None)
 
 
 def is_storable(value: object) -> bool:

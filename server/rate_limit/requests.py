@@ -52,6 +52,8 @@ class Window:
     """Requests that may still pass without the shared counter; infinite while it is unavailable."""
     unreported: int
     """Requests not yet reported to the shared counter."""
+    factor: int = 1
+    """How many times the quota pass."""
     is_spent: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -85,24 +87,27 @@ class RequestLimiter:
         self.windows: OrderedDict[tuple[str, str], Window] = OrderedDict()
         """The windows by network and operation, in the order in which they began."""
 
-    def passes(self, network: str, operation_id: str, now: datetime) -> bool:
-        """Return whether a request passes at once; otherwise `hit` decides. Runs for every request."""
+    def passes(self, network: str, operation_id: str, now: datetime, factor: int = 1) -> bool:
+        """Return whether a request passes at once; otherwise `hit` decides. Runs for every request.
+
+        Of the operation, `factor` times the quota pass.
+        """
         window = self.windows.get((network, operation_id))
         if window is None or not window.holds(now):
-            window = self._begin((network, operation_id), now)
+            window = self._begin((network, operation_id), now, factor)
         if window.left:
             window.left -= 1
             return True
         return False
 
-    async def hit(self, client: Client, operation_id: str) -> None:
-        """Count a request in the shared counter. Raises Limited.
+    async def hit(self, client: Client, operation_id: str, factor: int = 1) -> None:
+        """Count a request that does not pass at once in the shared counter. Raises Limited.
 
         If the counter is unavailable, the requests of this window pass.
         """
         network = client.network or ""
         window = self.windows.get((network, operation_id)) or self._begin(
-            (network, operation_id), self._clock()
+            (network, operation_id), self._clock(), factor
         )
         # Concurrent requests of one window take one tenth from the shared counter, not one each.
         async with window.lock:
@@ -118,8 +123,9 @@ class RequestLimiter:
 
     async def _hit(self, window: Window, client: Client, operation_id: str) -> None:
         key = self._cipher.digests(_COUNTER, f"{operation_id} {client.network or ''}")[0]
-        count = Limit(key, self._quota.number, self._quota.window, unbounded=True)
-        amount = self._tenth + window.unreported
+        number, tenth = self._quota.number * window.factor, self._tenth * window.factor
+        count = Limit(key, number, self._quota.window, unbounded=True)
+        amount = tenth + window.unreported
         try:
             # defence: V66 shared-counter
             counted = await self._shared.hit_many(count, amount, self._clock(), window.end)
@@ -130,14 +136,14 @@ class RequestLimiter:
             window.left = math.inf
             return
         window.unreported = 0
-        window.left = max(0, self._tenth - max(0, counted.number - self._quota.number))
+        window.left = max(0, tenth - max(0, counted.number - number))
         if not window.left:
             window.is_spent, window.begin, window.end = True, counted.end - self._quota.window, counted.end
         # Of all the hits in one shared window, of any instance, exactly one crosses the limit.
-        if counted.number - amount <= self._quota.number < counted.number:
+        if counted.number - amount <= number < counted.number:
             self._reached(client, operation_id)
 
-    def _begin(self, key: tuple[str, str], now: datetime) -> Window:
+    def _begin(self, key: tuple[str, str], now: datetime, factor: int) -> Window:
         """Begin a window, and remove up to two windows that are over."""
         # Two for each new one, so that there are never many more windows than are in use.
         self.windows.pop(key, None)
@@ -145,5 +151,6 @@ class RequestLimiter:
             oldest = next(iter(self.windows.values()), None)
             if oldest is not None and (not oldest.holds(now) or len(self.windows) >= MOST_WINDOWS):
                 self.windows.popitem(last=False)
-        window = self.windows[key] = Window(now, now + self._quota.window, self._tenth, self._tenth)
+        first = self._tenth * factor
+        window = self.windows[key] = Window(now, now + self._quota.window, first, first, factor)
         return window

@@ -1,6 +1,5 @@
 """The responder of operations of the OAuth protocol, whose errors have names of their own (RFC 6749, 5.2)."""
 
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -43,8 +42,7 @@ class OAuthResponder:
         parameters = request.arguments.get(PARAMETERS)
         sent = request.head.every(b"authorization")
         if isinstance(parameters, OAuthParameters) and sent:
-            header = sent[0].decode("latin-1") if len(sent) == 1 else ""
-            request.arguments[PARAMETERS] = replace(parameters, authorization=header)
+            parameters.authorization = sent[0].decode("latin-1") if len(sent) == 1 else ""
         return None
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:

@@ -21,7 +21,7 @@ from sqlalchemy import text
 
 from domain import tokens
 from domain.oauth.authorization_code import CODE_PREFIX, challenge_of
-from domain.oauth.tokens import REFRESH_PREFIX
+from domain.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX
 from models.oauth_client import OauthClient
 from models.oauth_code import OauthCode
 from models.oauth_grant import OauthGrant
@@ -35,7 +35,9 @@ from tests.rows import add, insert_many, session, user
 CONNECTIONS = 32
 WARM_UP = 200
 CLIENT, SECRET, SESSION = "app_" + "b" * 24, "gws_" + "b" * 32, "b" * 32
+SERVER, ACCESS = "app_" + "s" * 24, ACCESS_PREFIX + "b" * 32
 VERIFIER = "v" * 43
+RESOURCE = "https://files.example"
 SCOPES = "openid offline_access"
 SETTINGS = {
     "GATEWRIGHT_JWT__ENABLED": "true",
@@ -52,7 +54,7 @@ Databases = Annotated[str, typer.Option(help="Kinds of databases, separated by c
 
 
 def main(number: Number = 2000, databases: Databases = "sqlite,postgresql") -> None:
-    """Measure the token endpoint."""
+    """Measure the token endpoint and introspection."""
     cores = machine.choose_cores()
     os.sched_setaffinity(0, {cores.load})
     with ExitStack() as ends:
@@ -90,6 +92,11 @@ def _requests(server: Server, url: str, number: int) -> Iterator[tuple[str, Sequ
     asyncio.run(_enter(url))
     head = f"GET /get-session HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {SESSION}\r\n\r\n"
     yield "get-session", [head.encode()] * number
+    asyncio.run(_access_token(url))
+    for asking in (CLIENT, SERVER):
+        form = {"client_id": asking, "client_secret": SECRET, "token": ACCESS}
+        kind = "introspection" if asking == CLIENT else "introspection by the server of a resource"
+        yield kind, [_post(server, "/oauth2/introspect", urlencode(form))] * number
     yield "client_credentials", [_ask(server, grant_type="client_credentials")] * number
     refresh = asyncio.run(_refresh_tokens(url, number))
     yield "refresh_token", [_ask(server, grant_type="refresh_token", refresh_token=each) for each in refresh]
@@ -151,7 +158,7 @@ async def _opened(url: str) -> AsyncIterator[Database]:
 
 
 async def _enter(url: str) -> None:
-    """Store the client, and a user with a session."""
+    """Store the client, the server of a resource, and a user with a session."""
     now = datetime.now(UTC)
     times: dict[str, Any] = {"created_at": now, "updated_at": now}
     registration = {
@@ -162,19 +169,40 @@ async def _enter(url: str) -> None:
         "resources": [],
         "client_credentials_scopes": ["read"],
         "id_token_signed_response_alg": "ES256",
+        "resource_server": [],
     }
-    client = OauthClient(
-        client_id=CLIENT,
-        client_name="Bench",
-        secret=tokens.digest(SECRET),
-        registration=orjson.dumps(registration).decode(),
-        source="cli",
-        **times,
-    )
+
+    def client(client_id: str, **members: Any) -> OauthClient:
+        return OauthClient(
+            client_id=client_id,
+            client_name="Bench",
+            secret=tokens.digest(SECRET),
+            registration=orjson.dumps({**registration, **members}).decode(),
+            source="cli",
+            **times,
+        )
+
+    clients = [client(CLIENT), client(SERVER, resource_server=[RESOURCE])]
     reader = user("reader", id="u" * 32, **times)
     opened = session(reader, SESSION, id="s" * 32, expires_at=now + timedelta(days=7), **times)
     async with _opened(url) as database:
-        await add(database, client, reader, opened)
+        await add(database, *clients, reader, opened)
+
+
+async def _access_token(url: str) -> None:
+    """Store the access token of an online grant of the user, for the resource."""
+    now = datetime.now(UTC)
+    times: dict[str, Any] = {"created_at": now, "updated_at": now}
+    grant = OauthGrant(
+        id="g" * 32, client_id=CLIENT, user_id="u" * 32, session_id="s" * 32, sid="s" * 43, scopes=SCOPES,
+        resources=RESOURCE, auth_time=now, amr="pwd", expires_at=now + timedelta(days=30), **times,
+    )  # fmt: skip
+    token = OauthToken(
+        token=tokens.digest(ACCESS), kind=TokenKind.ACCESS, client_id=CLIENT, grant_id=grant.id, scopes=SCOPES,
+        resource=RESOURCE, expires_at=now + timedelta(hours=1), kept_until=now + timedelta(hours=1), **times,
+    )  # fmt: skip
+    async with _opened(url) as database:
+        await add(database, grant, token)
 
 
 async def _sign_by(url: str, algorithm: str) -> None:

@@ -6,32 +6,8 @@ from models.device_request import DeviceRequest
 from tests.handlers import device_steps
 from tests.oauth import OAuthTestClient
 from tests.security.matrix.cells import UNPROVEN, Way, column, ends, stays
+from tests.security.matrix.groups import CALLER_ENDS, CALLER_STAYS, SIGN_INS_BY_MAIL
 from tests.security.matrix.subject import Subject
-
-_CALLER_ENDS = (
-    "an administrator revokes the sessions", "the user is banned", "a ban is lifted",
-    "an administrator sets the password", "an administrator resets the second factor",
-    "an administrator removes an account of a provider", "an administrator removes the passkey",
-    "the password is reset with a code", "the password is reset with a link",
-    "the password is changed and the sessions are revoked", "all sessions are revoked", "the user signs out",
-    "the user is deleted", "an administrator removes the user", "the user is disowned",
-)  # fmt: skip
-_SIGN_INS = ("the user signs in with a code", "the user signs in with a link")
-_ELSEWHERE = (
-    "the identity is unlinked", "the password is removed", "an administrator revokes a session",
-    "the role is taken", "an administrator changes the address", "an administrator verifies the address",
-    "the impersonation is stopped", "the impersonator signs out", "the impersonator loses the role",
-    "the impersonator is banned", "the user stops acting in another's name", "the API key is disabled",
-    "the API key is deleted", "the address is verified with a code", "the address is changed with a code",
-    "the address is verified with a link", "the address is changed with a link", "the address is changed at once",
-    "the member is removed", "the member leaves", "the member's role is lowered", "the organization is deleted",
-    "the invitation is canceled", "the invitation is sent again",
-    "the passkey is removed", "the password is changed", "a session is revoked", "the other sessions are revoked",
-    "the address is verified by a provider", "the trusted devices are forgotten",
-    "the second factor is switched on", "the authenticator is replaced", "emailed codes are switched on",
-    "the second factor is switched off", "the backup codes are replaced", "wrong codes lock the second factor",
-    "the last administrator deletes themselves",
-)  # fmt: skip
 
 
 class _Approved(NamedTuple):
@@ -58,9 +34,9 @@ WAYS = [
         _by_code,
         DeviceRequest,
         cells=column(
-            ends("an approval ends with the session that has approved", *_CALLER_ENDS),
-            ends("the sessions from before the mailbox was proven end", *_SIGN_INS, users=UNPROVEN),
-            rest=stays("the session that has approved stays", *_ELSEWHERE, *_SIGN_INS),
+            ends("an approval ends with the session that has approved", *CALLER_ENDS),
+            ends("the sessions from before the mailbox was proven end", *SIGN_INS_BY_MAIL, users=UNPROVEN),
+            rest=stays("the session that has approved stays", *CALLER_STAYS, *SIGN_INS_BY_MAIL),
         ),
     )
 ]

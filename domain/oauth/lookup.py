@@ -1,0 +1,44 @@
+"""Look up what was issued by the text of a token."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from domain.context import Context
+from domain.oauth import tokens
+from domain.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX, SIGNED_ACCESS
+from domain.oauth_clients import clients
+from domain.ports import SigningKeys
+from models.oauth_revoked_token import REVOKED_TOKEN
+from models.oauth_token_query import GRANT_BY_ID, TOKEN_BY_DIGEST, StoredToken
+
+
+def digest_of(text: str) -> bytes | None:
+    """Return the digest of an access or refresh token that is no JWT; None for texts without the form of one."""
+    return tokens.digest(text, ACCESS_PREFIX) or tokens.digest(text, REFRESH_PREFIX)
+
+
+async def stored(ctx: Context, text: str) -> StoredToken | None:
+    """Return the stored token with this text, live or not; None for texts without the form of one."""
+    digest = digest_of(text)
+    if digest is None:
+        return None
+    return await ctx.reads.one(TOKEN_BY_DIGEST, digest)
+
+
+async def claims_of(ctx: Context, text: str) -> Mapping[str, Any] | None:
+    """Return the claims of a signed access token that has not expired, whatever has become of its grant."""
+    # ID tokens and the tokens of /token are signed by the same keys, and have another type.
+    # defence: O15 typ
+    return await ctx.port[SigningKeys].verify(text, ctx.now, typ=SIGNED_ACCESS)
+
+
+async def live_claims(ctx: Context, text: str) -> Mapping[str, Any] | None:
+    """Return the claims of a signed access token if neither it nor its grant has ended."""
+    claims = await claims_of(ctx, text)
+    if claims is None or await ctx.reads.one(REVOKED_TOKEN, claims["jti"]):  # defence: O16 revoked-jwt
+        return None
+    if "gid" not in claims:
+        return None if await clients.find(ctx, claims["client_id"]) is None else claims
+    granted = await ctx.reads.one(GRANT_BY_ID, claims["gid"])
+    is_live = granted is not None and granted.is_live(ctx.now)  # defence: O16 grant-of-jwt
+    return claims if is_live else None

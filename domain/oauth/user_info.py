@@ -1,0 +1,49 @@
+"""The UserInfo endpoint: what an access token opens about its user (OpenID Connect Core, 5.3)."""
+
+from typing import Any
+
+from domain.context import Context
+from domain.oauth import claims, lookup
+from domain.oauth_clients.errors import (
+    InsufficientScope,
+    InvalidAccessToken,
+    InvalidRequest,
+    MissingAccessToken,
+)
+from domain.oauth_clients.parameters import OAuthParameters
+from models.oauth_token import TokenKind
+
+
+async def read(ctx: Context, parameters: OAuthParameters) -> dict[str, Any]:
+    """Return the claims that the access token in the Authorization header opens.
+
+    Raises InvalidRequest, InvalidAccessToken, InsufficientScope.
+    """
+    parameters.check()
+    if parameters.get("access_token") is not None:
+        # A URL is logged, and a form is easier to forge (RFC 9700, 4.3.2).
+        raise InvalidRequest("The access token must be in the Authorization header")
+    found = await lookup.stored(ctx, _bearer(parameters.authorization))
+    if found is None or not found.is_live(ctx.now):  # defence: O16 user-info
+        raise InvalidAccessToken
+    # A token for an API must not open more to that API than the user has allowed it.
+    # defence: O10 user-info
+    if found.token.kind != TokenKind.ACCESS or found.token.resource is not None:
+        raise InvalidAccessToken
+    scopes = found.token.scopes.split()
+    if found.granted is None or "openid" not in scopes:
+        raise InsufficientScope
+    user = found.granted.user
+    return {"sub": user.id, **claims.of_user(user, scopes)}
+
+
+def _bearer(header: str | None) -> str:
+    """Return the token of an Authorization header. Raises MissingAccessToken, InvalidRequest."""
+    if header is None:
+        raise MissingAccessToken
+    scheme, _, token = header.partition(" ")
+    if not scheme:
+        raise InvalidRequest("There are several Authorization headers")
+    if scheme.lower() != "bearer":
+        raise MissingAccessToken
+    return token.strip(" ")
