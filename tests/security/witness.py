@@ -30,10 +30,16 @@ SENT = (
     "state",
     "key",
     "secret",
+    "device_code",
+    "user_code",
+    "userCode",
 )
 """The members of a body, and the parameters of a query or path, that hold secrets."""
 
-ANSWERED = ("token", "accessToken", "refreshToken", "idToken", "key", "secret")
+ANSWERED = (
+    *("token", "accessToken", "refreshToken", "idToken", "key", "secret"),
+    *("access_token", "refresh_token", "id_token", "device_code", "user_code"),
+)
 """The members of an answer that do."""
 
 ASKED = ("state", "nonce")

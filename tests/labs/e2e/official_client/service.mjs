@@ -5,6 +5,7 @@ import { apiKeyClient } from "@better-auth/api-key/client";
 import { createAuthClient } from "better-auth/client";
 import {
   adminClient,
+  deviceAuthorizationClient,
   emailOTPClient,
   jwtClient,
   magicLinkClient,
@@ -47,6 +48,7 @@ export function newClient(...more) {
       apiKeyClient(),
       magicLinkClient(),
       emailOTPClient(),
+      deviceAuthorizationClient(),
       organizationClient(TEAMS ? { teams: { enabled: true } } : {}),
       ...more,
     ],
