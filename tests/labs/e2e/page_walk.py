@@ -43,6 +43,17 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 </svg>"""
 APPLICATION = "https://app.example.com"
 STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
+DEVICES = {
+    name: {
+        "client_name": title,
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"],
+        "scope": "openid profile email offline_access files",
+        "session_sign_in": gets_session,
+    }
+    for name, title, gets_session in (("television", "Television", True), ("printer", LONG[:64], False))
+}
+"""Applications on devices; one gets a session, the other one tokens."""
 SETTINGS = {
     **declared_settings("SETTINGS"),
     "session.cookie_secure": "false",
@@ -52,6 +63,8 @@ SETTINGS = {
     "email_codes.enabled": "true",
     "magic_links.enabled": "true",
     "delete_user.enabled": "true",
+    "oauth.scopes": '{"files": "Read and change all files that you have stored in the archive of this service"}',
+    "oauth.clients": json.dumps(DEVICES),
     "trusted_origins": f'["{APPLICATION}"]',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
@@ -190,6 +203,7 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     visitor = Visitor(page, site)
     way_in = (_way_in, _links, _account, _passkeys, _second_factor, _waiting)
     account = (_api_keys, _connections, _applications, _organizations, _invitations, _last)
+    account = (_api_keys, _connections, _organizations, _invitations, _devices, _last)
     for part in (*way_in, *account):
         async for name in part(visitor):
             yield name
@@ -547,6 +561,26 @@ async def _invitations(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open("/account/organizations")
     yield "organizations-invited"
     await visitor.sign_in("/account/organizations", email=EVE)
+
+
+async def _devices(visitor: Visitor) -> AsyncIterator[str]:
+    path = "/account/device"
+    await visitor.open(path)
+    yield "device"
+    await visitor.send(path, user_code="BBBB-BBBB")
+    yield "device-wrong"
+    for client, metadata in DEVICES.items():
+        asked = {"client_id": client, "scope": metadata["scope"]}
+        codes = [visitor.site.post("/device/code", asked, **{"User-Agent": AGENTS[2]}).json() for _ in "12"]
+        await visitor.open(f"{path}?user_code={codes[0]['user_code']}")
+        yield f"device-{client}"
+        await visitor.send(f"{path}/approve")
+        yield f"device-{client}-approved"
+        await visitor.open(f"{path}?user_code={codes[0]['user_code']}")
+        yield f"device-{client}-decided"
+        await visitor.open(f"{path}?user_code={codes[1]['user_code']}")
+        await visitor.send(f"{path}/deny")
+        yield f"device-{client}-denied"
 
 
 async def _last(visitor: Visitor) -> AsyncIterator[str]:

@@ -11,14 +11,21 @@ from tests.labs.e2e.test_reset_pages import file_server
 from tests.live import serving
 from tests.service import PASSWORD
 
-FRAMED = ("/account/sign-in", "/account/sign-up", "/account", "/account/password", "/account/nowhere")
+FRAMED = (
+    *("/account/sign-in", "/account/sign-up", "/account", "/account/password", "/account/device"),
+    "/account/nowhere",
+)
+DEVICES = {"oauth.enabled": "true", "oauth.device.enabled": "true", "jwt.enabled": "true"}
 
 
-@pytest.mark.threat("H2")
+@pytest.mark.threat("H2", "O6")
 async def test_the_browser_refuses_to_frame_a_page(browser: Browser, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
-    with serving(tmp_path, {"session.cookie_secure": "false"}) as live, file_server(site) as origin:
+    with (
+        serving(tmp_path, {"session.cookie_secure": "false", **DEVICES}) as live,
+        file_server(site) as origin,
+    ):
         frames = "".join(f'<iframe src="{live.url}{path}"></iframe>' for path in (*FRAMED, "/ok"))
         (site / "index.html").write_text(frames, "utf-8")
         async with browsing(browser) as page:
