@@ -202,8 +202,7 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
     way_in = (_way_in, _links, _account, _passkeys, _second_factor, _waiting)
-    account = (_api_keys, _connections, _applications, _organizations, _invitations, _last)
-    account = (_api_keys, _connections, _organizations, _invitations, _devices, _last)
+    account = (_api_keys, _connections, _applications, _organizations, _invitations, _devices, _last)
     for part in (*way_in, *account):
         async for name in part(visitor):
             yield name
