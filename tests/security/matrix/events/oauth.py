@@ -4,7 +4,7 @@ from tests.security.matrix.cells import Event, column, ends, stays
 from tests.security.matrix.groups import ALL
 from tests.security.matrix.subject import Subject
 
-_LATER = (
+LATER = (
     "membership", "active organization", "invitation sent by the user", "disown link", "approved device",
     "authorization code", "access token of a session",
 )  # fmt: skip
@@ -26,7 +26,7 @@ EVENTS = [
         ("oauth.token_revoked",),
         column(
             ends("the grant ends with all its tokens", "refresh token"),
-            rest=stays("an application ends only what it was granted", *ALL, *_LATER),
+            rest=stays("an application ends only what it was granted", *ALL, *LATER),
         ),
     )
 ]
