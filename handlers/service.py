@@ -2,10 +2,14 @@
 
 from domain import errors
 from domain.context import Context, PageRequest
+from domain.oauth_clients.policy import ClientPolicy
 from domain.ports import Readiness
 from handlers import shapes
 from handlers.pages import texts, view
 from handlers.responses.reply import Page
+
+_LONGEST = 1000
+"""Characters of an address that are shown."""
 
 
 # service.check_health
@@ -24,8 +28,24 @@ async def check_readiness(ctx: Context) -> shapes.Readiness:
 
 
 # service.show_error
-async def show_error(ctx: Context, error: str | None = None, error_description: str | None = None) -> Page:
-    """Show an error of a flow without an error page of its own, escaped, without a link."""
+async def show_error(
+    ctx: Context,
+    error: str | None = None,
+    error_description: str | None = None,
+    received: str | None = None,
+    registered: str | None = None,
+) -> Page:
+    """Show an error of a flow without an error page of its own, escaped, without a link to another site."""
     shown = view.standalone_view(ctx.policy, ctx.facts.page or PageRequest())
     values = texts.provider_error(shown.localization, error, error_description)
-    return shown.render("provider_error.html", is_confirmation=False, with_links=False, **values)
+    # Anyone can link to this page, so in production it shows no addresses of a stranger.
+    with_addresses = ctx.policy[ClientPolicy].is_development and received is not None
+    return shown.render(
+        "provider_error.html",
+        is_confirmation=False,
+        with_links=False,
+        addresses=((received or "")[:_LONGEST], (registered or "")[:_LONGEST].split())
+        if with_addresses
+        else None,
+        **values,
+    )

@@ -152,9 +152,9 @@ def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str
         raise InvalidRedirectUri("redirect_uri is missing")
     if not redirect_uris.matches(registered, wanted):  # defence: O1 registered
         if ctx.policy[ClientPolicy].is_development:
-            listed = ", ".join(registered)[:_MOST_SHOWN]
-            shown = f"received {wanted[:_MOST_SHOWN]}; registered {listed}"
-            raise InvalidRedirectUri(f"{InvalidRedirectUri.message}: {shown}")
+            raise InvalidRedirectUri(
+                received=wanted[:_MOST_SHOWN], registered=" ".join(registered)[:_MOST_SHOWN]
+            )
         raise InvalidRedirectUri
     return wanted
 
@@ -222,7 +222,9 @@ def _refused_here(ctx: Context, error: OAuthError, client_id: str | None = None)
     """Return the URL of our own page for an error: the client, or its redirect URI, is not known."""
     events.request_refused(ctx, error.error, client_id)
     description = f"{error.message} (request id {ctx.client.request_id})"
-    url = urls.public_url(ctx.policy, "/error", error=error.error, error_description=description)
+    url = urls.public_url(
+        ctx.policy, "/error", error=error.error, error_description=description, **error.details
+    )
     return Destination(url, is_refusal=True)
 
 

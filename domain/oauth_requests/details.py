@@ -13,6 +13,7 @@ from domain.oauth_requests import stored as stored_requests
 from domain.oauth_requests.evaluation import LoginReason, login_reason
 from domain.oauth_requests.parameters import AuthorizationRequest
 from models.oauth_client import ClientRow
+from models.oauth_consent import CONSENTS_OF_USER
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class RequestDetails:
     reason: LoginReason | None
     """Why the user has to sign in, or None if they need not."""
     created_at: datetime
+    continue_url: str
+    """Where a page leads back to the authorization endpoint."""
 
 
 async def read(ctx: Context, handle: str) -> RequestDetails:
@@ -38,6 +41,7 @@ async def read(ctx: Context, handle: str) -> RequestDetails:
         redirect_host=host_of(asked.redirect_uri),
         reason=login_reason(ctx, asked, stored),
         created_at=stored.row.created_at,
+        continue_url=stored_requests.continue_url(ctx, stored.client_id, handle),
     )
 
 
@@ -45,6 +49,12 @@ def host_of(url: str) -> str:
     """Return the host of a URL that users return to, or the scheme of an application."""
     parts = urlsplit(url)
     return parts.hostname or parts.scheme
+
+
+async def has_consented(ctx: Context, client_id: str) -> bool:
+    """Return whether the caller has allowed a client something before."""
+    consents = await ctx.reads.all(CONSENTS_OF_USER, ctx.signed_in.user.id)
+    return any(one.client_id == client_id for one in consents)
 
 
 async def client(ctx: Context, client_id: str) -> ClientRow:

@@ -16,6 +16,7 @@ from domain.context import Context
 from domain.oauth.errors import RequestNotFound
 from domain.oauth.policy import OAuthPolicy
 from domain.oauth_clients.parameters import OAuthParameters
+from domain.policy import Policy
 from models.oauth_request import (
     ADD_REQUEST,
     ARRIVE,
@@ -35,6 +36,7 @@ URN = "urn:ietf:params:oauth:request_uri:"
 PUSHED_LIFE = timedelta(seconds=60)
 """How long a pushed request waits for the user's browser."""
 
+_AUTHORIZE = "/oauth2/authorize"
 _LONGEST_QUERY = 2048
 
 
@@ -148,9 +150,16 @@ def request_uri(handle: str) -> str:
 
 def continue_url(ctx: Context, client_id: str, handle: str) -> str:
     """Return the URL where a page leads back to the authorization endpoint."""
-    return urls.public_url(
-        ctx.policy, "/oauth2/authorize", client_id=client_id, request_uri=request_uri(handle)
-    )
+    return urls.public_url(ctx.policy, _AUTHORIZE, client_id=client_id, request_uri=request_uri(handle))
+
+
+def handle_of(policy: Policy, url: str) -> str | None:
+    """Return the handle of the request that a URL continues, or None if it is another URL."""
+    path, _, query = url.removeprefix(policy.base_url).partition("?")
+    if path != f"{policy.base_path}{_AUTHORIZE}":
+        return None
+    [uri] = parse_qs(query).get("request_uri", [""])[:1]
+    return uri.removeprefix(URN) if uri.startswith(URN) else None
 
 
 def page_url(page: str, handle: str) -> str:

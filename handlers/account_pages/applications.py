@@ -1,20 +1,15 @@
 """The page of the connected applications: what the user has allowed them."""
 
-from collections.abc import Sequence
-
 from domain.context import Context
 from domain.localization import N_
 from domain.oauth.policy import OAuthPolicy
-from domain.oauth_clients import scopes
-from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_consents import consents
-from domain.oauth_consents.consents import Connection
 from domain.oauth_consents.errors import ConsentNotFound
 from handlers import shapes
 from handlers.account_pages import layout
 from handlers.account_pages.registry import NavigationItem
+from handlers.pages import authorization
 from handlers.pages import view as views
-from handlers.pages.view import View
 from handlers.responses.reply import Page, Redirect
 
 ACCOUNT_NAVIGATION = (
@@ -44,20 +39,16 @@ async def show_applications(
         "applications.html",
         notices=_NOTICES,
         reason=reason,
-        connections=[(one, _abilities(ctx, view, one)) for one in await consents.list_own(ctx)],
+        connections=[
+            (
+                one,
+                authorization.abilities(
+                    ctx, view.localization, one.consent.scopes.split(), one.consent.resources.split()
+                ),
+            )
+            for one in await consents.list_own(ctx)
+        ],
     )
-
-
-def _abilities(ctx: Context, view: View, one: Connection) -> Sequence[str]:
-    """Return what an application may do: its scopes, and the resources by their names."""
-    policy = ctx.policy[ClientPolicy]
-    described = scopes.described(policy, one.consent.scopes.split())
-    known = [policy.resources.get(uri) for uri in one.consent.resources.split()]
-    use = view.localization.gettext(N_("Use %(name)s"))
-    return [
-        *(view.localization.gettext(text) for _, text in described),
-        *(use % {"name": resource.name} for resource in known if resource is not None),
-    ]
 
 
 # account_pages.show_application_revocation

@@ -1,18 +1,15 @@
 """The page where a user enters the code of a device, and decides about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from domain.context import Context
 from domain.device import requests, user_codes
 from domain.device.errors import DeviceCodeAlreadyProcessed, ExpiredUserCode, InvalidUserCode
-from domain.device.requests import KnownRequest
-from domain.localization import N_, Localization
-from domain.oauth_clients import scopes as descriptions
-from domain.oauth_clients.policy import ClientPolicy
+from domain.localization import N_
 from handlers import shapes
 from handlers.account_pages import user_agents
-from handlers.pages import texts
+from handlers.pages import authorization, texts
 from handlers.pages import view as views
 from handlers.pages.view import Form, View
 from handlers.responses.reply import Page, Redirect
@@ -65,7 +62,9 @@ async def show_device(
         device=user_agents.describe(view.localization, known.row.user_agent),
         age=view.localization.format_ago(known.row.created_at, ctx.now),
         is_session=known.gets_session,
-        abilities=_abilities(ctx, view.localization, known),
+        abilities=authorization.abilities(
+            ctx, view.localization, known.row.scopes.split(), known.row.resources.split()
+        ),
     )
 
 
@@ -94,16 +93,3 @@ def _entry(view: View, user_code: str | None, reason: str | None) -> Page:
         state=reason if is_result else "entry",
         user_code=user_code or "",
     )
-
-
-def _abilities(ctx: Context, localization: Localization, known: KnownRequest) -> Sequence[str]:
-    """Return what the device will be able to do, in sentences for people."""
-    policy, scopes = ctx.policy[ClientPolicy], known.row.scopes.split()
-    shown = [scope for scope in scopes if scope != "openid" or len(scopes) == 1]
-    sentences = [
-        # The service does not know the descriptions of the operator's scopes in other languages.
-        description if scope in policy.scopes else localization.gettext(description)
-        for scope, description in descriptions.described(ctx.policy[ClientPolicy], shown)
-    ]
-    names = [policy.resources[uri].name for uri in known.row.resources.split() if uri in policy.resources]
-    return sentences + [localization.gettext("Use %(name)s") % {"name": name} for name in names]

@@ -11,7 +11,7 @@ from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
 from domain.magic_links.policy import MagicLinkPolicy
 from handlers import shapes
-from handlers.pages import sign_in_methods
+from handlers.pages import authorization, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -27,6 +27,7 @@ async def show_email_sign_in(
     """Ask for the address to send a link or a code to; with `method=code`, offer only a code."""
     view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
+    view = await authorization.named(ctx, view)
     offered = sign_in_methods.offered(ctx)
     shown = {**offered, "with_link": offered["with_link"] and not (method == "code" and offered["with_code"])}
     return view.render("email_sign_in.html", email=email or "", **shown)
@@ -69,6 +70,7 @@ async def show_email_code(
         address = identifiers.email((email or "").strip())  # defence: H3 only-addresses
     except InvalidEmail:
         return view.redirect("/sign-in/email")
+    view = await authorization.named(ctx, view)
     return view.render("email_code.html", email=address)
 
 
@@ -100,6 +102,7 @@ async def show_magic_link(
         replaces = await magic_links.replaces_caller(ctx, token or "")
     except errors.InvalidToken:
         email, is_new, replaces, token = None, False, False, None
+    view = await authorization.named(ctx, view)
     return view.render(
         "magic_link.html",
         email=email,

@@ -7,6 +7,7 @@ from domain.emails.policy import EmailVerificationPolicy
 from domain.localization import N_
 from domain.ports import Mailbox
 from handlers import shapes
+from handlers.pages import authorization
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -29,6 +30,7 @@ async def show_mail_sent(
 ) -> Page:
     """Show that an email was sent, and the next step."""
     view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
+    view = await authorization.named(ctx, view)
     sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))
     return view.render("mail_sent.html", sentence=sentence, mailbox=_mailbox(ctx))
 

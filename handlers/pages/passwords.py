@@ -6,7 +6,7 @@ from domain.context import Context
 from domain.passwords import passwords
 from domain.passwords.policy import PasswordResetPolicy
 from handlers import shapes
-from handlers.pages import sign_in_methods
+from handlers.pages import authorization, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -21,6 +21,7 @@ async def show_forgot_password(
 ) -> Page:
     """Ask for the address of the account."""
     view = views.view(ctx, "/forgot-password", callback_url, ui_locales, email=email)
+    view = await authorization.named(ctx, view)
     dead = view.localization.gettext("This link has been used or is no longer valid. Ask for a new one.")
     return view.render(
         "forgot_password.html",

@@ -4,11 +4,13 @@ from domain.authentication import sign_in as authentication
 from domain.authentication.gate import SignInOptions
 from domain.context import Context
 from domain.localization import N_
+from domain.oauth_requests.details import RequestDetails
+from domain.oauth_requests.evaluation import LoginReason
 from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
 from domain.users.policy import UsernamePolicy
 from handlers import shapes
-from handlers.pages import sign_in_methods, texts
+from handlers.pages import authorization, sign_in_methods, texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
@@ -20,24 +22,55 @@ _REASONS = {
     "deleted": N_("Your account has been deleted."),
 }
 
+_LOGIN_REASONS = {
+    LoginReason.LOGIN: N_("The application wants you to sign in again."),
+    LoginReason.MAX_AGE: N_("You signed in a while ago. The application wants you to sign in again."),
+    LoginReason.HINT: N_(
+        "You are signed in as %(email)s, but the application expects another account. Sign in to that one."
+    ),
+}
+"""Why a user who is signed in has to sign in once more."""
+
 
 # pages.show_sign_in
 async def show_sign_in(
     ctx: Context,
+    request: str | None = None,
     callback_url: str | None = None,
     ui_locales: str | None = None,
     prompt: str | None = None,
     reason: str | None = None,
 ) -> Page:
     """Show the ways to sign in, or ask a signed-in user whether to continue."""
-    view = views.view(ctx, "/sign-in", callback_url, ui_locales, prompt=prompt)
+    found = await authorization.requested(ctx, request, callback_url)
+    view = authorization.view(ctx, "/sign-in", found, callback_url, ui_locales, prompt=prompt)
+    must_sign_in = prompt == "login" or (found is not None and found.reason is not None)
     # A refused form must be shown with its error, also to a user who is signed in.
-    if ctx.caller is not None and prompt != "login" and not view.form.is_refused:
+    if ctx.caller is not None and not must_sign_in and not view.form.is_refused:
         return view.render("continue.html", target=view.finish().location)
-    notice = _REASONS.get(reason or "")
     return view.render(
-        "sign_in.html", notice=notice and view.localization.gettext(notice), **sign_in_methods.offered(ctx)
+        "sign_in.html",
+        notice=_notice(view, found, reason),
+        identifier=_identifier(ctx, found),
+        **sign_in_methods.offered(ctx),
     )
+
+
+def _notice(view: views.View, found: RequestDetails | None, reason: str | None) -> str | None:
+    """Return why a user has to sign in, as far as there is something to say."""
+    if view.user is not None and found is not None and found.reason is not None:
+        text = view.localization.gettext(_LOGIN_REASONS[found.reason])
+        return text % {"email": view.user.email} if found.reason is LoginReason.HINT else text
+    notice = _REASONS.get(reason or "")
+    return notice and view.localization.gettext(notice)
+
+
+def _identifier(ctx: Context, found: RequestDetails | None) -> str:
+    """Return the email address or username to begin with: that of a user who has to sign in once more."""
+    hint = authorization.login_hint(found)
+    if hint or found is None or ctx.caller is None:
+        return hint
+    return ctx.caller.user.email if found.reason in (LoginReason.LOGIN, LoginReason.MAX_AGE) else ""
 
 
 # pages.sign_in
@@ -103,5 +136,9 @@ async def show_error(
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
     values = texts.provider_error(view.localization, error, error_description)
     return view.render(
-        "provider_error.html", with_links=True, is_confirmation=error == "user_mismatch", **values
+        "provider_error.html",
+        with_links=True,
+        is_confirmation=error == "user_mismatch",
+        addresses=None,
+        **values,
     )

@@ -5,20 +5,25 @@ from domain.authentication import sign_up as authentication
 from domain.authentication.sign_up import SignUp
 from domain.context import Context
 from handlers import shapes
-from handlers.pages import sign_in_methods
+from handlers.pages import authorization, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
 
 # pages.show_sign_up
 async def show_sign_up(
-    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
+    ctx: Context,
+    request: str | None = None,
+    callback_url: str | None = None,
+    ui_locales: str | None = None,
+    email: str | None = None,
 ) -> Page:
     """Ask for name, email address and password."""
-    view = views.view(ctx, "/sign-up", callback_url, ui_locales, email=email)
+    found = await authorization.requested(ctx, request, callback_url)
+    view = authorization.view(ctx, "/sign-up", found, callback_url, ui_locales, email=email)
     return view.render(
         "sign_up.html",
-        email=email or "",
+        email=email or authorization.login_hint(found),
         **sign_in_methods.offered(ctx),
         **sign_in_methods.password_rules(ctx),
     )

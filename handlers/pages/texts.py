@@ -110,6 +110,9 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
     "email_not_verified": ERROR_TEXTS["EMAIL_NOT_VERIFIED"],
     "BANNED_USER": ERROR_TEXTS["BANNED_USER"],
     "state_mismatch": ERROR_TEXTS["INVALID_TWO_FACTOR_COOKIE"],
+    "invalid_request_uri": N_(
+        "This sign-in took too long, or was finished in another window. Go back to the application, and start again."
+    ),
     "state_not_found": ERROR_TEXTS["INVALID_TWO_FACTOR_COOKIE"],
 }
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")

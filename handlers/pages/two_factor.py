@@ -9,7 +9,7 @@ from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor import challenges, verification
 from domain.two_factor.verification import Verified
 from handlers import shapes
-from handlers.pages import passkeys, sign_in_methods
+from handlers.pages import authorization, passkeys, sign_in_methods
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 
@@ -36,6 +36,7 @@ async def show_two_factor(
     view = views.view(ctx, "/two-factor", callback_url, ui_locales, method=method)
     if ctx.challenge is None:
         return view.finish()
+    view = await authorization.named(ctx, view)
     methods = await challenges.methods_of(ctx, ctx.challenge.user, mailbox=ctx.challenge.mailbox)
     requested = view.form.get("method", method or "")
     shown = requested if requested in (*methods, "backup") else next(iter(methods), "backup")

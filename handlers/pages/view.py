@@ -70,6 +70,8 @@ class View:
     """The templates of the operator."""
     is_impersonated: bool = False
     """Whether an administrator acts in the name of the user."""
+    application: str | None = None
+    """The name of the OAuth client that the user continues to, as the client has chosen it."""
 
     def url(self, page: str, **query: str | None) -> str:
         """Return the path of another page, with the parameters of all steps."""

@@ -208,8 +208,8 @@ class TestErrors:
 
         page = await service.client.get(refused.headers["location"])
 
-        assert "received https://shop.example/callback/&lt;b&gt;" in page.text
-        assert f"registered {REDIRECT_URI}" in page.text
+        assert '<code class="breaks">https://shop.example/callback/&lt;b&gt;</code>' in page.text
+        assert f'<code class="breaks">{REDIRECT_URI}</code>' in page.text
 
     @pytest.mark.parametrize(
         ("changes", "error"),

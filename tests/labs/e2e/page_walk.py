@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pyotp
@@ -42,6 +43,27 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" width="96" height="40">
 <text x="48" y="27" text-anchor="middle" fill="#fff" font-family="sans-serif" font-size="20">Acme</text>
 </svg>"""
 APPLICATION = "https://app.example.com"
+SHOP = "https://shop.example.com"
+"""An OAuth client."""
+CLIENTS = {
+    "shop": {
+        "client_name": "Shop",
+        "redirect_uris": [f"{SHOP}/callback"],
+        "secret": "s" * 32,
+        "client_uri": SHOP,
+        "tos_uri": f"{SHOP}/terms",
+        "policy_uri": f"{SHOP}/privacy",
+    },
+    "terminal": {
+        "client_name": LONG[:64],
+        "application_type": "native",
+        "token_endpoint_auth_method": "none",
+        "redirect_uris": ["http://127.0.0.1/callback"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "scope": "openid profile email offline_access files",
+        "resources": ["https://api.example.com"],
+    },
+}
 STYLESHEET = ".bottom { letter-spacing: 0.01em; }"
 DEVICES = {
     name: {
@@ -64,8 +86,9 @@ SETTINGS = {
     "magic_links.enabled": "true",
     "delete_user.enabled": "true",
     "oauth.scopes": '{"files": "Read and change all files that you have stored in the archive of this service"}',
-    "oauth.clients": json.dumps(DEVICES),
     "trusted_origins": f'["{APPLICATION}"]',
+    "oauth.clients": json.dumps(CLIENTS | DEVICES),
+    "oauth.resources": '{"https://api.example.com": {"name": "Orders", "scopes": ["files"]}}',
     "limits.failures": str(FAILURES),
     "passkey.rp_id": "localhost",
     "pages.terms_url": "https://example.com/terms",
@@ -202,7 +225,16 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
     """Yield the name of every state while the page shows it: first as it is opened, then what came of its forms."""
     visitor = Visitor(page, site)
     way_in = (_way_in, _links, _account, _passkeys, _second_factor, _waiting)
-    account = (_api_keys, _connections, _applications, _organizations, _invitations, _devices, _last)
+    account = (
+        _api_keys,
+        _connections,
+        _applications,
+        _requests,
+        _organizations,
+        _invitations,
+        _devices,
+        _last,
+    )
     for part in (*way_in, *account):
         async for name in part(visitor):
             yield name
@@ -580,6 +612,48 @@ async def _devices(visitor: Visitor) -> AsyncIterator[str]:
         await visitor.open(f"{path}?user_code={codes[1]['user_code']}")
         await visitor.send(f"{path}/deny")
         yield f"device-{client}-denied"
+
+
+def _request(client_id: str, **more: str) -> str:
+    """Return the URL that an application sends its user to."""
+    client: Any = CLIENTS[client_id]
+    asked = {
+        "client_id": client_id,
+        "response_type": "code",
+        "redirect_uri": client["redirect_uris"][0],
+        "scope": client.get("scope", "openid profile email"),
+        "code_challenge": "x" * 43,
+        "code_challenge_method": "S256",
+        **more,
+    }
+    return f"/oauth2/authorize?{urlencode(asked)}"
+
+
+async def _requests(visitor: Visitor) -> AsyncIterator[str]:
+    await visitor.page.route(f"{SHOP}/**", lambda route: route.fulfill(status=204))
+    await visitor.open(_request("shop", prompt="select_account"))
+    yield "application-account"
+    await visitor.open(_request("shop", prompt="login"))
+    yield "application-sign-in-again"
+    await visitor.open(_request("shop", prompt="create"))
+    yield "application-sign-up"
+    await visitor.open(_request("terminal", resource="https://api.example.com"))
+    yield "consent-on-device"
+    visitor.site.execute("UPDATE oauth_client SET source = 'dynamic' WHERE client_id = 'terminal'")
+    await visitor.page.reload()
+    yield "consent-unverified"
+    await visitor.forget()
+    await visitor.open(_request("shop", login_hint=EVE))
+    yield "application-sign-in"
+    await visitor.send("/account/sign-in", password=PASSWORD)
+    await visitor.page.wait_for_url("**/consent?*")
+    yield "consent"
+    await visitor.form("/account/consent").locator("[value=allow]").click()
+    await visitor.page.wait_for_url("**/leaving?*")
+    await visitor.open("/account/consent?request=unknown")
+    yield "application-expired"
+    await visitor.open(_request("shop", redirect_uri=f"{SHOP}/callback/"))
+    yield "application-error"
 
 
 async def _last(visitor: Visitor) -> AsyncIterator[str]:

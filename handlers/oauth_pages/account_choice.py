@@ -1,0 +1,37 @@
+"""The page where a user chooses the account that an application gets."""
+
+from urllib.parse import urlencode
+
+from domain.context import Context
+from domain.oauth_requests import consent as consents
+from domain.oauth_requests import details
+from handlers import shapes
+from handlers.pages import authorization
+from handlers.pages import view as views
+from handlers.responses.reply import Page, Redirect
+
+
+# oauth_pages.show_account_choice
+async def show_account_choice(
+    ctx: Context, request: str | None = None, ui_locales: str | None = None
+) -> Page | Redirect:
+    """Ask whether the user continues to an application as who they are."""
+    found = await details.read(ctx, request or "")
+    if found.reason is not None:
+        return Redirect(found.continue_url)
+    view = views.view(
+        ctx, "/select-account", None, ui_locales or authorization.languages(found), request=request
+    )
+    return view.render(
+        "select_account.html",
+        request=request,
+        client=found.asked.client,
+        other_account=view.url("/sign-in", prompt="login", callbackURL=found.continue_url),
+    )
+
+
+# oauth_pages.select_account
+async def select_account(ctx: Context, body: shapes.SelectedAccountForm) -> Redirect:
+    """Note that the user has chosen to be who they are, and continue."""
+    query = urlencode({"request": body["request"]})
+    return Redirect(await consents.go_on(ctx, query, selected=True, created=False))
