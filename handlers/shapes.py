@@ -1320,6 +1320,17 @@ class ConnectForm(TypedDict):
     provider: str
 
 
+class ConsentDecisionForm(TypedDict):
+    """What the user has decided about an authorization request."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    request: str
+    decision: Literal["allow", "cancel"]
+
+
 class ConsentForm(TypedDict):
     """A connected application."""
 
@@ -2720,6 +2731,16 @@ class SecondFactorSetupForm(TypedDict):
     user: NotRequired[str]
     step: NotRequired[str]
     password: str
+
+
+class SelectedAccountForm(TypedDict):
+    """The authorization request that the user goes on with, as who they are."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    request: str
 
 
 class SendEmailCodeRequest(TypedDict):
