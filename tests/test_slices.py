@@ -27,7 +27,15 @@ ROOT = Path(__file__).parents[1]
 OPERATIONS = sorted(operation.spec["operationId"] for operation in operations(bundle(internal=True)))
 TAGS = sorted({operation_id.partition(".")[0] for operation_id in OPERATIONS})
 
-WITHOUT_RULES = {"account_pages", "discovery", "mailbox", "oauth_pages", "organization_pages", "service", "teams"}
+WITHOUT_RULES = {
+    "account_pages",
+    "discovery",
+    "mailbox",
+    "oauth_pages",
+    "organization_pages",
+    "service",
+    "teams",
+}
 """Tags without a package of rules; teams have theirs among those of organizations, discovery among those of oauth."""
 
 PARTS = {

@@ -54,9 +54,7 @@ class Door:
     """How schemathesis knocks."""
 
 
-LEADING_ON = [
-    f"oauth_{name}{method}" for name in ("authorize", "end_session") for method in ("", "_by_post")
-]
+LEADING_ON = [f"oauth_{name}{method}" for name in ("authorize", "end_session") for method in ("", "_by_post")]
 """Operations of the OAuth protocol that browsers are sent to."""
 
 _OF_EVERY_FORM = {"BAD_REQUEST", "VALIDATION_ERROR"}
