@@ -23,6 +23,7 @@ MUTANTS = (
     Mutant("O8", "an old session is no new sign-in", "prompt-login", Always(False)),
     Mutant("O8", "a session has an age", "max-age", Always(False)),
     Mutant("O17", "a state has an end", "state", Always(False)),
+    Mutant("O17", "a field shows only hints of one line", "login-hint", Replace("return hint")),
     Mutant("O21", "a request has an end", "live-request", Always(False, "test.values[2]")),
     Mutant("O21", "a request for a logout is none", "live-request", Always(False, "test.values[1]")),
     Mutant("O21", "a request is its client's", "client-of-request", Always(False, "test.values[1]")),
