@@ -90,6 +90,7 @@ class InvalidAccessToken(OAuthError):
 class MissingAccessToken(InvalidAccessToken):
     """There is no access token: the challenge names no error then (RFC 6750, 3.1)."""
 
+    error = "invalid_token"
     message = "The request has no access token"
     challenge = "Bearer"
 
