@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Integer, bindparam, delete, or_, select, update
 from sqlmodel import Field, col
 
-from models.base import Instant, Retention, Timestamped
+from models.base import Access, Instant, Retention, Timestamped
 from models.queries import ReadStatement, by
 from models.statements import insert, is_, table_of
 
@@ -27,6 +27,7 @@ class DeviceRequest(Timestamped, table=True):
     __tablename__ = "device_request"
     # Kept for a while after expiry, so that EXPIRED_USER_CODE can be distinguished from INVALID_USER_CODE.
     __retention__ = (Retention("expires_at", timedelta(minutes=10)),)
+    __access__ = (Access("device_requests", None, expiry="expires_at"),)
 
     device_code: bytes = Field(primary_key=True)
     user_code: bytes = Field(unique=True)
