@@ -513,7 +513,8 @@ async def signing_keys(scene: Scene) -> None:
 @raises("oauth.refresh_reused")
 async def reused_refresh_tokens(scene: Scene) -> None:
     ada = await add_person(scene.service, email=ADA)
-    client = await add_client(scene.service, **oauth_codes.EVERYTHING)
+    grant_types = ["authorization_code", "refresh_token"]
+    client = await add_client(scene.service, grant_types=grant_types, scope="email offline_access")
     issued = await oauth_codes.first_tokens(scene.service, client, ada.headers, "email offline_access")
     await oauth_codes.refresh(scene.service, client, issued["refresh_token"])
     await scene.read()
