@@ -558,8 +558,11 @@ class TestPushed:
         assert (page_of(again), error_of(again)) == ("/error", "invalid_request_uri")
         assert await codes(service) == 1
 
-    async def test_it_ends_with_its_time(self, service: Service, ada: Headers) -> None:
-        shop = await add_client(service, skip_consent=True)
+    @pytest.mark.parametrize("skips_consent", [True, False])
+    async def test_it_ends_with_its_time(
+        self, service: Service, ada: Headers, *, skips_consent: bool
+    ) -> None:
+        shop = await add_client(service, skip_consent=skips_consent)
         uri = (await push(service, shop)).json()["request_uri"]
         service.clock.advance(minutes=1)
 
