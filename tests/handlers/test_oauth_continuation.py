@@ -18,6 +18,7 @@ from tests.security import second_factor
 from tests.service import BASE_URL, PASSWORD, Service
 
 HOME = "/welcome"
+SESSION = "service.session-token"
 Way = Callable[[Service, str], Awaitable[httpx.Response]]
 
 
@@ -176,7 +177,8 @@ async def test_a_sign_in_through_a_provider_comes_back_to_the_request(
     )
 
     assert httpx.URL(answer.headers["location"]) == httpx.URL(here)
-    assert page_of(await social.client.get(here)) == "/account/consent"
+    session = second_factor.cookie(SESSION, second_factor.set_cookies(answer)[SESSION])
+    assert page_of(await social.client.get(here, headers=session)) == "/account/consent"
 
 
 async def test_the_request_of_another_kind_or_one_that_has_ended_is_ignored(
