@@ -136,7 +136,7 @@ REMOVE_CLIENT = delete(table_of(OauthClient)).where(is_(OauthClient.client_id, "
 
 LIST_CLIENTS = (
     select(*CLIENT_COLUMNS)
-    .order_by(col(OauthClient.created_at).desc(), col(OauthClient.client_id))
+    .order_by(col(OauthClient.created_at).desc(), col(OauthClient.client_id).desc())
     .limit(1000)
     .execution_options(row=ClientRow)
 )

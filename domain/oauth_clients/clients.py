@@ -1,6 +1,6 @@
-"""Look up clients and what they may ask for, and enter new ones."""
+"""Look up clients, and enter new ones."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +8,6 @@ import orjson
 
 from domain import tokens
 from domain.context import Context
-from domain.oauth_clients.policy import ClientPolicy
 from models.oauth_client import ADD_CLIENT, CLIENT_BY_ID, NOTE_USE, ClientRow, ClientSource
 
 SECRET_PREFIX = "gws_"  # noqa: S105 - the prefix of client secrets
@@ -24,29 +23,6 @@ async def find(ctx: Context, client_id: str) -> ClientRow | None:
     """Return a client that is not disabled, or None, read outside the transaction."""
     found = await read(ctx, client_id)
     return None if found is None or found.disabled_at is not None else found
-
-
-def allowed_resources(client: ClientRow, policy: ClientPolicy) -> Collection[str]:
-    """Return the resources that a client may ask for: a client that nobody entered has those of the service.
-
-    It does not know them when it registers itself. Its users are always asked for their consent.
-    """
-    own: list[str] = client.metadata["resources"]
-    return own if own or client.is_verified else policy.resources.keys()
-
-
-def allowed_scopes(client: ClientRow, policy: ClientPolicy, resources: Iterable[str]) -> Collection[str]:
-    """Return the scopes that a client may ask for together with these resources.
-
-    A client that nobody entered also has the scopes of the resources that it asks for.
-    """
-    metadata = client.metadata
-    scopes = {*metadata["scope"].split(" ")}
-    if not client.is_verified and not metadata["resources"]:
-        for uri in resources:
-            if uri in policy.resources:
-                scopes.update(policy.resources[uri].scopes)
-    return scopes
 
 
 def note_use(ctx: Context, client: ClientRow) -> None:

@@ -13,6 +13,7 @@ from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy
 from models.oauth_client import ClientSource
 
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
+DEFAULT_SCOPE = "openid profile email"
 GRANT_TYPES = ("authorization_code", "refresh_token", "client_credentials", DEVICE_CODE)
 AUTHENTICATION_METHODS = ("client_secret_basic", "client_secret_post", "none", "private_key_jwt")
 
@@ -150,7 +151,7 @@ def _redirections(given: Mapping[str, Any], known: Mapping[str, Any], policy: Cl
 
 
 def _access(given: Mapping[str, Any], known: Mapping[str, Any], policy: ClientPolicy) -> dict[str, Any]:
-    scope = _text(given, "scope", "openid profile email")
+    scope = _text(given, "scope", DEFAULT_SCOPE)
     if not _SCOPE.fullmatch(scope):
         raise InvalidMetadata("scope", "must be names separated by single spaces")
     scopes = list(dict.fromkeys(scope.split(" ")))

@@ -26,13 +26,13 @@ async def register(ctx: Context, parameters: OAuthParameters) -> tuple[ClientRow
 
     Raises InvalidInitialToken, UnusableMetadata, UnusableRedirectUri, Limited.
     """
-    is_open = ctx.policy[ClientPolicy].registration == "open"
+    policy = ctx.policy[ClientPolicy]
+    is_open = policy.registration == "open"
     label = None if is_open else await initial_tokens.use(ctx, parameters.authorization)
     sent = metadata.permitted(parameters.document, ClientSource.DYNAMIC)
     try:
-        checked = metadata.complete(
-            _restricted(sent) if is_open else _with_scope(sent), ctx.policy[ClientPolicy]
-        )
+        scoped = sent if sent.get("scope") is not None else {**sent, "scope": _default_scope(sent)}
+        checked = metadata.complete(_restricted(sent, policy) if is_open else scoped, policy)
     except InvalidMetadata as fault:
         raise (UnusableRedirectUri if fault.is_redirect_uri else UnusableMetadata)(str(fault)) from None
     if is_open:
@@ -43,10 +43,11 @@ async def register(ctx: Context, parameters: OAuthParameters) -> tuple[ClientRow
     return row, secret
 
 
-def _restricted(sent: Mapping[str, Any]) -> dict[str, Any]:
+def _restricted(sent: Mapping[str, Any], policy: ClientPolicy) -> dict[str, Any]:
     """Return the metadata of a client that anyone may register. Raises InvalidMetadata.
 
-    Scopes of resources are left out: it may ask for them together with the resource.
+    It does not know the resources of the service, so that it gets all of them unless it names some. Scopes that are
+    neither standard nor of its resources are left out.
     """
     if sent.get("token_endpoint_auth_method") not in (None, "none"):  # defence: O13 open-method
         raise InvalidMetadata("token_endpoint_auth_method", "must be none")
@@ -54,16 +55,29 @@ def _restricted(sent: Mapping[str, Any]) -> dict[str, Any]:
     others = [one for one in grants if one not in _OPEN_GRANTS] if isinstance(grants, list) else []
     if others:  # defence: O13 open-grants
         raise InvalidMetadata("grant_types", "must be authorization_code and refresh_token")
-    kept = {**sent, "token_endpoint_auth_method": "none", "client_credentials_scopes": None}
+    resources = sent.get("resources") or [*policy.resources]
+    own = [
+        scope
+        for uri in (resources if isinstance(resources, list) else ())
+        if isinstance(uri, str) and uri in policy.resources
+        for scope in policy.resources[uri].scopes
+    ]
     scope = sent.get("scope")
     if isinstance(scope, str):
-        kept["scope"] = " ".join(one for one in scope.split(" ") if one in STANDARD_SCOPES) or None
-    return _with_scope(kept)
+        scope = " ".join(one for one in scope.split(" ") if one in STANDARD_SCOPES or one in own) or None
+    if scope is None:
+        scope = " ".join(dict.fromkeys([*_default_scope(sent).split(" "), *own]))
+    return {
+        **sent,
+        "token_endpoint_auth_method": "none",
+        "client_credentials_scopes": None,
+        "resources": resources,
+        "scope": scope,
+    }
 
 
-def _with_scope(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with the scopes of a client that names none: it probably wants to refresh if it can."""
+def _default_scope(sent: Mapping[str, Any]) -> str:
+    """Return the scope of a client that names none: it probably wants to refresh if it can."""
     grants = sent.get("grant_types")
-    if sent.get("scope") is None and isinstance(grants, list) and "refresh_token" in grants:
-        return {**sent, "scope": " ".join(STANDARD_SCOPES)}
-    return {**sent}
+    may_refresh = isinstance(grants, list) and "refresh_token" in grants
+    return " ".join(STANDARD_SCOPES) if may_refresh else metadata.DEFAULT_SCOPE

@@ -22,7 +22,8 @@ from tests.conftest import Headers, MakeService
 from tests.handlers.people import Person, add_person
 from tests.handlers.steps import code, execute, join
 from tests.oauth import REDIRECT_URI, add_client, basic
-from tests.oauth_codes import add_code, error, first_tokens, redeem, refresh
+from tests.oauth_codes import API, FILES, add_code, error, first_tokens, redeem, refresh
+from tests.oauth_codes import SETTINGS as RESOURCES
 from tests.service import START, Service
 from tests.trail import of_event
 
@@ -457,8 +458,18 @@ class TestOpenRegistration:
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_client_metadata")
         assert refused.json()["error_description"].startswith(named)
 
+    async def test_it_gets_the_resources_of_the_service(self, make_service: MakeService) -> None:
+        service = await make_service({**RESOURCES, "oauth.registration": "open"})
+
+        unnamed = (await register(service)).json()
+        named = (await register(service, resources=[API], scope="openid read list")).json()
+
+        assert unnamed["resources"] == [API, FILES]
+        assert unnamed["scope"] == "openid profile email read write list"
+        assert (named["resources"], named["scope"]) == ([API], "openid read")
+
     @pytest.mark.threat("O13")
-    async def test_scopes_of_resources_are_left_out(self, service: Service) -> None:
+    async def test_scopes_of_no_resource_are_left_out(self, service: Service) -> None:
         answer = await register(
             service, scope="openid orders:read", client_credentials_scopes=["orders:read"]
         )
