@@ -13,7 +13,11 @@ MUTANTS = (
         "O15",
         "a signed token is an access token",
         "typ",
-        Replace("await ctx.port[SigningKeys].verify(text, ctx.now) or ...", "value"),
+        Replace(
+            "(found := await ctx.port[SigningKeys].verify(text, ctx.now)) and"
+            " {'client_id': found.get('aud'), **found} or ...",
+            "value",
+        ),
     ),
     Mutant("O15", "a client ends its own tokens", "revoke-own", Always(False, "test.values[1]")),
     Mutant("O15", "a client ends its own signed tokens", "revoke-own-jwt", Always(False, "test.values[1]")),

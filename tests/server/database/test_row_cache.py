@@ -15,13 +15,13 @@ from sqlmodel import col
 from domain import tokens
 from models import Session, User
 from models.organization import Organization
-from models.queries import ReadStatement
+from models.queries import ReadStatement, by
 from models.session import SESSION_BY_DIGEST, SessionRow
 from models.team import Team
 from models.user import UserRow
 from server.database.database import Database, open_database
 from tests.postgres import Cluster
-from tests.rows import NOW, WEEK, insert_many, session, user
+from tests.rows import NOW, WEEK, add, insert_many, session, user
 
 MILLISECOND = timedelta(milliseconds=1)
 TOKEN = "t"
@@ -177,3 +177,22 @@ async def test_a_row_is_remembered_once_whoever_else_asks_at_the_same_time(datab
         assert await asked_together(database, query, ids[:count]) == ids[:count]
 
     assert made == dict.fromkeys(ids, 1)
+
+
+async def test_a_row_with_bytes_is_made_once(database: Database) -> None:
+    """JSON, which SQLite makes of a row, has no bytes."""
+    owner = user("bytes")
+    await add(database, owner, session(owner, "b" * 32))
+    made: list[Any] = []
+
+    def make(columns: Any) -> tuple[Any, ...]:
+        made.append(tuple(columns))
+        return tuple(columns)
+
+    columns = (col(Session.token_digest), col(Session.token_copy))
+    statement = select(*columns).where(by(Session.user_id))
+    query = ReadStatement(statement, make, key=Session.user_id, cacheable=True)
+    read = [await asked_together(database, query, [owner.id]) for _ in range(2)]
+
+    assert read == [[(tokens.digest("b" * 32), None)]] * 2
+    assert len(made) == 1
