@@ -2,12 +2,13 @@
 
 import functools
 import inspect
+from keyword import iskeyword
 from typing import Any
 
 from connexion import AsyncApp, ConnexionMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
 from connexion.resolver import RelativeResolver
-from connexion.security import ApiKeySecurityHandler, BearerSecurityHandler
+from connexion.security import ApiKeySecurityHandler, BasicSecurityHandler, BearerSecurityHandler
 from connexion.utils import get_function_from_name
 
 from tests.server.api.conftest import TOKEN
@@ -21,7 +22,7 @@ def stock_app(document: dict[str, Any]) -> AsyncApp:
     app = AsyncApp(
         __name__,
         pythonic_params=True,
-        security_map={"bearer": Bearer, "apiKey": Cookie},
+        security_map={"bearer": Bearer, "basic": Basic, "apiKey": Cookie},
         middlewares=OPERATING,
     )
     app.add_api(document, resolver=RelativeResolver("handlers", function_resolver=_teller), base_path="")
@@ -35,7 +36,7 @@ def told(operation_id: str, handler: Any, arguments: dict[str, Any]) -> dict[str
 
 
 def _teller(name: str) -> Any:
-    handler = get_function_from_name(name)
+    handler = get_function_from_name(f"{name}_" if iskeyword(name.rpartition(".")[2]) else name)
 
     @functools.wraps(handler)
     async def tell(**arguments: Any) -> Any:
@@ -53,11 +54,22 @@ async def _who_has(token: str, required_scopes: Any = None) -> dict[str, Any] | 
     return {"sub": token} if token == TOKEN else None
 
 
+async def _no_client(username: str, password: str, required_scopes: Any = None) -> None:
+    return None
+
+
 class Bearer(BearerSecurityHandler):  # type: ignore[misc]
     """Connexion's bearer check with our one session."""
 
     def _resolve_func(self, security_scheme: Any) -> Any:
         return _who_has
+
+
+class Basic(BasicSecurityHandler):  # type: ignore[misc]
+    """Connexion's check of clients, of which it knows none."""
+
+    def _resolve_func(self, security_scheme: Any) -> Any:
+        return _no_client
 
 
 class Cookie(ApiKeySecurityHandler):  # type: ignore[misc]

@@ -106,6 +106,15 @@ def for_stock() -> dict[str, Any]:
     return changed
 
 
+def for_ours() -> dict[str, Any]:
+    """Return the contract, with what it says to the service alone only where an operation is one of the protocol."""
+    changed = copy.deepcopy(DOCUMENT)
+    for one in operations(changed):
+        if one.spec["operationId"] in OF_THE_PROTOCOL:
+            one.spec[EXTENSION] = {"protocol": "oauth"}
+    return changed
+
+
 class Telling:
     """An endpoint that tells what the handler would have been called with."""
 
@@ -117,7 +126,7 @@ class Telling:
 async def both() -> AsyncIterator[Both]:
     """Clients of stock Connexion and of the pipeline, in this order."""
     ours = build(
-        bundle(internal=True),
+        for_ours(),
         dependencies(Memory({TOKEN: caller()}), Telling()),
         policy=policy(),
     )
