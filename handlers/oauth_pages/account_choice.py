@@ -13,14 +13,14 @@ from handlers.responses.reply import Page, Redirect
 
 # oauth_pages.show_account_choice
 async def show_account_choice(
-    ctx: Context, request: str | None = None, ui_locales: str | None = None
+    ctx: Context, callback_url: str | None = None, request: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
     """Ask whether the user continues to an application as who they are."""
     found = await details.read(ctx, request or "")
     if found.reason is not None:
         return Redirect(found.continue_url)
     view = views.view(
-        ctx, "/select-account", None, ui_locales or authorization.languages(found), request=request
+        ctx, "/select-account", callback_url, ui_locales or authorization.languages(found), request=request
     )
     return view.render(
         "select_account.html",

@@ -26,14 +26,16 @@ _LINKS = {"client_uri": N_("Website"), "tos_uri": N_("Terms of service"), "polic
 
 # oauth_pages.show_consent
 async def show_consent(
-    ctx: Context, request: str | None = None, ui_locales: str | None = None
+    ctx: Context, callback_url: str | None = None, request: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
     """Show what an application asks for, and ask whether it gets that."""
     found = await details.read(ctx, request or "")
     if found.reason is not None:
         return Redirect(found.continue_url)
     asked, client = found.asked, found.asked.client
-    view = views.view(ctx, "/consent", None, ui_locales or authorization.languages(found), request=request)
+    view = views.view(
+        ctx, "/consent", callback_url, ui_locales or authorization.languages(found), request=request
+    )
     is_document = client.source == ClientSource.DOCUMENT
     return view.render(
         "consent.html",
