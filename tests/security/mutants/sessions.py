@@ -77,7 +77,7 @@ MUTANTS = (
         "session-lookup",
         Replace("seen.setdefault(token[0], ...)", "value"),
     ).also("session-lookup", Before("seen = globals().setdefault('SEEN', {})")),
-    Mutant("V38", "a sign-in replaces the cookie", "session-cookie", Remove("value.elts[0]")),
+    Mutant("V38", "a sign-in replaces the cookie", "session-cookie", Remove("value.args[1].elts[0]")),
     Mutant(
         "V38",
         "a sign-out ends the session of the browser",
