@@ -447,12 +447,12 @@ class TestExtension:
         if form is not None:
             assert operation.method == "post"
             assert extension_of(INTERNAL[form].spec).page
-            # The console is no step on a way that leads back to an application.
-            carried = (
-                {"ui_locales"}
-                if extension_of(operation.spec).administrative
-                else {"callbackURL", "ui_locales"}
-            )
+            # The console is no step on a way that leads back to an application, and a page of a request of OAuth has
+            # the way back in the request.
+            has_other_way = extension_of(operation.spec).administrative or operation.spec["tags"] == [
+                "oauth_pages"
+            ]
+            carried = {"ui_locales"} if has_other_way else {"callbackURL", "ui_locales"}
             assert carried <= {one["name"] for one in parameters(INTERNAL[form])}
 
     @each_internal
