@@ -13,6 +13,7 @@ from tests.service import PASSWORD
 
 FRAMED = (
     *("/account/sign-in", "/account/sign-up", "/account", "/account/password", "/account/device"),
+    *("/account/consent", "/account/select-account"),
     "/account/nowhere",
 )
 DEVICES = {"oauth.enabled": "true", "oauth.device.enabled": "true", "jwt.enabled": "true"}
