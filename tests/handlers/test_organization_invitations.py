@@ -126,7 +126,9 @@ class TestInvite:
         assert (invited["status"], invited["inviterId"]) == ("pending", acme.owner.id)
 
     @pytest.mark.parametrize(
-        "service", [{"pages.enabled": "false", "console.enabled": "false"}], indirect=True
+        "service",
+        [{"pages.enabled": "false", "oauth.enabled": "false", "console.enabled": "false"}],
+        indirect=True,
     )
     async def test_without_pages_the_link_leads_to_the_application(self, acme: Company) -> None:
         await acme.invite()

@@ -981,7 +981,7 @@ class TestEveryPage:
             load_settings(environ, tmp_path)
 
     async def test_none_is_there_where_pages_are_off(self, make_service: MakeService) -> None:
-        service = await make_service({**SETTINGS, "pages.enabled": "false"})
+        service = await make_service({**SETTINGS, "pages.enabled": "false", "oauth.enabled": "false"})
 
         for path in (SIGN_IN, "/account", "/account/static/x.css", "/.well-known/change-password"):
             answer: httpx.Response = await service.get(path)

@@ -188,7 +188,12 @@ class TestMails:
     async def test_leads_to_the_page_of_the_application(self, make_service: MakeService) -> None:
         page = "https://app.example.com/not-me"
         service = await make_service(
-            {"pages.enabled": "false", "mail.not_me_page": page, "trusted_origins": "https://app.example.com"}
+            {
+                "pages.enabled": "false",
+                "oauth.enabled": "false",
+                "mail.not_me_page": page,
+                "trusted_origins": "https://app.example.com",
+            }
         )
         await join(service)
 
@@ -198,7 +203,7 @@ class TestMails:
         assert await disown(service, link.partition("token=")[2]) == "200"
 
     async def test_has_none_without_a_page(self, make_service: MakeService) -> None:
-        service = await make_service({"pages.enabled": "false"})
+        service = await make_service({"pages.enabled": "false", "oauth.enabled": "false"})
         await join(service)
 
         assert "not-me" not in (await newest(service, "verify-email"))["text"]

@@ -40,7 +40,9 @@ async def test_is_the_hosted_pages(make_service: MakeService) -> None:
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
 async def test_is_what_the_request_named(make_service: MakeService, enabled: str) -> None:
-    assert await links(await make_service({**BY_MAIL, "pages.enabled": enabled}), "/next") == {
+    assert await links(
+        await make_service({**BY_MAIL, "pages.enabled": enabled, "oauth.enabled": enabled}), "/next"
+    ) == {
         "verify-email": "/verify-email?token=TOKEN&callbackURL=%2Fnext",
         "reset-password": "/reset-password/TOKEN?callbackURL=%2Fnext",
         "change-email": "/verify-email?token=TOKEN&callbackURL=%2Fnext",
@@ -49,7 +51,9 @@ async def test_is_what_the_request_named(make_service: MakeService, enabled: str
 
 
 async def test_is_the_operation_without_either(make_service: MakeService) -> None:
-    assert await links(await make_service({**BY_MAIL, "pages.enabled": "false"}), None) == {
+    assert await links(
+        await make_service({**BY_MAIL, "pages.enabled": "false", "oauth.enabled": "false"}), None
+    ) == {
         "verify-email": "/verify-email?token=TOKEN",
         "reset-password": "/reset-password/TOKEN",
         "change-email": "/verify-email?token=TOKEN",
