@@ -41,6 +41,9 @@ def declared_settings(name: str) -> dict[str, str]:
 CHEAP = variables({"profile": "development", "mail.sender": "file", **declared_settings("SETTINGS")})
 """Environment variables of every service under test: mail goes into a file, and every capability is switched on."""
 
+NEEDED_BY_PROVIDER = frozenset({"profile", "jwt.enabled", "jwt.issuer", "pages.enabled"})
+"""Settings by which a test may take away what the OAuth provider needs; it is off then, unless the test sets it."""
+
 WITH_MAIL = variables(declared_settings("WITH_MAIL"))
 """Those of services that send mail and are at the usual URL."""
 
@@ -121,7 +124,8 @@ def environment(database_url: str, mail_file: Path, overrides: Mapping[str, str]
     """Return the environment of a service under test; `overrides` are settings such as `session.expires_in`."""
     places = variables({"database_url": database_url, "mail.file_path": str(mail_file)})
     sends_mail = overrides.get("mail.sender") != "none" and "base_url" not in overrides
-    return {**CHEAP, **(WITH_MAIL if sends_mail else {}), **places, **variables(overrides)}
+    without = {} if NEEDED_BY_PROVIDER.isdisjoint(overrides) else variables({"oauth.enabled": "false"})
+    return {**CHEAP, **(WITH_MAIL if sends_mail else {}), **places, **without, **variables(overrides)}
 
 
 Peer = tuple[str, int] | None

@@ -27,10 +27,11 @@ async def apply(ctx: Context) -> None:
         id_: metadata.complete(one.metadata, ctx.policy[ClientPolicy]) for id_, one in configured.items()
     }
     known = await _known(ctx)
-    if _are_applied(
-        known, wanted, configured
-    ):  # Otherwise a start would need a database that can be written.
+    # Otherwise every start would need a database that can be written.
+    if _are_applied(known, wanted, configured):
         return
+    await _lock(ctx)
+    known = await _known(ctx)
     for client_id, one in configured.items():
         row = (await ctx.db.execute(LOCK_CLIENT, client_id=client_id)).first()
         if row is not None and row.source != ClientSource.CONFIG:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegen.bundle import bundle
+from codegen.client_forms import is_of_protocol
 from codegen.version_3_1 import to_3_1
 from codegen.walk import Operation, inside, operations, page_tags, resolve
 
@@ -18,6 +19,13 @@ JSON_OPERATIONS = {
     name: operation for name, operation in OPERATIONS.items() if operation.spec["tags"][0] not in PAGE_TAGS
 }
 """The operations for programs. Hosted pages answer people; tests/handlers/test_pages.py shows how."""
+
+OWN_OPERATIONS = {
+    name: operation
+    for name, operation in JSON_OPERATIONS.items()
+    if not is_of_protocol(DOCUMENT_3_1, operation.spec)
+}
+"""The operations for programs with our own form of requests and errors, not that of the OAuth protocol."""
 
 REFERENCES = "#/components/"
 

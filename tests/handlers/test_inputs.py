@@ -11,7 +11,7 @@ from codegen.walk import Operation, resolve
 from models import Session, User
 from tests.conftest import MakeService
 from tests.contract.json_schemas import with_components
-from tests.contract.reading import DOCUMENT_3_1, JSON_OPERATIONS, bodies, parameters
+from tests.contract.reading import DOCUMENT_3_1, OWN_OPERATIONS, bodies, parameters
 from tests.handlers.steps import (
     ADA,
     code,
@@ -32,7 +32,7 @@ WRONG: list[Any] = [1, True, [], {}, None, 1.5, ["x"], {"toString": "x"}]
 
 POSTS = {
     name: operation
-    for name, operation in JSON_OPERATIONS.items()
+    for name, operation in OWN_OPERATIONS.items()
     if operation.method == "post" and "application/json" in bodies(operation)
 }
 
@@ -75,7 +75,7 @@ def query_parameters() -> list[Any]:
     """
     return [
         pytest.param(operation, parameter["name"], id=f"{name} {parameter['name']}")
-        for name, operation in JSON_OPERATIONS.items()
+        for name, operation in OWN_OPERATIONS.items()
         for parameter in parameters(operation)
         if parameter["in"] == "query" and "400" in operation.spec["responses"]
     ]
@@ -85,12 +85,10 @@ def protected() -> dict[str, Operation]:
     """Return the operations that let nobody in without a session, or without a pending sign-in."""
     securities = {
         name: operation.spec.get("security", DOCUMENT_3_1["security"])
-        for name, operation in JSON_OPERATIONS.items()
+        for name, operation in OWN_OPERATIONS.items()
     }
     return {
-        name: JSON_OPERATIONS[name]
-        for name, security in securities.items()
-        if security and {} not in security
+        name: OWN_OPERATIONS[name] for name, security in securities.items() if security and {} not in security
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from codegen.walk import Operation
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import JSON_OPERATIONS
+from tests.contract.reading import OWN_OPERATIONS
 from tests.handlers import steps
 from tests.handlers.steps import ADA, AT, EVE, NEW_PASSWORD, UNKNOWN, bearer, code, works
 from tests.labs.provider import steps as social_steps
@@ -46,7 +46,7 @@ from tests.security.wire import ask
 from tests.service import PASSWORD, Service
 
 SETTINGS = belongings.SETTINGS
-FOR_SESSIONS = {name: one for name, one in JSON_OPERATIONS.items() if one.spec.get("security") is None}
+FOR_SESSIONS = {name: one for name, one in OWN_OPERATIONS.items() if one.spec.get("security") is None}
 """The operations that want a session, as the contract says."""
 
 
@@ -289,7 +289,7 @@ class TestMalformedAuthorization:
 
     async def test_no_operation_breaks(self, service: Service) -> None:
         wrong = {}
-        for operation_id, operation in JSON_OPERATIONS.items():
+        for operation_id, operation in OWN_OPERATIONS.items():
             for value in (b"Bearer", b"Bearer \xff", b"Bearer " + b"x" * 32, b"\xff\xfe", b""):
                 answer = await call(service, operation, {"Authorization": value})  # type: ignore[dict-item]
                 told = code(answer)

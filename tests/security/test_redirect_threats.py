@@ -14,7 +14,7 @@ import pytest
 
 from codegen.walk import Operation
 from tests.conftest import Headers, MakeService
-from tests.contract.reading import JSON_OPERATIONS, bodies
+from tests.contract.reading import OWN_OPERATIONS, bodies
 from tests.handlers import steps
 from tests.handlers.steps import ADA, EVE, code, works
 from tests.live import LiveService, serving
@@ -93,7 +93,7 @@ SCRIPTS = [
 
 POSTS = {
     operation_id: operation
-    for operation_id, operation in JSON_OPERATIONS.items()
+    for operation_id, operation in OWN_OPERATIONS.items()
     if operation.method == "post" and "application/x-www-form-urlencoded" not in bodies(operation)
 }
 """Every POST but a provider's own form, which has the state cookie instead."""
@@ -636,7 +636,7 @@ class TestForeignPages:
         service, caller = browser
         before = await stored(service)
 
-        for operation in JSON_OPERATIONS.values():
+        for operation in OWN_OPERATIONS.values():
             path = operation.path.replace("{provider}", "github").replace("{token}", steps.UNKNOWN)
             await service.get(
                 path, headers={**caller.session, "Origin": EVIL}, params={"token": steps.UNKNOWN}

@@ -29,7 +29,7 @@ class TestRefusals:
 
             assert status == refusal.status
             fields: dict[str, Any] = {"fields": []} if issubclass(refusal, errors.ValidationError) else {}
-            assert body == {"message": refusal.message, "code": refusal.code, **fields}
+            assert body == {"message": refusal.message, "code": refusal.code, **fields, **refusal().details}
 
     def test_a_message_of_its_own_is_kept(self) -> None:
         assert parts(render(errors.BadRequest("Invalid HTTP request"), "r1")) == (

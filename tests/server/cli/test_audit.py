@@ -29,7 +29,11 @@ def database(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> st
 @pytest.fixture
 def command_settings(database: str) -> Mapping[str, str]:
     """That database."""
-    return CHEAP | {"GATEWRIGHT_DATABASE_URL": database, "GATEWRIGHT_JWT__ENABLED": "false"}
+    return CHEAP | {
+        "GATEWRIGHT_DATABASE_URL": database,
+        "GATEWRIGHT_JWT__ENABLED": "false",
+        "GATEWRIGHT_OAUTH__ENABLED": "false",
+    }
 
 
 @pytest.fixture

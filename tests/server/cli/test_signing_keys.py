@@ -57,7 +57,7 @@ def test_says_what_is_wrong(run: Run) -> None:
     run("signing-keys", "rotate", "--now")
     run("signing-keys", "rotate")
 
-    off = {"GATEWRIGHT_JWT__ENABLED": "false"}
+    off = {"GATEWRIGHT_JWT__ENABLED": "false", "GATEWRIGHT_OAUTH__ENABLED": "false"}
     for words, settings, said in (
         (("revoke", "nope", "--yes"), {}, "There is no signing key nope"),
         (("rotate", "--algorithm", "RS256"), {}, "RS256 is none of jwt.algorithms: ES256, EdDSA"),

@@ -24,8 +24,17 @@ from models import (
 from models.api_key import ApiKey
 from models.base import tables
 from models.daily_count import DailyCount
+from models.device_request import DeviceRequest
+from models.initial_access_token import InitialAccessToken
 from models.instance import Instance
 from models.invitation import Invitation
+from models.logout_delivery import LogoutDelivery
+from models.oauth_client import OauthClient
+from models.oauth_code import OauthCode
+from models.oauth_grant import OauthGrant
+from models.oauth_request import OauthRequest
+from models.oauth_revoked_token import OauthRevokedToken
+from models.oauth_token import OauthToken
 from models.organization import Organization
 from models.webhook_event import WebhookEvent
 from server.components import cleanup
@@ -87,6 +96,34 @@ def webhook_event(name: str, expires_at: datetime) -> WebhookEvent:
     return WebhookEvent(id=name, type="t", expires_at=expires_at, created_at=NOW, updated_at=NOW)
 
 
+def provided(owner: User, name: str, more: timedelta) -> list[SQLModel]:
+    """Return a row of each table of the OAuth provider that clean-up empties."""
+    at, ten_minutes_ago = NOW + more, NOW - timedelta(minutes=10) + more
+    key = name.encode()
+    times: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+    client = {"client_id": "shop", **times}
+    return [
+        OauthClient(client_id=name, client_name="Shop", registration="{}", source="dynamic", expires_at=at, **times),
+        OauthRequest(handle=key, kind="authorize", payload=b"", expires_at=at, **times),
+        OauthGrant(
+            id=name, user_id=owner.id, sid="s", scopes="", auth_time=NOW, expires_at=at, **client
+        ),
+        OauthCode(
+            code=key, user_id=owner.id, session_id="kept", redirect_uri="u", code_challenge="c", scopes="",
+            expires_at=ten_minutes_ago, **client,
+        ),
+        OauthToken(token=key, kind="access", scopes="", expires_at=at, kept_until=at, **client),
+        OauthRevokedToken(jti=name, expires_at=at),
+        InitialAccessToken(id=name, token=key, label="l", uses_left=1, expires_at=at, **times),
+        LogoutDelivery(
+            id=name, subject=owner.id, sid="s", next_attempt=NOW, expires_at=NOW - timedelta(hours=1) + more, **client
+        ),
+        DeviceRequest(
+            device_code=key, user_code=key, scopes="", interval=5, expires_at=ten_minutes_ago, **client
+        ),
+    ]  # fmt: skip
+
+
 def record(name: str, time: datetime) -> Audit:
     return Audit(id=name, time=time, event="sign_out", outcome=Outcome.SUCCESS, details={})
 
@@ -125,12 +162,24 @@ class TestSweep:
         await add(migrated, ada, acme)
         await add(migrated, *of_each_kind(ada, "over", timedelta(0)), *of_each_kind(ada, "kept", MOMENT))
         long_ago = NOW - 30 * DAY
+        shop = OauthClient(
+            client_id="shop",
+            client_name="Shop",
+            registration="{}",
+            source="cli",
+            created_at=NOW,
+            updated_at=NOW,
+        )
+        await add(migrated, shop)
+        await add(migrated, *provided(ada, "over", timedelta(0)), *provided(ada, "kept", MOMENT))
         waiting = [mail(state.value, state, long_ago) for state in (MailState.QUEUED, MailState.UNRESOLVED)]
         await add(migrated, key(ada.id, "endless", None), *waiting)
 
         assert await cleanup.delete_expired(migrated, NOW) == {
             "api_key": 1, "session": 1, "grant": len(Purpose), "outbox": 2, "trusted_device": 1, "counter": 1,
             "known_network": 1, "daily_count": 1, "invitation": 1, "instance": 1, "webhook_event": 1,
+            "oauth_client": 1, "oauth_request": 1, "oauth_grant": 1, "oauth_code": 1, "oauth_token": 1,
+            "oauth_revoked_token": 1, "initial_access_token": 1, "device_request": 1, "logout_delivery": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
@@ -139,6 +188,9 @@ class TestSweep:
         assert await left(migrated, Session.id) == await left(migrated, TrustedDevice.id) == {"kept"}
         assert await left(migrated, Instance.id) == await left(migrated, WebhookEvent.id) == {"kept"}
         assert await left(migrated, DailyCount.event) == await left(migrated, Invitation.id) == {"kept"}
+        assert await left(migrated, OauthClient.client_id) == {"kept", "shop"}
+        assert await left(migrated, OauthGrant.id) == await left(migrated, LogoutDelivery.id) == {"kept"}
+        assert await left(migrated, OauthCode.code) == await left(migrated, OauthToken.token) == {b"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 
     async def test_goes_on_until_nothing_is_left_or_the_lease_is_lost(self, migrated: Database) -> None:

@@ -35,6 +35,7 @@ def _families() -> list[Metric]:
     metrics.token_issued("ES256")
     metrics.outbox_waiting.labels("queued").set(1)
     metrics.webhook_attempt("delivered")
+    metrics.logout_attempt("delivered")
     metrics.webhook_endpoints.labels("active").set(1)
     return list(metrics.registry.collect())
 
