@@ -1,6 +1,7 @@
 """Libraries for three languages sign a user in through a running service, from discovery to logout."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,6 @@ from tests.labs.relying_parties.user import EMAIL
 from tests.packages import from_npm
 
 HERE = Path(__file__).parent
-
-pytestmark = pytest.mark.long
 
 
 @pytest.fixture
@@ -85,3 +84,26 @@ def test_openid_client_on_a_device(shop: Site) -> None:
     assert seen["name"] == "Television"
     assert seen["rotated"]
     assert seen["revoked"] == "invalid_grant"
+
+
+PYTHON: list[str | Path] = [sys.executable, HERE / "python" / "journey.py"]
+
+
+@pytest.mark.parametrize(
+    ("client_id", "method"),
+    [
+        ("basic-plain", "client_secret_basic"),
+        ("post", "client_secret_post"),
+        ("key", "private_key_jwt"),
+        ("public", "none"),
+    ],
+)
+def test_authlib(shop: Site, client_id: str, method: str) -> None:
+    seen = shop.run(PYTHON, client_id, method=method)
+
+    check_journey(seen, shop, client_id)
+    assert seen["replay"] == "invalid_grant"
+
+
+def test_the_assertions_of_authlib_live_too_long(shop: Site) -> None:
+    assert shop.run(PYTHON, "key", method="private_key_jwt", lifetime="1h") == {"error": "invalid_client"}
