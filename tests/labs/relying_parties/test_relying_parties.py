@@ -10,9 +10,11 @@ import pytest
 
 from tests.labs.relying_parties.applications import API, GOODBYE, Site, site
 from tests.labs.relying_parties.user import EMAIL
+from tests.labs.verifiers.test_verifiers import in_go
 from tests.packages import from_npm
 
 HERE = Path(__file__).parent
+PYTHON: list[str | Path] = [sys.executable, HERE / "python" / "journey.py"]
 
 
 @pytest.fixture
@@ -26,6 +28,17 @@ def openid_client() -> list[str | Path]:
     """Return the command of the application in Node.js."""
     packages = from_npm("relying-parties-node", HERE / "node" / "package.json")
     return ["node", shutil.copy(HERE / "node" / "journey.mjs", packages)]
+
+
+def go_oidc() -> list[str | Path]:
+    """Return the command of the application in Go."""
+    return in_go(
+        "goidc",
+        "github.com/coreos/go-oidc/v3@v3.21.0",
+        "github.com/go-jose/go-jose/v4@v4.1.9",
+        "golang.org/x/oauth2@v0.38.0",
+        sources=HERE / "go",
+    )
 
 
 def check_user(seen: dict[str, Any], site: Site, client_id: str) -> None:
@@ -64,6 +77,14 @@ def check_journey(seen: dict[str, Any], site: Site, client_id: str) -> None:
     assert site.user.pages == ["sign-in", "consent", "consent"]
 
 
+def check_device(seen: dict[str, Any], site: Site) -> None:
+    """Check a journey of a device, from its code to the end of its grant."""
+    check_user(seen, site, "device")
+    assert seen["name"] == "Television"
+    assert seen["rotated"]
+    assert seen["revoked"] == "invalid_grant"
+
+
 @pytest.mark.parametrize("pushed", [False, True], ids=["", "pushed"])
 @pytest.mark.parametrize(
     ("client_id", "method"),
@@ -80,13 +101,7 @@ def test_openid_client(shop: Site, client_id: str, method: str, pushed: bool) ->
 def test_openid_client_on_a_device(shop: Site) -> None:
     seen = shop.run(openid_client(), "device", method="none", device=True)
 
-    check_user(seen, shop, "device")
-    assert seen["name"] == "Television"
-    assert seen["rotated"]
-    assert seen["revoked"] == "invalid_grant"
-
-
-PYTHON: list[str | Path] = [sys.executable, HERE / "python" / "journey.py"]
+    check_device(seen, shop)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +122,20 @@ def test_authlib(shop: Site, client_id: str, method: str) -> None:
 
 def test_the_assertions_of_authlib_live_too_long(shop: Site) -> None:
     assert shop.run(PYTHON, "key", method="private_key_jwt", lifetime="1h") == {"error": "invalid_client"}
+
+
+@pytest.mark.parametrize(
+    ("client_id", "method"),
+    [("basic", "basic"), ("basic-es256", "basic"), ("post", "post"), ("public", "none")],
+)
+def test_go_oidc(shop: Site, client_id: str, method: str) -> None:
+    seen = shop.run(go_oidc(), client_id, method=method)
+
+    check_journey(seen, shop, client_id)
+    assert seen["replay"] == "invalid_grant"
+
+
+def test_go_oidc_on_a_device(shop: Site) -> None:
+    seen = shop.run(go_oidc(), "device", method="none", device=True)
+
+    check_device(seen, shop)

@@ -66,10 +66,11 @@ def node_jose(place: Path) -> list[str | Path]:
     return ["node", shutil.copy(HERE / "node" / "verify.mjs", packages)]
 
 
-def in_go(name: str, *modules: str) -> list[str | Path]:
+def in_go(name: str, *modules: str, sources: Path = HERE / "go") -> list[str | Path]:
+    """Return the command of a program below `sources`, which is built in build/ with these modules."""
     need("go")
     folder = ROOT / "build" / "verifiers-go" / name
-    source = HERE / "go" / name / "main.go"
+    source = sources / name / "main.go"
     if not (folder / "main.go").exists() or (folder / "main.go").read_bytes() != source.read_bytes():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
