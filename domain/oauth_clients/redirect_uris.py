@@ -75,7 +75,8 @@ def matches(registered: Iterable[str], uri: str) -> bool:
 
 def is_local(uri: str) -> bool:
     """Return whether any program on the user's device could receive what is sent to a URI (RFC 8252, 8.6)."""
-    return _HTTP.fullmatch(uri) is None or _LOOPBACK.fullmatch(uri) is not None
+    parts = _HTTP.fullmatch(uri)
+    return parts is None or _is_loopback(parts["host"])
 
 
 def _without_port(uri: str) -> tuple[str, str] | None:

@@ -318,9 +318,19 @@ class TestPrompts:
 
         assert page_of(await arrive(service, shop, prompt="create")) == LOGIN
 
-    async def test_a_public_client_of_the_device_asks_each_time(self, service: Service, ada: Headers) -> None:
-        program = await add_public_client(service)
-        where = {"redirect_uri": "http://127.0.0.1:51004/callback"}
+    @pytest.mark.parametrize(
+        ("kind", "registered", "uri"),
+        [
+            ("native", "http://127.0.0.1/callback", "http://127.0.0.1:51004/callback"),
+            ("native", "com.example.app:/callback", "com.example.app:/callback"),
+            ("web", "http://localhost:3000/callback", "http://localhost:3000/callback"),
+        ],
+    )
+    async def test_a_public_client_of_the_device_asks_each_time(
+        self, service: Service, ada: Headers, kind: str, registered: str, uri: str
+    ) -> None:
+        program = await add_public_client(service, application_type=kind, redirect_uris=[registered])
+        where = {"redirect_uri": uri}
 
         for _ in range(2):
             arrived = await arrive(service, program, ada, **where)
