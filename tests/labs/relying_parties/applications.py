@@ -18,7 +18,7 @@ from joserfc.jwk import ECKey
 
 from domain.oauth_clients.metadata import DEVICE_CODE
 from tests.labs.relying_parties.user import User
-from tests.live import LiveService, serving
+from tests.live import serving
 from tests.ports import free_port
 
 API = "https://api.example.com"
@@ -64,7 +64,7 @@ def clients(public_key: dict[str, Any]) -> dict[str, dict[str, Any]]:
 class Site:
     """A running service, a user, and what the programs are told of their clients."""
 
-    live: LiveService
+    issuer: str
     user: User
     user_id: str
     clients: dict[str, dict[str, Any]]
@@ -73,7 +73,7 @@ class Site:
     def run(self, command: Sequence[str | Path], client_id: str, **more: Any) -> dict[str, Any]:
         """Run a program as a client to its end, with the user at its side; return what it has seen."""
         told = {
-            "issuer": self.live.url,
+            "issuer": self.issuer,
             "client_id": client_id,
             "secret": self.clients[client_id].get("secret"),
             "private_key": self.private_key,
@@ -110,17 +110,18 @@ class Site:
 
 
 @contextmanager
-def site(directory: Path, *, algorithms: str = "RS256,ES256") -> Iterator[Site]:
+def site(directory: Path, base_path: str = "") -> Iterator[Site]:
     """Run the service with its clients and a user until the end of the block."""
     key = ECKey.generate_key("P-256", {"kid": "mine", "alg": "ES256", "use": "sig"})
     known = clients(dict(key.as_dict(private=False)))
     port = free_port()
     settings = {
         "base_url": f"http://127.0.0.1:{port}",
+        "base_path": base_path,
         "session.cookie_secure": "false",
         "limits.requests": "0",
         "jwt.enabled": "true",
-        "jwt.algorithms": algorithms,
+        "jwt.algorithms": "RS256,ES256",
         "oauth.enabled": "true",
         "oauth.device.enabled": "true",
         "oauth.device.interval": "1",
@@ -129,9 +130,9 @@ def site(directory: Path, *, algorithms: str = "RS256,ES256") -> Iterator[Site]:
         "oauth.clients": json.dumps(known),
     }
     with serving(directory, settings, port=port) as live:
-        user = User(live.url)
+        user = User(live.url, base_path)
         try:
-            yield Site(live, user, user.sign_up(), known, dict(key.as_dict(private=True)))
+            yield Site(live.url + base_path, user, user.sign_up(), known, dict(key.as_dict(private=True)))
         finally:
             user.close()
     assert live.output.faults() == []

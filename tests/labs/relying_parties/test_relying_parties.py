@@ -43,7 +43,7 @@ def go_oidc() -> list[str | Path]:
 
 def check_user(seen: dict[str, Any], site: Site, client_id: str) -> None:
     """Check who the application has signed in."""
-    assert seen["claims"]["iss"] == site.live.url
+    assert seen["claims"]["iss"] == site.issuer
     assert seen["claims"]["aud"] == client_id
     assert seen["claims"]["sub"] == seen["user"]["sub"] == site.user_id
     assert seen["user"]["email"] == seen["claims"]["email"] == EMAIL
@@ -52,7 +52,7 @@ def check_user(seen: dict[str, Any], site: Site, client_id: str) -> None:
 def check_access_token(claims: dict[str, Any], site: Site, client_id: str, subject: str) -> None:
     """Check what a resource server learns from an access token that it has verified."""
     assert {name: claims[name] for name in ("iss", "aud", "client_id", "sub", "scope")} == {
-        "iss": site.live.url,
+        "iss": site.issuer,
         "aud": API,
         "client_id": client_id,
         "sub": subject,
@@ -96,6 +96,12 @@ def test_openid_client(shop: Site, client_id: str, method: str, pushed: bool) ->
     check_journey(seen, shop, client_id)
     assert seen["replay"] == "invalid_grant"
     assert (seen["query"] == ["client_id", "request_uri"]) is pushed
+
+
+def test_openid_client_finds_a_service_below_a_path(tmp_path: Path) -> None:
+    with site(tmp_path, "/api/auth") as shop:
+        seen = shop.run(openid_client(), "key", method="key", pushed=True, discovery="oauth2")
+        check_journey(seen, shop, "key")
 
 
 def test_openid_client_on_a_device(shop: Site) -> None:

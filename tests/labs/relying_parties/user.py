@@ -13,9 +13,9 @@ EMAIL = "ada@example.com"
 class User:
     """A user of a running service, with a browser of their own."""
 
-    def __init__(self, service: str) -> None:
-        self._service = service
-        self._browser = httpx.Client(headers={"Origin": service}, verify=NO_TLS, trust_env=False)
+    def __init__(self, origin: str, base_path: str = "") -> None:
+        self._service = origin + base_path
+        self._browser = httpx.Client(headers={"Origin": origin}, verify=NO_TLS, trust_env=False)
         self.pages: list[str] = []
         """The pages that were shown, in order."""
 
@@ -38,7 +38,7 @@ class User:
         page = urlsplit(url)
         if not url.startswith(f"{self._service}/account/"):
             return url
-        name = page.path.removeprefix("/account/")
+        name = page.path.rsplit("/account/")[1]
         self.pages.append(name)
         answers: dict[str, tuple[str, dict[str, Any]]] = {
             "sign-in": ("/sign-in/email", {"email": EMAIL, "password": PASSWORD, "rememberMe": True}),

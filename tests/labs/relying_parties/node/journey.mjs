@@ -41,7 +41,7 @@ const config = await oidc.discovery(
   told.client_id,
   { id_token_signed_response_alg: told.id_token_alg },
   await authentication(),
-  { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
+  { algorithm: told.discovery ?? "oidc", execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
 );
 const server = config.serverMetadata();
 
