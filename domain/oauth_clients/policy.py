@@ -30,9 +30,6 @@ class ClientPolicy:
     resources: Mapping[str, Resource]
     """The resources by their URI."""
     registration: Literal["off", "token", "open"]
-    client_documents: bool
-    client_document_hosts: Sequence[str]
-    """The hosts whose documents are accepted; empty: every public host."""
     client_management: Literal["off", "admin", "users"]
     configured: Mapping[str, "ConfiguredClient"]
     """The clients from the configuration by client id."""

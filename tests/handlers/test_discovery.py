@@ -26,7 +26,6 @@ class TestDocuments:
         {
             "oauth.device.enabled": "false",
             "oauth.registration": "off",
-            "oauth.client_documents": "false",
             "jwt.algorithms": "ES256,EdDSA",
         }
     )
@@ -82,7 +81,6 @@ class TestDocuments:
         {
             "oauth.device.enabled": "true",
             "oauth.registration": "token",
-            "oauth.client_documents": "true",
             "oauth.scopes": '{"orders": "See your orders"}',
         }
     )
@@ -93,7 +91,6 @@ class TestDocuments:
         assert metadata["device_authorization_endpoint"] == f"{BASE_URL}/device/code"
         assert metadata["grant_types_supported"][-1] == "urn:ietf:params:oauth:grant-type:device_code"
         assert metadata["scopes_supported"][-1] == "orders"
-        assert metadata["client_id_metadata_document_supported"] is True
 
     async def test_name_paths_that_exist(self, service: Service) -> None:
         metadata = (await service.get(PATHS[0])).json()

@@ -607,6 +607,15 @@ class TestConfiguration:
         with pytest.raises(ConfigurationError, match=re.escape(complaint)):
             await make_service({"oauth.clients": json.dumps({"shop": client})})
 
+    @pytest.mark.threat("O24")
+    async def test_its_id_is_no_audience_of_session_tokens(self, make_service: MakeService) -> None:
+        clients = json.dumps({"shop": {**SHOP, "secret": SECRET}})
+
+        with pytest.raises(
+            ConfigurationError, match=re.escape("oauth.clients.shop: is one of jwt.audiences")
+        ):
+            await make_service({"oauth.clients": clients, "jwt.audiences": '["https://api.example", "shop"]'})
+
 
 async def start(service: Service) -> None:
     """Do what a start of the service does."""

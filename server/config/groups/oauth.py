@@ -20,7 +20,6 @@ from server.config.value_types import Duration, Items, OptionalPath, OptionalUrl
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _SCOPE = re.compile(r"[A-Za-z0-9_.:/-]{1,64}", re.ASCII)
-_HOST = re.compile(r"(?:\*\.)?(?:[a-z0-9-]{1,63}\.)+[a-z0-9-]{1,63}", re.ASCII)
 
 Texts = Annotated[tuple[str, ...], Items]
 
@@ -138,12 +137,6 @@ class OAuthSettings(Group):
     registration: Literal["off", "token", "open"] = Field(
         default="off", description="Who may register clients (RFC 7591): nobody, holders of a token, anyone."
     )
-    client_documents: bool = Field(
-        default=False, description="Whether the URL of a document of client metadata is a client id."
-    )
-    client_document_hosts: Texts = Field(
-        default=(), description="Hosts whose documents are accepted, such as `*.example.com`; [] = any."
-    )
     client_management: Literal["off", "admin", "users"] = Field(
         default="off",
         description="Who may manage clients by operations: nobody, users with the permission `service: manage`, "
@@ -210,11 +203,11 @@ class OAuthSettings(Group):
                 yield f"oauth.scopes: {scope} cannot be the name of a scope"
         for uri, resource in self.resources.items():
             yield from self._resource_problems(f"oauth.resources.{uri}", uri, resource)
-        for host in self.client_document_hosts:
-            if not _HOST.fullmatch(host):
-                yield f"oauth.client_document_hosts: {host} is no name of a host"
         for client_id, client in self.clients.items():
             yield from _client_problems(f"oauth.clients.{client_id}", client_id, client)
+            # The audience of an ID token is its client.
+            if client_id in settings[JwtSettings].audiences:
+                yield f"oauth.clients.{client_id}: is one of jwt.audiences, whose tokens would pass as its ID tokens"
 
     def production_problems(self, settings: Settings) -> Iterator[str]:
         """Yield a problem if not every client could verify ID tokens (OpenID Connect Discovery 1.0, 3)."""
