@@ -15,7 +15,7 @@ from typing import IO
 
 import httpx
 
-from tests.service import CHEAP, PASSWORD, variables
+from tests.service import CHEAP, NEEDED_BY_PROVIDER, PASSWORD, variables
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("gatewright")
@@ -81,7 +81,8 @@ def environment(overrides: Mapping[str, str | None]) -> dict[str, str]:
     given = variables({name: value for name, value in overrides.items() if value is not None})
     unset = variables(dict.fromkeys((name for name, value in overrides.items() if value is None), "")).keys()
     kept = {name: value for name, value in CHEAP.items() if name not in unset}
-    return {**inherited, **kept, **HERE, **given}
+    without = {} if NEEDED_BY_PROVIDER.isdisjoint(overrides) else variables({"oauth.enabled": "false"})
+    return {**inherited, **kept, **without, **HERE, **given}
 
 
 def launch(
