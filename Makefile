@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -110,6 +110,10 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/labs/faults $(ARGS)
+
+test-oauth2-proxy: setup ## build oauth2-proxy, and protect a page by it in a browser
+	@.ci/chromium.sh
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_oauth2_proxy.py
 
 ##@ OpenAPI document and clients
 

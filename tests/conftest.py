@@ -83,6 +83,9 @@ BOTH_DATABASES = (
 """Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show
 is decided by SQL, locks or times. All other tests run there in `make test-long`."""
 
+ONE_DATABASE = ("handlers/test_inputs.py", "handlers/test_page_forms.py", "handlers/test_page_texts.py")
+"""Files about the form of requests and pages, for every operation: they run on SQLite only."""
+
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
 """Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
 
@@ -116,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     One after the other, as they lie in the tree, all workers would wait at the same time, and then all compute.
     """
-    crossed = _crossed(items)
+    crossed = [*_crossed(items), *(item for item in items if _is_repeated(item))]
     config.hook.pytest_deselected(items=crossed)
     left_out = set(crossed)
     items[:] = [item for item in items if item not in left_out]
@@ -164,6 +167,12 @@ def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
         for dialect, carriers, item in way
         if CARRIED_ON[dialect] not in carriers
     ]
+
+
+def _is_repeated(item: pytest.Item) -> bool:
+    """Return whether a test shows on PostgreSQL what it shows on SQLite."""
+    place = item.path.relative_to(TESTS).as_posix()
+    return place in ONE_DATABASE and _params(item).get("dialect") == "postgresql"
 
 
 def _is_long_place(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """oauth2-proxy, unmodified, protects a page: only users of the service see it."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import time
@@ -130,6 +131,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         assert live.output.faults() == []
 
 
+@pytest.mark.skipif(not os.environ.get("GATEWRIGHT_LONG"), reason="builds a program: make test-oauth2-proxy")
 async def test_the_proxy_shows_the_page_to_users(browser: Browser, site: Site) -> None:
     async with browsing(browser) as page:
         await page.goto(f"{site.proxy}/page")
