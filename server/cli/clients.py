@@ -118,10 +118,10 @@ def import_clients(
         str, typer.Argument(metavar="FILE", help="Client metadata, as JSON; - is standard input.")
     ],
 ) -> None:
-    """Create clients from JSON (RFC 7591): one object, or a list of objects. Print them with their secrets.
+    """Create clients from JSON, and print their secrets.
 
-    A client keeps its client_id and its client_secret, of at least 32 characters, if it has them. Either all clients
-    are created or none.
+    The file has the metadata (RFC 7591) of one client, or a list of them. A client keeps its client_id and its
+    client_secret, of at least 32 characters, if it has them. Either all clients are created or none.
 
     Example: gatewright clients import clients.json
     """

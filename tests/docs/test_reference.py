@@ -23,7 +23,7 @@ from tests.live import ROOT, LiveService, serving
 DOCUMENT = for_programs(bundle())
 EVERY = list(operations(DOCUMENT))
 IN_CLIENTS = [operation for operation in EVERY if not is_of_protocol(DOCUMENT, operation.spec)]
-OPERATION_IDS = {operation.spec["operationId"] for operation in EVERY}
+OPERATION_IDS = {operation.spec["operationId"] for operation in operations(bundle())}
 CONSUMERS = ROOT / "tests" / "labs" / "sdk" / "consumers"
 NAMES = {".".join(path) for path, _ in fields(AllSettings)}
 GROUPS = {".".join(path[:-1]) for path, _ in fields(AllSettings)}
