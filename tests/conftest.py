@@ -83,8 +83,12 @@ BOTH_DATABASES = (
 """Folders and files that `make test` runs on PostgreSQL too, as it does tests marked `both_databases`: what they show
 is decided by SQL, locks or times. All other tests run there in `make test-long`."""
 
-ONE_DATABASE = ("handlers/test_inputs.py", "handlers/test_page_forms.py", "handlers/test_page_texts.py")
-"""Files about the form of requests and pages, for every operation: they run on SQLite only."""
+ONE_DATABASE = tuple(
+    f"handlers/test_{name}"
+    for name in ("inputs", "page", "account_", "organization_pages", "console", "oauth_pages", "device_page")
+)
+"""Files about the form of requests and about pages, which call the rules of operations: only those of their tests that
+are about attacks, or marked `both_databases`, run on PostgreSQL as well."""
 
 BOTH_CARRIERS = ("security", "handlers/test_authentication.py", "handlers/test_sessions.py")
 """Where a session token travels by bearer and by cookie, one after the other; elsewhere it travels by bearer."""
@@ -172,7 +176,11 @@ def _crossed(items: list[pytest.Item]) -> list[pytest.Item]:
 def _is_repeated(item: pytest.Item) -> bool:
     """Return whether a test shows on PostgreSQL what it shows on SQLite."""
     place = item.path.relative_to(TESTS).as_posix()
-    return place in ONE_DATABASE and _params(item).get("dialect") == "postgresql"
+    if not place.startswith(ONE_DATABASE) or _params(item).get("dialect") != "postgresql":
+        return False
+    return place.endswith("test_inputs.py") or not any(
+        map(item.get_closest_marker, ("threat", "both_databases"))
+    )
 
 
 def _is_long_place(path: Path) -> bool:
