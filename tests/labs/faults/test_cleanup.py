@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Integer, LargeBinary
+from sqlalchemy import Boolean, Integer, LargeBinary, Table
 from sqlmodel import SQLModel
 
-from models import MailState, OneTimeToken, Outbox, Purpose
+from models import MailState, OneTimeToken, Outbox, Purpose, metadata
 from models.base import Instant, tables
 from models.daily_count import DailyCount
 from models.statements import table_of
@@ -27,6 +27,8 @@ BATCH = 500
 LONG_AGO = START - timedelta(days=800)
 FAR_AHEAD = LONG_AGO + timedelta(days=36_500)
 PARENT = "o"
+OWNERS = ("user", "session")
+"""The tables with a row of the one user, to whom the other rows belong."""
 
 Row = dict[str, Any]
 
@@ -35,8 +37,8 @@ def _times(**more: Any) -> Row:
     return {"created_at": LONG_AGO, "updated_at": LONG_AGO, "expires_at": LONG_AGO, **more}
 
 
-def _row(model: type[SQLModel], user_id: str, number: int) -> Row:
-    """Return the columns of a row; the one it belongs to is the user, or has the id `o`."""
+def _row(model: type[SQLModel], owners: Row, number: int) -> Row:
+    """Return the columns of a row; the one it belongs to is among `owners` by its table, or has the key `o`."""
     row: Row = {}
     needed = {"user_id", *(one.moment for one in getattr(model, "__retention__", ()))}
     for column in table_of(model).columns:
@@ -44,7 +46,7 @@ def _row(model: type[SQLModel], user_id: str, number: int) -> Row:
             continue
         if column.foreign_keys:
             [key] = column.foreign_keys
-            row[column.name] = user_id if key.column.table.name == "user" else PARENT
+            row[column.name] = owners.get(key.column.table.name, PARENT)
         elif isinstance(column.type, Instant):
             row[column.name] = LONG_AGO
         elif isinstance(column.type, LargeBinary):
@@ -56,22 +58,29 @@ def _row(model: type[SQLModel], user_id: str, number: int) -> Row:
     return row
 
 
-def _parent(model: type[SQLModel], user_id: str) -> Row:
+def _parent(model: type[SQLModel], owners: Row) -> Row:
     """Return the row to which others belong; it is not over."""
     kept = {one.moment: FAR_AHEAD for one in getattr(model, "__retention__", ())}
-    return {**_row(model, user_id, 0), "id": PARENT, **kept}
+    [key] = table_of(model).primary_key.columns
+    return {**_row(model, owners, 0), key.name: PARENT, **kept}
 
 
 def _parents(models: Iterable[type[SQLModel]]) -> list[type[SQLModel]]:
-    """Return the tables but `user` to which rows of the tables must belong."""
-    needed = {
-        key.column.table.name
-        for model in models
-        for column in table_of(model).columns
-        if not column.nullable
-        for key in column.foreign_keys
-    }
-    return [table for table in tables() if table.__tablename__ in needed - {"user"}]
+    """Return the tables but those of the owners to which rows of the tables must belong, each after its own parents."""
+    needed: set[Table] = set()
+    waiting = [table_of(model) for model in models]
+    while waiting:
+        above = {
+            key.column.table
+            for column in waiting.pop().columns
+            if not column.nullable
+            for key in column.foreign_keys
+            if key.column.table.name not in OWNERS
+        }
+        waiting += above - needed
+        needed |= above
+    models_by_table = {table_of(model): model for model in tables()}
+    return [models_by_table[table] for table in metadata.sorted_tables if table in needed]
 
 
 def _is_cleaned(table: type[SQLModel]) -> bool:
@@ -80,15 +89,15 @@ def _is_cleaned(table: type[SQLModel]) -> bool:
     return bool(declared) and not any(isinstance(one.keep, str) for one in declared)
 
 
-def _rows(user_id: str) -> dict[type[SQLModel], Callable[[int], Row]]:
+def _rows(owners: Row) -> dict[type[SQLModel], Callable[[int], Row]]:
     """Return by table what makes one row that is over, in every table that says how long it keeps its rows.
 
     Described here are those of which not all rows are removed; in the others any value will do.
     """
     kept = [table for table in tables() if _is_cleaned(table)]
     return {
-        **{table: partial(_row, table, user_id) for table in kept},
-        OneTimeToken: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=user_id, attempts=0),
+        **{table: partial(_row, table, owners) for table in kept},
+        OneTimeToken: lambda n: _times(digest=b"%d" % n, purpose=Purpose.RESET, user_id=owners["user"], attempts=0),
         DailyCount: lambda n: {
             "day": LONG_AGO - timedelta(days=n), "event": "sign_out", "way_in": "", "code": "", "count": 1
         },
@@ -103,11 +112,11 @@ async def crowded(place: Place) -> AsyncIterator[Service]:
     """A service with one user, and with ten thousand rows that are over in each table."""
     async with running_service(place.url, place.directory, {"limits.enabled": "false"}) as service:
         await join(service)
-        [(user_id,)] = await service.rows('SELECT id FROM "user"')
+        owners = {table: (await service.rows(f'SELECT id FROM "{table}"'))[0][0] for table in OWNERS}
         async with service.services.database.transaction() as db:
-            for parent in _parents(_rows("")):
-                await insert_many(db, parent, [_parent(parent, user_id)])
-            for model, row in _rows(user_id).items():
+            for parent in _parents(_rows(owners)):
+                await insert_many(db, parent, [_parent(parent, owners)])
+            for model, row in _rows(owners).items():
                 await insert_many(db, model, [row(number) for number in range(MANY)])
         yield service
 
@@ -147,7 +156,7 @@ class TestCleanup:
         await guest
 
         assert len(listed.json()) == 2
-        assert removed == dict.fromkeys((model.__tablename__ for model in _rows("")), MANY)
+        assert removed == dict.fromkeys((model.__tablename__ for model in _rows(dict.fromkeys(OWNERS))), MANY)
         # What a table keeps for different times goes one after the other: mails that were sent and that failed.
         times = {"outbox": 2, "grant": 3}
         assert counted == {table: MANY // BATCH + times.get(table, 1) for table in removed}
