@@ -53,13 +53,16 @@ def leg(ada: Traveller) -> Iterator[None]:
     for name in ("access_token", "refresh_token", "id_token"):
         _keep(ada, tokens[name], name)
     yield
-    refreshed = call(
-        "oauth.token",
-        {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], **credentials},
-    )
-    _keep(ada, refreshed.body["refresh_token"], "refresh_token")
+    _show(ada, tokens, credentials)
+    first = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], **credentials}
+    refreshed = call("oauth.token", first).body
+    _keep(ada, refreshed["refresh_token"], "refresh_token")
     yield
-    call("oauth.revoke", {"token": refreshed.body["access_token"], **credentials})
+    call("oauth.revoke", {"token": refreshed["access_token"], **credentials})
+    # Once its successor was used, a refresh token that comes again ends the grant.
+    call("oauth.token", {**first, "refresh_token": refreshed["refresh_token"]})
+    call("oauth.token", first)
+    yield
     call("oauth_clients.read_public", session=session, query=named)
 
     [consent] = call("oauth_consents.list", session=session).body
@@ -76,6 +79,17 @@ def leg(ada: Traveller) -> Iterator[None]:
     for document in ("discovery.openid", "discovery.oauth"):
         call(document)
     yield
+
+
+def _show(ada: Traveller, tokens: dict[str, str], credentials: dict[str, str]) -> None:
+    """Ask what tokens are for, and who their user is."""
+    call = ada.witness.call
+    for token in (tokens["access_token"], tokens["refresh_token"], UNKNOWN):
+        call("oauth.introspect", {"token": token, **credentials})
+    call("oauth.introspect", {"token": tokens["access_token"], **credentials, "client_secret": UNKNOWN})
+    for operation in ("oauth.userinfo", "oauth.userinfo_by_post"):
+        for token in (tokens["access_token"], UNKNOWN):
+            call(operation, session=token)
 
 
 def _authorize(ada: Traveller, credentials: dict[str, str]) -> Generator[None, None, str]:
