@@ -64,13 +64,18 @@ LONG = (
 LONG_FILES = (
     "labs/provider/test_trying.py",
     "security/test_admin_export_threats.py",
+    "security/test_device_races.py",
     "security/test_matrix.py",
+    "security/test_oauth_authorization_races.py",
+    "security/test_oauth_token_races.py",
     "security/test_secrecy.py",
+    "server/cli/test_clients.py",
     "server/http/test_server.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",
 )
-"""Files of `make test-long`: their tests start processes of the service, or go through every way in and every event."""
+"""Files of `make test-long`: their tests start processes of the service, have many clients at once, or go through every
+way in and every event."""
 
 BOTH_DATABASES = (
     "models",
