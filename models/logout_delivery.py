@@ -39,7 +39,6 @@ LOGOUT_GRANTS = (
     select(
         col(OauthGrant.client_id), col(OauthGrant.user_id), col(OauthGrant.sid), col(OauthClient.registration)
     )
-    .distinct()
     .join(OauthClient, col(OauthClient.client_id) == col(OauthGrant.client_id))
     .where(
         col(OauthClient.disabled_at).is_(None),
@@ -47,7 +46,7 @@ LOGOUT_GRANTS = (
         col(OauthClient.registration).contains('"backchannel_logout_uri"'),
     )
 )
-"""The sessions of clients that may want to be told of their end, live or not."""
+"""The sessions of clients that may want to be told of their end, live or not; one with several grants several times."""
 
 LOGOUT_GRANTS_OF_USER = LOGOUT_GRANTS.where(is_(OauthGrant.user_id, "user_id"))
 """Those of the user `user_id`."""

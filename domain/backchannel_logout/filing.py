@@ -62,7 +62,9 @@ async def _file_each(ctx: Context, ended: Sequence[tuple[str, str]]) -> None:
 
 def _add(ctx: Context, grants: Iterable[Any]) -> None:
     wants = dict[str, bool]()
-    for grant in grants:
+    # A session of a client has as many grants as it has authorizations.
+    sessions = {(grant.client_id, grant.user_id, grant.sid): grant for grant in grants}
+    for grant in sessions.values():
         if grant.client_id not in wants:
             wants[grant.client_id] = bool(orjson.loads(grant.registration).get("backchannel_logout_uri"))
         if not wants[grant.client_id]:

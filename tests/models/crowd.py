@@ -74,6 +74,7 @@ def _belonging(spelling: _Spelling, table: Table) -> dict[str, str]:
 def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
     now, digest = spelling.instant, spelling.digest
     made = {"created_at": now("-n % 600000"), "updated_at": now("-n % 600000")}
+    response = digest("'r' || n")
     owner, own_id = f"'person' || (n % {PEOPLE})", "'row' || n"
     # Most live on for weeks; of a hundred one is over.
     ends = {"expires_at": now(f"CASE WHEN n % 100 = 0 THEN -60 ELSE {30 * DAY} + n END")}
@@ -155,6 +156,56 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
             {"id": own_id, "host": "'auth'", "process": "n", "version": "'1'", "settings": "'{}'",
              "started_at": made["created_at"], "last_seen_at": made["created_at"]},
         ),
+        (
+            "oauth_client", PEOPLE,
+            {**made, "client_id": own_id, "client_name": "'App'", "registration": "'{}'", "source": "'user'",
+             "owner_id": owner},
+        ),
+        (
+            "logout_delivery", PEOPLE,
+            # A long queue, as after a day on which a client did not answer; none is due while a test lasts.
+            {**made, "id": own_id, "client_id": own_id, "subject": owner, "sid": own_id, "attempts": "1",
+             "next_attempt": now(f"{90 * DAY} + n"), "expires_at": now(f"{99 * DAY}")},
+        ),
+        (
+            "oauth_request", PEOPLE,
+            {**made, **ends, "handle": digest("'h' || n"), "kind": "'authorize'", "client_id": own_id,
+             "payload": digest("'p' || n"), "pushed": "false"},
+        ),
+        (
+            "oauth_code", PEOPLE,
+            {**made, **ends, "code": digest("'o' || n"), "client_id": own_id, "user_id": owner, "session_id": own_id,
+             "redirect_uri": "'https://app.example'", "code_challenge": own_id, "scopes": "'openid'",
+             "resources": "''"},
+        ),
+        (
+            "oauth_grant", PEOPLE * 2,
+            {**made, **ends, "id": own_id, "client_id": f"'row' || (n % {PEOPLE})", "user_id": owner,
+             "session_id": own_id, "sid": own_id, "offline": "CASE n % 2 WHEN 0 THEN true ELSE false END",
+             "scopes": "'openid'", "resources": "''", "auth_time": made["created_at"], "amr": "'pwd'"},
+        ),
+        (
+            "oauth_token", PEOPLE * 4,
+            # A refresh token is rotated by nearly every use; few responses may still be repeated.
+            {**made, **ends, "token": digest("'t' || n"),
+             "kind": "CASE n % 4 WHEN 0 THEN 'access' ELSE 'refresh' END", "client_id": f"'row' || (n % {PEOPLE})",
+             "grant_id": f"'row' || (n % {PEOPLE * 2})", "scopes": "'openid'", "successor_used": "false",
+             "kept_until": ends["expires_at"],
+             "rotated_at": f"CASE WHEN n % 4 > 1 THEN {now('-n')} END",
+             "replay": f"CASE WHEN n % 400 = 2 THEN {response} END"},
+        ),
+        (
+            "device_request", PEOPLE,
+            {**made, **ends, "device_code": digest("'v' || n"), "user_code": digest("'u' || n"),
+             "client_id": own_id, "scopes": "'openid'", "resources": "''", "interval": "5",
+             "status": "CASE n % 2 WHEN 0 THEN 'pending' ELSE 'approved' END",
+             "user_id": f"CASE n % 2 WHEN 1 THEN {owner} END", "session_id": f"CASE n % 2 WHEN 1 THEN {own_id} END"},
+        ),
+        (
+            "initial_access_token", PEOPLE,
+            {**made, **ends, "id": own_id, "token": digest("'i' || n"), "label": "'CI'", "uses_left": "1"},
+        ),
+        ("oauth_revoked_token", PEOPLE, {**ends, "jti": own_id}),
         (
             "audit", PEOPLE * 5,
             {"id": own_id, "time": made["created_at"], "event": "'sign_in.succeeded'", "outcome": "'success'",

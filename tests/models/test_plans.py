@@ -276,4 +276,8 @@ class TestSqlite:
 def _flaws_on_sqlite(connection: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> list[str]:
     """Return the steps of a plan of SQLite that take longer with every row that is there."""
     steps_ = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
-    return [step for step in steps_ if step.startswith("SCAN") or "TEMP B-TREE" in step]
+    # The rows of a co-routine come from steps of their own, which are looked at as well.
+    own = {step.replace("CO-ROUTINE", "SCAN") for step in steps_ if step.startswith("CO-ROUTINE")}
+    return [
+        step for step in steps_ if (step.startswith("SCAN") and step not in own) or "TEMP B-TREE" in step
+    ]
