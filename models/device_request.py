@@ -25,6 +25,7 @@ class DeviceRequest(Timestamped, table=True):
     """One request, by the digest of its device code and the keyed digest of its short user code."""
 
     __tablename__ = "device_request"
+    __export__ = "deviceRequests"
     # Kept for a while after expiry, so that EXPIRED_USER_CODE can be distinguished from INVALID_USER_CODE.
     __retention__ = (Retention("expires_at", timedelta(minutes=10)),)
     __access__ = (Access("device_requests", None, expiry="expires_at"),)

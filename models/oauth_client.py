@@ -34,6 +34,7 @@ class OauthClient(Timestamped, table=True):
     """One client. Its secrets have 190 random bits, so that a digest is as good as a password hash."""
 
     __tablename__ = "oauth_client"
+    __export__ = "oauthClients"
     __retention__ = (Retention("expires_at", where=lambda row: row.expires_at.is_not(None)),)
     # A stranger who registered an application in an account with another's address keeps its secret.
     __access__ = (Access("oauth_clients", "registered applications", owner="owner_id"),)

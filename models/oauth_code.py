@@ -18,6 +18,7 @@ class OauthCode(Timestamped, table=True):
     """One code, by its digest. A used one is kept for a while, so that a replay is noticed."""
 
     __tablename__ = "oauth_code"
+    __export__ = "oauthCodes"
     __retention__ = (Retention("expires_at", timedelta(minutes=10)),)
 
     code: bytes = Field(primary_key=True)

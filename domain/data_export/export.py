@@ -33,10 +33,10 @@ PAGE = 200
 SECTIONS: Mapping[str, type[Any]] = {
     table.__export__: table for table in tables() if hasattr(table, "__export__")
 }
-"""The tables with a `user_id`, under the name that each declares for the export."""
+"""The tables with a `user_id` or an `owner_id`, under the name that each declares for the export."""
 
-SECRET = frozenset({"password"})
-"""Text columns that hold credentials or parts of them."""
+SECRET = frozenset({"password", "code_challenge"})
+"""Text columns that hold credentials, parts of them or their digests."""
 
 _IS_PENDING = col(Invitation.status) == InvitationStatus.PENDING.value
 _OF_ACTOR = ("actorId", "sessionId", "address", "userAgent", "requestId")
@@ -50,7 +50,7 @@ async def export_user(ctx: Context, identifier: str) -> Held:
     user = await lookup.find(ctx, identifier)
     held: Held = {"user": _shown(User, user)}
     for name, table in SECTIONS.items():
-        rows = await ctx.db.execute(_all_of(table).where(table.user_id == user.id))
+        rows = await ctx.db.execute(_all_of(table).where(_belongs_to(table, user.id)))
         held[name] = [_shown(table, row) for row in _sorted(rows)]
     held |= await _organizations(ctx, user, held)
     records = _all_of(Audit).where(_concerns(ctx, user)).order_by(col(Audit.time), col(Audit.id))
@@ -117,9 +117,14 @@ async def count_own(ctx: Context) -> Mapping[str, int]:
     """Return how many rows of each section of the export belong to the caller."""
     counts = {}
     for name, table in SECTIONS.items():
-        number = select(func.count()).select_from(table).where(table.user_id == ctx.signed_in.user.id)
+        number = select(func.count()).select_from(table).where(_belongs_to(table, ctx.signed_in.user.id))
         counts[name] = int((await ctx.db.execute(number)).scalar())
     return counts
+
+
+def _belongs_to(table: type[Any], user_id: str) -> ColumnElement[bool]:
+    owner = table.owner_id if "owner_id" in table_of(table).columns else table.user_id
+    return col(owner) == user_id
 
 
 def _concerns(ctx: Context, user: UserRow) -> ColumnElement[bool]:

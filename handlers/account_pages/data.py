@@ -72,6 +72,9 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
     factors, codes, devices = count("twoFactor"), count("backupCodes"), count("trustedDevices")
     passkeys, memberships = count("passkeys"), count("organizationMemberships")
     count("teamMemberships")  # They end with the memberships.
+    applications, sign_ins = count("oauthClients"), count("oauthGrants")
+    for name in ("oauthConsents", "oauthCodes", "deviceRequests"):
+        count(name)  # They belong to sign-ins to applications.
     networks, mails, links = count("knownNetworks"), count("mails"), count("grants")
     words = [
         (accounts, ngettext("%(number)s way to sign in: a password or a connected account",
@@ -83,6 +86,10 @@ def _held(localization: Localization, counts: Any) -> Sequence[str]:
         (passkeys, ngettext("%(number)s passkey", "%(number)s passkeys", passkeys)),
         (keys, ngettext("%(number)s API key; programs that use it stop working",
                         "%(number)s API keys; programs that use them stop working", keys)),
+        (applications, ngettext("%(number)s application that you registered; it stops working",
+                                "%(number)s applications that you registered; they stop working", applications)),
+        (sign_ins, ngettext("%(number)s sign-in to an application",
+                            "%(number)s sign-ins to applications", sign_ins)),
         (memberships, ngettext("%(number)s membership in an organization",
                                "%(number)s memberships in organizations", memberships)),
         (networks, ngettext("%(number)s network that you have signed in from",

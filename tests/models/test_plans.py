@@ -278,6 +278,4 @@ def _flaws_on_sqlite(connection: sqlite3.Connection, statement: str, values: tup
     steps_ = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
     # The rows of a co-routine come from steps of their own, which are looked at as well.
     own = {step.replace("CO-ROUTINE", "SCAN") for step in steps_ if step.startswith("CO-ROUTINE")}
-    return [
-        step for step in steps_ if (step.startswith("SCAN") and step not in own) or "TEMP B-TREE" in step
-    ]
+    return [step for step in steps_ if (step.startswith("SCAN") and step not in own) or "TEMP B-TREE" in step]

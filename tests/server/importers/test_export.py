@@ -46,7 +46,11 @@ async def held_about(service: Service, identifier: str) -> dict[str, Any]:
 class TestEverything:
     def test_no_table_is_forgotten(self) -> None:
         names = {"user", "audit", *(table.__tablename__ for table in export.SECTIONS.values())}
-        about_users = {table.name for table in metadata.sorted_tables if "user_id" in table.columns}
+        about_users = {
+            table.name
+            for table in metadata.sorted_tables
+            if {"user_id", "owner_id"} & {*table.columns.keys()}
+        }
 
         # Copies of the user's data for the endpoints of webhooks, which are erased after a few days.
         assert (about_users - {"webhook_event"}) | {"user"} == names
@@ -54,10 +58,17 @@ class TestEverything:
             "counter",
             "daily_count",
             "delivery",
+            "initial_access_token",
             "instance",
             "invitation",
             "invitation_team",
             "lease",
+            # It names a user, and is deleted after minutes.
+            "logout_delivery",
+            "oauth_request",
+            "oauth_revoked_token",
+            # It belongs to a grant, which is exported.
+            "oauth_token",
             "organization",
             "signing_key",
             "team",
