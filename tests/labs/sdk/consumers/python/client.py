@@ -62,7 +62,12 @@ def token_in(link: str) -> str:
     return parse_qs(address.query).get("token", [address.path.rpartition("/")[2]])[0]
 
 
-def signed_in(password: str = PASSWORD) -> AuthenticatedClient:
+def signed_in(password: str = PASSWORD, email: str = ADA) -> AuthenticatedClient:
     """Sign in with the address."""
-    answer = sign_in_email.sync(client=nobody, body=models.SignInEmailRequest(email=ADA, password=password))
+    answer = sign_in_email.sync(client=nobody, body=models.SignInEmailRequest(email=email, password=password))
     return holding(of(answer, models.SignInAnswer).token)
+
+
+def administrator() -> AuthenticatedClient:
+    """Sign in as the administrator."""
+    return signed_in(email=os.environ["ADMIN_EMAIL"])

@@ -67,9 +67,13 @@ export function tokenIn(sent: Mail): string {
   return address.searchParams.get("token") ?? address.pathname.split("/").at(-1) ?? "";
 }
 
-export async function signedIn(password = PASSWORD): Promise<{ sdk: Gatewright; token: string }> {
-  const { token } = ok(await nobody.authentication.signInEmail({ body: { email: ADA, password } }));
+export async function signedIn(password = PASSWORD, email = ADA): Promise<{ sdk: Gatewright; token: string }> {
+  const { token } = ok(await nobody.authentication.signInEmail({ body: { email, password } }));
   return { sdk: holding(token), token };
+}
+
+export async function administrator(): Promise<Gatewright> {
+  return (await signedIn(PASSWORD, process.env["ADMIN_EMAIL"] ?? "")).sdk;
 }
 
 export async function codeOf(template: string, to: string): Promise<string> {

@@ -1,10 +1,7 @@
 """Clients of the OAuth provider, managed by an administrator."""
 
-import os
-
-from client import PASSWORD, holding, nobody, of
+from client import administrator, of
 from gatewright_client import models
-from gatewright_client.api.authentication import sign_in_email
 from gatewright_client.api.oauth_clients import (
     create,
     list_,
@@ -19,8 +16,7 @@ CALLBACK = "https://shop.example/callback"
 
 
 def stage() -> None:
-    body = models.SignInEmailRequest(email=os.environ["ADMIN_EMAIL"], password=PASSWORD)
-    admin = holding(of(sign_in_email.sync(client=nobody, body=body), models.SignInAnswer).token)
+    admin = administrator()
     wanted = models.OAuthClientMetadata(client_name="Shop", redirect_uris=[CALLBACK])
     made = of(create.sync(client=admin, body=wanted), models.OAuthClientWithSecret)
     assert str(made.client_secret).startswith("gws_")

@@ -1,11 +1,10 @@
 // Clients of the OAuth provider, managed by an administrator.
 
 import assert from "node:assert/strict";
-import { PASSWORD, holding, nobody, ok, refused } from "../client.js";
+import { administrator, ok, refused } from "../client.js";
 
 export async function stage(): Promise<void> {
-  const email = process.env["ADMIN_EMAIL"] ?? "";
-  const sdk = holding(ok(await nobody.authentication.signInEmail({ body: { email, password: PASSWORD } })).token);
+  const sdk = await administrator();
   const wanted = { client_name: "Shop", redirect_uris: ["https://shop.example/callback"] };
   const made = ok(await sdk.oauthClients.create({ body: wanted }));
   const client_id = made.client_id;
