@@ -36,6 +36,12 @@ EXPLAINED = {
     # A provider sends a browser there; whatever happens, it is led on.
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/get/responses"),
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/post/responses"),
+    # An application sends a browser there; whatever happens, it is led on, to a page or back to the application.
+    *(
+        ("operation-2xx-response", f"#/paths/~1oauth2~1{endpoint}/{method}/responses")
+        for endpoint in ("authorize", "end-session")
+        for method in ("get", "post")
+    ),
     # The form of a hosted page is answered by leading on to the next page.
     *(
         (
