@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from codegen.bundle import bundle
-from codegen.client_forms import for_programs
+from codegen.client_forms import for_programs, is_of_protocol
 from codegen.walk import Operation, operations
 from docs.markdown import code, folded, one_line, page, table
 from docs.operations import error_anchor, link, refusals
@@ -24,6 +24,7 @@ def pages() -> dict[str, str]:
     """Return the page of errors by its path on the site."""
     document = for_programs(bundle())
     every = list(operations(document))
+    own = [operation for operation in every if not is_of_protocol(document, operation.spec)]
     answered: dict[tuple[int, str], list[Operation]] = {}
     for operation in every:
         for status, codes in refusals(document, operation).items():
@@ -32,7 +33,7 @@ def pages() -> dict[str, str]:
     codes = document["components"]["schemas"]["ErrorCode"]["enum"]
     said = sorted(one for one in _said() if one[1] in codes)
     by_code = groupby(sorted(said, key=lambda one: (one[1], one[0])), key=lambda one: one[1])
-    entries = (_entry(name, list(of), answered, every) for name, of in by_code)
+    entries = (_entry(name, list(of), answered, every, own) for name, of in by_code)
     return {PAGE: page(_INTRODUCTION, *entries, _PROTOCOL, *_protocol_entries(answered, every))}
 
 
@@ -112,27 +113,42 @@ def _said() -> set[Said]:
 
 
 def _entry(
-    name: str, said: list[Said], answered: dict[tuple[int, str], list[Operation]], every: list[Operation]
+    name: str,
+    said: list[Said],
+    answered: dict[tuple[int, str], list[Operation]],
+    every: list[Operation],
+    own: list[Operation],
 ) -> str:
-    """Return the section of an error code; a refusal that no operation lists occurs before routing."""
+    """Return the section of an error code; a refusal that no operation lists occurs before routing.
+
+    `own` are the operations outside the OAuth protocol.
+    """
     documented = [one for one in said if (one[0], name) in answered] or said
     rows = [(str(status), one_line(message), meaning) for status, _, message, meaning in documented]
     statuses = sorted({status for status, *_ in documented if (status, name) in answered})
     return page(
         f"## {name} {{ #{name.lower()} }}",
         table(("Status", "Message", "Meaning"), rows),
-        *(_where(status, answered[status, name], every) for status in statuses),
+        *(_where(status, answered[status, name], every, own) for status in statuses),
     )
 
 
-def _where(status: int, answering: list[Operation], every: list[Operation]) -> str:
-    """Return the sentence that lists the operations with this error."""
+def _where(
+    status: int, answering: list[Operation], every: list[Operation], own: list[Operation] | None = None
+) -> str:
+    """Return the sentence that lists the operations with this error.
+
+    If none of the OAuth protocol is among them, the others are `own`.
+    """
+    group = "every operation"
+    if own is not None and all(each in own for each in answering):
+        every, group = own, "every operation outside the OAuth protocol"
     missing = [each for each in every if each not in answering]
     listed = ", ".join(link(each, "../") for each in (missing if len(missing) <= _ALMOST else answering))
     if not missing:
-        return f"{code(str(status))}: every operation."
+        return f"{code(str(status))}: {group}."
     if len(missing) <= _ALMOST:
-        return f"{code(str(status))}: every operation except {listed}."
+        return f"{code(str(status))}: {group} except {listed}."
     if len(answering) > _MANY:
         return folded(f"{status}: {len(answering)} operations", listed)
     return f"{code(str(status))}: {listed}."

@@ -79,7 +79,7 @@ class TestErrors:
         assert set(entries) == codes | {"Errors of the OAuth protocol"}
         assert "users.md#users-delete" in entries["SESSION_EXPIRED"]
         assert "| 404 | Invalid token | The deletion token" in entries["INVALID_TOKEN"]
-        assert "every operation except" in entries["INTERNAL_SERVER_ERROR"]
+        assert "every operation outside the OAuth protocol except" in entries["INTERNAL_SERVER_ERROR"]
 
     def test_every_error_of_the_protocol_that_an_operation_links_has_its_entry(self) -> None:
         [page] = errors.pages().values()
