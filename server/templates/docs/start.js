@@ -3,13 +3,14 @@ const followSystem = () => document.documentElement.classList.toggle("dark-mode"
 dark.addEventListener("change", followSystem);
 followSystem();
 
-// The page begins with the operations: the introduction is folded.
+// The page begins with the operations: the introduction is folded. Only those in view are drawn, by where their list
+// begins, which Swagger UI measures anew when the window changes its size.
 const foldedIntroduction = {
   wrapComponents: {
     InfoContainer: (Original, { React }) => (props) =>
       React.createElement(
         "details",
-        { className: "introduction" },
+        { className: "introduction", onToggle: () => window.dispatchEvent(new Event("resize")) },
         React.createElement("summary", null, React.createElement("h1", null, "Gatewright"), "Introduction"),
         React.createElement(Original, props),
       ),
