@@ -18,21 +18,25 @@ from sqlalchemy import text as sql
 from domain.data_export import export
 from domain.two_factor.errors import UndecipherableSecret
 from models import metadata
+from models.oauth_client import ClientSource
 from server.cli.export import write_users
 from server.database.database import open_database
 from server.importers.json_lines import JsonLines
+from tests import oauth_flow
 from tests.authenticator import EDDSA, Authenticator
 from tests.conftest import MakeService
-from tests.handlers import passkey_steps
+from tests.handlers import device_steps, passkey_steps
 from tests.handlers.steps import bearer, execute, join, set_user, sign_in
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user, enter
+from tests.oauth import REDIRECT_URI, add_client
 from tests.security import second_factor
 from tests.server.importers.moving import HASH, counts, take, take_lines, write_lines
 from tests.server.terminal import Run, complaint, lines, mode
 from tests.service import PASSWORD, Service
 
+APPLICATIONS = ("oauthClients", "oauthConsents", "oauthGrants", "oauthCodes", "deviceRequests")
 ADA, BOB = "ada@example.com", "bob@example.com"
 
 
@@ -131,6 +135,47 @@ class TestEverything:
         [received] = proven["invitationsReceived"]
         assert (received["role"], received["organizationId"]) == ("admin", acme["id"])
         assert received["secretDigest"] is True
+
+    async def test_applications(self, service: Service) -> None:
+        ada, eve = await join(service, ADA), await join(service, BOB)
+        [row] = await service.rows('SELECT id FROM "user" WHERE email = :email', email=ADA)
+        shop = await add_client(service, source=ClientSource.USER, owner_id=row.id)
+        television = await device_steps.add_television(service)
+        code = oauth_flow.query_of(await oauth_flow.allow(service, shop, ada))["code"]
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT_URI}
+        redeemed = await service.client.post(
+            "/oauth2/token", data={**shop.form, **form, "code_verifier": oauth_flow.VERIFIER}
+        )
+        device = await device_steps.start(service, television)
+        await device_steps.approve(service, device["user_code"], ada)
+        await oauth_flow.allow(service, shop, eve)
+
+        held, of_bob = await held_about(service, ADA), await held_about(service, BOB)
+        page = await service.get("/account/data", headers=ada)
+
+        [own], consents, [grant], [used], [request] = (held[name] for name in APPLICATIONS)
+        assert (own["clientName"], own["secret"]) == ("Shop", True)
+        assert {one["clientId"] for one in consents} == {shop.client_id, television.client_id}
+        assert (grant["clientId"], used["clientId"]) == (shop.client_id, shop.client_id)
+        assert (used["code"], used["codeChallenge"], used["grantId"]) == (True, True, grant["id"])
+        assert (request["clientId"], request["status"], request["userCode"]) == (
+            television.client_id,
+            "approved",
+            True,
+        )
+        text = json.dumps(held, default=str)
+        for secret in (
+            code,
+            shop.secret,
+            redeemed.json()["access_token"],
+            device["user_code"],
+            device["device_code"],
+        ):
+            assert secret not in text
+        assert [len(of_bob[name]) for name in APPLICATIONS] == [0, 1, 0, 1, 0]
+        assert "1 application that you registered; it stops working" in page.text
+        assert "1 sign-in to an application" in page.text
+        assert not re.findall(r"oauth[A-Z]|deviceRequests", page.text)
 
     async def test_nothing_that_opens_anything(self, service: Service) -> None:
         owner = await second_factor.enrol(service)
