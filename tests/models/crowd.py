@@ -91,9 +91,15 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
              "account_id": owner, "password": "'hash'"},
         ),
         (
+            "organization", PEOPLE,
+            {**made, "id": own_id, "name": "'Acme'", "slug": "'acme-' || n"},
+        ),
+        (
             "session", PEOPLE * SESSIONS_EACH,
             {**made, **ends, "id": own_id, "user_id": owner, "token_digest": digest("'s' || n"), "remembered": "true",
-             "method": "'password'", "user_agent": "'a browser of some length'",
+             "method": "'password'",
+             "user_agent": "'a browser of some length'",
+             "active_organization_id": "CASE n % 5 WHEN 0 THEN 'row' || (n / 5) END",
              # Every fiftieth was opened by whoever has the session before it.
              "impersonated_by": f"CASE WHEN n % 50 = 1 THEN 'person' || ((n - 1) % {PEOPLE}) END",
              "impersonator_session_id": "CASE WHEN n % 50 = 1 THEN 'row' || (n - 1) END"},
@@ -129,10 +135,6 @@ def _tables(spelling: _Spelling) -> list[tuple[str, int, dict[str, str]]]:
             "backup_code", PEOPLE * 10,
             {**made, "id": own_id, "user_id": owner, "set_id": owner, "live": "true", "salt": digest(owner),
              "params": "'p'", "code": digest("'c' || n")},
-        ),
-        (
-            "organization", PEOPLE,
-            {**made, "id": own_id, "name": "'Acme'", "slug": "'acme-' || n"},
         ),
         (
             "member", PEOPLE * 3,

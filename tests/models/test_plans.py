@@ -1,21 +1,26 @@
 """How the statements of the service are planned where tables are large: by an index, never by sorting all of it."""
 
+import importlib
 import json
+import pkgutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import asyncpg
 import pytest
+from sqlalchemy import BindParameter, LargeBinary
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.sql import visitors
 
+import models
 from domain.mail import outbox
-from models import queries
+from models.base import Instant
 from models.queries import ReadStatement
 from models.sign_in_query import sign_in_row_by
 from server.components import cleanup
@@ -34,8 +39,17 @@ Dialect = Literal["sqlite", "postgresql"]
 GENERIC = ("SET plan_cache_mode = force_generic_plan", "SET enable_seqscan = off", "SET jit = off")
 """What the connections for reading are set to; behind a pooler they are as the server makes them."""
 
+FEW = ("MEMBERSHIPS_OF_USER", "PUBLISHED_KEYS")
+"""Reads that are let off: they put the few memberships of one user in order, and the few keys of the service."""
+
 QUERIES: dict[str, ReadStatement[Any]] = {
-    **{name: value for name, value in vars(queries).items() if isinstance(value, ReadStatement)},
+    **{
+        name: value
+        for module in pkgutil.iter_modules(models.__path__, "models.")
+        if not module.ispkg
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if isinstance(value, ReadStatement) and name not in FEW
+    },
     "who signs in by address": sign_in_row_by("email", 20),
     "who signs in by name": sign_in_row_by("username", 20),
     "the first mail that is due": outbox.mails_for("file").first,
@@ -93,10 +107,15 @@ class Place:
     seen: Seen
 
 
-def value_for(name: str) -> str | bytes:
+def value_for(name: str) -> str | bytes | datetime:
     """Return what a read is asked for."""
-    of_bytes = name.endswith(("DIGEST", "KEY", "NETWORK"))
-    return b"x" * 32 if of_bytes else STATES.get(name, "person1")
+    parameters = [one for one in visitors.iterate(QUERIES[name].statement) if isinstance(one, BindParameter)]
+    for parameter in parameters:
+        if parameter.key == "value" and isinstance(parameter.type, LargeBinary):
+            return b"x" * 32
+        if parameter.key == "value" and isinstance(parameter.type, Instant):
+            return START
+    return STATES.get(name, "person1")
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
