@@ -166,7 +166,7 @@ class TestEverything:
         text = json.dumps(held, default=str)
         for secret in (
             code,
-            shop.secret,
+            shop.form["client_secret"],
             redeemed.json()["access_token"],
             device["user_code"],
             device["device_code"],
