@@ -56,7 +56,7 @@ async def read(ctx: Context, user_code: str) -> shapes.DeviceRequest:
 
 # device.approve
 async def approve(ctx: Context, body: shapes.DecideDeviceRequest) -> shapes.Success:
-    """Give a device access in the name of the caller."""
+    """Approve the request of a device in the name of the caller."""
     await requests.approve(ctx, body["userCode"])
     return {"success": True}
 

@@ -183,9 +183,7 @@ def _is_repeated(item: pytest.Item) -> bool:
     place = item.path.relative_to(TESTS).as_posix()
     if not place.startswith(ONE_DATABASE) or _params(item).get("dialect") != "postgresql":
         return False
-    return place.endswith("test_inputs.py") or not any(
-        map(item.get_closest_marker, ("threat", "both_databases"))
-    )
+    return not any(map(item.get_closest_marker, ("threat", "both_databases")))
 
 
 def _is_long_place(path: Path) -> bool:

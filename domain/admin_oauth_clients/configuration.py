@@ -51,7 +51,7 @@ async def apply(ctx: Context) -> None:
 
 
 async def _lock(ctx: Context) -> None:
-    """Let instances that start at once apply the configuration one after the other."""
+    """Lock the configuration, so that instances that start at once apply it one after the other."""
     statement = upsert(ctx.db.dialect, Lease).values(name=_LEASE, holder=_LEASE, until=ctx.now)
     await ctx.db.execute(
         statement.on_conflict_do_update(index_elements=["name"], set_={"until": statement.excluded.until})

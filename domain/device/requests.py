@@ -123,7 +123,7 @@ async def read(ctx: Context, user_code: str) -> KnownRequest:
 
 
 async def approve(ctx: Context, user_code: str) -> None:
-    """Give a device access in the name of the caller.
+    """Approve the request of a device in the name of the caller.
 
     Raises InvalidUserCode, ExpiredUserCode, DeviceCodeAlreadyProcessed, Limited, Unauthenticated.
     """

@@ -115,7 +115,7 @@ async def read_in_query(ctx: Context, oauth_query: str) -> StoredRequest:
 
 
 async def arrive(ctx: Context, stored: StoredRequest) -> None:
-    """Give a pushed request its time for the user, when their browser comes with it for the first time."""
+    """Extend a pushed request when the user's browser first arrives with it, so that the user has time to answer."""
     if stored.row.arrived_at is None:
         expires_at = ctx.now + ctx.policy[OAuthPolicy].request_expires_in
         await ctx.db.execute(

@@ -70,7 +70,7 @@ async def show_device(
 
 # account_pages.approve_device
 async def approve_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
-    """Give the device access."""
+    """Approve the request of the device."""
     view = views.view(ctx)
     await requests.approve(ctx, body["user_code"])
     return view.redirect(_PATH, reason="approved")

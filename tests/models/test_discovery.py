@@ -22,16 +22,15 @@ MODULES = {
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Iterator[str]:
-    """A package on the path with modules and packages in it; those under `locked` must not be imported."""
+    """A package on the path, of a name that no other test has, with modules and packages; those under `locked` must not be imported."""
+    package = f"shelf_{tmp_path.name}"
     for name, text in MODULES.items():
-        file = tmp_path / "shelf_of_tests" / f"{name}.py"
+        file = tmp_path / package / f"{name}.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     sys.path.insert(0, str(tmp_path))
-    yield "shelf_of_tests"
+    yield package
     sys.path.remove(str(tmp_path))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shelf_of_tests"]:
-        del sys.modules[name]
 
 
 def test_imports_every_module_but_those_that_are_left_out(shelf: str) -> None:

@@ -49,7 +49,7 @@ async def private_key(service: Service, algorithm: str = "ES256") -> tuple[str, 
 
 
 async def rotate(service: Service) -> None:
-    """Let a new key sign at once."""
+    """Create a key that signs at once."""
     store = service.services.port[SigningKeyStore]
     rule = partial(rotation.rotate, holder=store.holder, at_once=True)
     assert await store.change(["ES256"], lambda pairs: partial(rule, pairs=pairs.values()))

@@ -134,7 +134,7 @@ class Site:
         return email, answer.json()["token"]
 
     def expire_requests(self) -> None:
-        """Let the time of all requests pass."""
+        """Expire all requests."""
         with sqlite3.connect(self.directory / "gatewright.db", timeout=30) as database:
             database.execute("UPDATE oauth_request SET expires_at = created_at")
         database.close()

@@ -19,7 +19,7 @@ SCOPE = "openid profile email offline_access"
 
 
 def ask(question: dict[str, Any]) -> Any:
-    """Let the user do something; return what comes of it."""
+    """Have the user do something; return the result."""
     print(json.dumps(question), flush=True)
     return json.loads(sys.stdin.readline())
 
