@@ -22,7 +22,10 @@ MODULES = {
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Iterator[str]:
-    """A package on the path, of a name that no other test has, with modules and packages; those under `locked` must not be imported."""
+    """A package on the path, of a name that no other test has, with modules and packages.
+
+    Those under `locked` must not be imported.
+    """
     package = f"shelf_{tmp_path.name}"
     for name, text in MODULES.items():
         file = tmp_path / package / f"{name}.py"
