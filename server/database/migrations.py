@@ -26,7 +26,7 @@ _LOCK = 0x6761746577726967
 _PAUSE = 0.2
 """Seconds between two attempts to get the lock."""
 
-_LOCK_TIMEOUT = 1.0
+_LOCK_TIMEOUT = 0.5
 """Seconds that a step waits for a table lock; meanwhile every request for that table waits behind it."""
 
 _RETREAT = 2.0
