@@ -1,6 +1,13 @@
-"""The contract as one document: openapi/openapi.yaml and its files, bundled in memory only."""
+"""The contract as one document: openapi/openapi.yaml and its files.
 
+To read the YAML files takes a quarter of a second, so the result is saved in openapi/bundle/, which is not part of the
+repository: by the build of the package, `make setup` included, and whenever the files have changed since.
+"""
+
+import hashlib
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from http.client import BAD_REQUEST
 from pathlib import Path
@@ -9,6 +16,7 @@ from typing import Any
 import orjson
 import yaml
 
+from codegen.requests_only import without_answers
 from codegen.walk import operations, resolve
 from codegen.webhooks import KEY
 
@@ -16,6 +24,9 @@ Document = dict[str, Any]
 
 INDEX = Path(__file__).resolve().parent.parent / "openapi" / "openapi.yaml"
 """The root of the contract; next to this package, in the source tree and once installed."""
+
+FOLDER = "bundle"
+"""The folder of saved bundles, beside the root of the contract."""
 
 EXTENSION = "x-gatewright"
 """The key of an operation's data for this service, which is not published."""
@@ -45,7 +56,7 @@ _SECTIONS = (
 _WITH_COMPONENTS = ("components", "webhooks")
 """The folders of files whose sections are components of the document."""
 
-_STRING = "tag:yaml.org,2002:str"
+_STRING, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
 
 
 def _read(text: str) -> Any:
@@ -58,10 +69,17 @@ def _read(text: str) -> Any:
 
 
 def _value(node: Any, loader: Any) -> Any:
-    """Return the value of a node. PyYAML constructs merged keys, numbers and other special values."""
+    """Return the value of a node. PyYAML constructs numbers and other special values."""
     if isinstance(node, yaml.MappingNode):
-        loader.flatten_mapping(node)
-        return {_value(key, loader): _value(value, loader) for key, value in node.value}
+        members: Document = {}
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                # Merged here, because releases of PyYAML differ in the order of the members.
+                for part in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    members = {**_value(part, loader), **members}
+        return members | {
+            _value(key, loader): _value(value, loader) for key, value in node.value if key.tag != _MERGE
+        }
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, loader) for item in node.value]
     return node.value if node.tag == _STRING else loader.construct_object(node)
@@ -74,15 +92,16 @@ def bundle(
     base_path: str = "",
     index: Path = INDEX,
     internal: bool = False,
+    requests_only: bool = False,
 ) -> Document:
     """Return the whole contract as one OpenAPI 3.0.3 document without references to files; a fresh copy each time.
 
     `cookie_name` and `pending_cookie` are written into the security schemes, `base_path` (empty, or `/…` without a
     trailing slash) becomes the server's URL. Paths are inlined, components stay references. Operations keep the
-    extension `x-gatewright` only in an `internal` document, which is not for publication. Raises KeyError for a
-    reference without a target.
+    extension `x-gatewright` only in an `internal` document, which is not for publication. `requests_only` leaves out
+    what requests do not need, as `without_answers` does. Raises KeyError for a reference without a target.
     """
-    document: Document = orjson.loads(_bundled(index))
+    document: Document = orjson.loads(_bundled(index, "requests" if requests_only else "contract"))
     if not internal:
         for operation in operations(document):
             operation.spec.pop(EXTENSION, None)
@@ -95,9 +114,53 @@ def bundle(
 
 
 @lru_cache(maxsize=4)
-def _bundled(index: Path) -> bytes:
-    """Return the bundled contract as JSON; bytes, so callers cannot modify the cached value."""
-    return orjson.dumps(_Files(index).bundled(), option=orjson.OPT_NON_STR_KEYS)
+def _bundled(index: Path, form: str) -> bytes:
+    """Return the bundled contract in one of its forms as JSON; bytes, so callers cannot modify the cached value."""
+    body = _saved(index, form)
+    if body is None:
+        bundled = forms(index)
+        # An installed service may not be allowed to write there.
+        with suppress(OSError):
+            save(bundled, index.parent / FOLDER)
+        body = bundled[form].partition(b"\n")[2]
+    return body
+
+
+def forms(index: Path) -> dict[str, bytes]:
+    """Bundle the contract; return each of its forms as it is saved: the digest of its sources, a new line, and JSON."""
+    document = _Files(index).bundled()
+    return {
+        form: _digest(index) + b"\n" + orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS)
+        for form, content in (("contract", document), ("requests", without_answers(document)))
+    }
+
+
+def save(bundled: dict[str, bytes], folder: Path) -> None:
+    """Save the forms of a bundle in a folder, for starts to come. Raises OSError if that cannot be written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for form, content in bundled.items():
+        # Written under another name first: another process may be reading the file.
+        written = folder / f"{form}.{os.getpid()}"
+        written.write_bytes(content)
+        written.replace(folder / f"{form}.json")
+
+
+def _saved(index: Path, form: str) -> bytes | None:
+    """Return a saved form, or None if there is none for the files as they are now."""
+    try:
+        digest, _, body = (index.parent / FOLDER / f"{form}.json").read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return body if digest == _digest(index) else None
+
+
+@lru_cache(maxsize=4)
+def _digest(index: Path) -> bytes:
+    """Return the digest of everything a bundle is made of: the contract's files, and the modules of this package."""
+    digest = hashlib.sha256()
+    for file in (*sorted(index.parent.rglob("*.yaml")), *sorted(Path(__file__).parent.glob("*.py"))):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest().encode()
 
 
 class _Files:

@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from codegen.bundle import bundle
 from codegen.links import without_links
 from codegen.operation_ids import flat_ids
-from codegen.requests_only import without_answers
 from codegen.walk import operations
 from server import api as server_api
 from server.api.client_address import ClientAddressResolver
@@ -83,8 +82,7 @@ def assemble(services: Services) -> Application:
     settings, policy = services.settings, services.policy
     document = contract(settings, internal=True)
     api = server_api.build(
-        # Connexion copies the contract four times, and the pipeline does not need the response schemas.
-        without_answers(document),
+        document,
         server_api.Dependencies(
             sessions=services.sessions,
             challenges=services.challenges,
@@ -119,7 +117,8 @@ def _documents(services: Services) -> Documents | None:
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
     """Return the contract with the settings of this service applied: cookie names, base path, optional requirements.
 
-    An `internal` contract keeps the unpublished extension of operations.
+    An `internal` contract keeps the unpublished extension of operations, and has nothing but requests: Connexion copies
+    it four times, and the pipeline needs no more.
     """
     session = settings[SessionSettings]
     document = bundle(
@@ -127,6 +126,7 @@ def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
         pending_cookie=session.cookie_prefix + "two-factor",
         base_path=settings.base_path,
         internal=internal,
+        requests_only=internal,
     )
     for path, moved in (
         (PAGES_PATH, settings[PagesSettings].path),

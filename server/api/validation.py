@@ -1,10 +1,12 @@
-"""Validation of values by the contract's schemas, which are compiled at startup.
+"""Validation of values by the contract's schemas, each compiled when the first value arrives: most operations are
+seldom used, and to compile all takes a fifth of a start.
 
 Messages contain names and limits of the contract only, never a value that the client sent.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from jsonschema_rs import Draft4Validator, RegexOptions, ValidationError
@@ -82,17 +84,26 @@ def _fields(failures: Failures) -> Iterator[errors.Field]:
 class Schema:
     """The compiled schema of an object: the body, or all query or path parameters of an operation together."""
 
-    __slots__ = ("_fields", "_names", "_place", "_required", "_validator", "properties")
-
     def __init__(self, place: str, schema: dict[str, Any]) -> None:
-        """Compile the schema of the values in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
-        plain = to_json_schema(schema)
-        self.properties: dict[str, Any] = plain.get("properties", {})
+        """Take the schema of the values in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
+        self.properties: dict[str, Any] = schema.get("properties", {})
+        """The schemas of the members, as the contract has them."""
+        self._schema = schema
         self._place = place
-        self._required: list[str] = plain.get("required", [])
-        self._validator = _compile(plain)
         self._fields: dict[str, Draft4Validator] = {}
-        self._names = _names_in(plain)
+
+    @cached_property
+    def _plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = to_json_schema(self._schema)
+        return plain
+
+    @cached_property
+    def _validator(self) -> Draft4Validator:
+        return _compile(self._plain)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return _names_in(self._plain)
 
     def is_valid(self, value: Any) -> bool:
         """Return whether the value is valid. This is the fast path; `failures` is slower."""
@@ -106,7 +117,7 @@ class Schema:
         for name in self.properties:
             if name in value:
                 by_field.update(self._field_failures(name, value[name]))
-            elif name in self._required:
+            elif name in self._schema.get("required", ()):
                 by_field[self.name(name)] = REQUIRED
         return by_field or {self._place: WRONG_FORM}
 
@@ -120,7 +131,7 @@ class Schema:
         return f"{self._place}.{field}" if field else self._place  # defence: R36 field-name
 
     def _field_failures(self, name: str, value: Any) -> Failures:
-        schema, validator = self.properties[name], self._field(name)
+        schema, validator = self._plain["properties"][name], self._field(name)
         if depth(value) > _DEEP:
             # defence: R27 field-depth
             return {} if _fits(validator, value) else {self.name(name): TOO_DEEP}
@@ -144,7 +155,7 @@ class Schema:
         """Return the validator of a single field, compiled at its first use, because only a refusal needs it."""
         validator = self._fields.get(name)
         if validator is None:
-            validator = self._fields[name] = _compile(self.properties[name])
+            validator = self._fields[name] = _compile(self._plain["properties"][name])
         return validator
 
     def _is_in_unnamed(self, error: ValidationError) -> bool:

@@ -1,12 +1,14 @@
 """The bundle: one document, no references to files, never the same object twice."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from codegen.bundle import bundle
+from codegen.bundle import FOLDER, INDEX, bundle, forms
 from codegen.client_forms import client_forms
 from codegen.links import without_links
 from codegen.operation_ids import bare_ids, flat_ids
@@ -40,6 +42,49 @@ def test_no_change_touches_the_document_it_is_given(change: Callable[[Any], Any]
     change(document)
 
     assert document == bundle()
+
+
+class TestSavedBundle:
+    """A start reads what another one saved, unless the contract's files have changed since."""
+
+    def names(self, index: Path) -> list[str]:
+        """Return the names of the operations as a new process reads them."""
+        program = f"from codegen.bundle import *; print(*bundle(index=Path({str(index)!r}))['paths'])"
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+    def write(self, index: Path, *paths: str) -> Path:
+        index.write_text("components: {}\npaths:\n" + "".join(f"  {path}: {{}}\n" for path in paths))
+        return index
+
+    @pytest.mark.parametrize("form", ["contract", "requests"])
+    def test_the_saved_contract_is_what_its_files_say(self, form: str) -> None:
+        bundle(requests_only=form == "requests")
+
+        assert (INDEX.parent / FOLDER / f"{form}.json").read_bytes() == forms(INDEX)[form]
+
+    def test_a_changed_file_is_noticed(self, tmp_path: Path) -> None:
+        index = self.write(tmp_path / "openapi.yaml", "/one")
+        before = self.names(index)
+        saved = (tmp_path / FOLDER / "contract.json").read_text()
+        self.write(index, "/one", "/two")
+
+        assert (before, self.names(index)) == (["/one"], ["/one", "/two"])
+        assert (tmp_path / FOLDER / "contract.json").read_text() != saved
+
+    def test_where_nothing_can_be_saved_the_files_are_read_each_time(self, tmp_path: Path) -> None:
+        index = self.write(tmp_path / "openapi.yaml", "/one")
+        (tmp_path / FOLDER).write_text("")
+
+        assert self.names(index) == ["/one"]
+
+    @pytest.mark.parametrize("damage", [b"", b"{}", b"0000\n{}"])
+    def test_a_damaged_bundle_is_not_used(self, damage: bytes, tmp_path: Path) -> None:
+        index = self.write(tmp_path / "openapi.yaml", "/one")
+        self.names(index)
+        (tmp_path / FOLDER / "contract.json").write_bytes(damage)
+
+        assert self.names(index) == ["/one"]
 
 
 class TestComponents:

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Thread
+from zipfile import ZipFile
 
 import httpx
 import pytest
 
+from codegen.bundle import FOLDER, INDEX, forms
 from tests.live import NOTHING, ROOT, Output
 
 EVERY_PYTHON = pytest.mark.skipif(
@@ -102,6 +104,16 @@ def test_set_up_leaves_nothing_to_compile(tmp_path: Path) -> None:
     subprocess.run([tmp_path / ".ci/setup.sh", "service"], env=environ, check=True, stdout=subprocess.DEVNULL)
 
     assert compiled(tmp_path / ".venv/bin/gatewright", tmp_path) == set()
+
+
+@EVERY_PYTHON
+def test_the_wheel_has_the_bundled_contract_and_swagger_ui(built: Path) -> None:
+    [wheel] = built.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        names = [Path(name).name for name in archive.namelist()]
+        assert {"swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-license.txt"} <= set(names)
+        for form, content in forms(INDEX).items():
+            assert archive.read(f"openapi/{FOLDER}/{form}.json") == content
 
 
 @EVERY_PYTHON

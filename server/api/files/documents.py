@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,17 +46,6 @@ JSON, HTML, SCRIPT, STYLE = (
     b"text/css; charset=utf-8",
 )
 
-
-def _folder(package: str) -> Path:
-    """Return the folder of an installed package without importing it."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(package)
-    return Path(spec.origin).parent
-
-
-# A package for Flask that is released with each version of Swagger UI. Only its files are used.
-_SWAGGER_UI = _folder("flask_swagger_ui") / "dist"
 _TEMPLATES = Path(__file__).parents[2] / "templates" / "docs"
 
 FILES: dict[str, tuple[Path, bytes]] = {
@@ -65,10 +53,11 @@ FILES: dict[str, tuple[Path, bytes]] = {
     "/docs": (_TEMPLATES / "page.html", HTML),
     "/docs/start.js": (_TEMPLATES / "start.js", SCRIPT),
     "/docs/page.css": (_TEMPLATES / "page.css", STYLE),
-    "/docs/swagger-ui.css": (_SWAGGER_UI / "swagger-ui.css", STYLE),
-    "/docs/swagger-ui-bundle.js": (_SWAGGER_UI / "swagger-ui-bundle.js", SCRIPT),
+    "/docs/swagger-ui.css": (_TEMPLATES / "swagger-ui.css", STYLE),
+    "/docs/swagger-ui-bundle.js": (_TEMPLATES / "swagger-ui-bundle.js", SCRIPT),
 }
-"""The files and their media types. The page at /docs refers to them by relative URLs."""
+"""The files and their media types; codegen/build_wheel.py adds those of Swagger UI. The page at /docs refers to them by
+relative URLs."""
 
 
 _ROOT = "root"
