@@ -20,8 +20,10 @@ _HTTP = re.compile(
     rf"(?P<scheme>https?)://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]){_PORT}{_REST}", re.ASCII
 )
 # A scheme with a dot is a reversed domain name, which belongs to somebody (RFC 8252, 8.4).
+# Its host may be empty, as in `app.immich:///oauth-callback`.
 _PRIVATE_USE = re.compile(
-    rf"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:(?=/)(?://{_LABEL}(?:\.{_LABEL})*|(?!//)){_REST}", re.ASCII
+    rf"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:(?=/)(?://(?:{_LABEL}(?:\.{_LABEL})*|(?=/(?!/)))|(?!//)){_REST}",
+    re.ASCII,
 )
 _LOOPBACK = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\])){_PORT}{_REST}", re.ASCII)
 _DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)

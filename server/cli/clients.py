@@ -10,6 +10,7 @@ import typer
 
 from domain.admin_oauth_clients import operator
 from domain.context import Context
+from domain.errors import BadRequest
 from handlers.oauth_clients import client_shape, with_secret
 from models.oauth_client import ClientRow, ClientSource
 from server.cli import check_config
@@ -131,9 +132,18 @@ def import_clients(
         raise ConfigurationError(f"{file}: must be a JSON object, or a list of objects")
 
     async def job(ctx: Context) -> list[Any]:
-        return [with_secret(*await operator.import_client(ctx, one)) for one in documents]
+        return [await _import_one(ctx, number, one) for number, one in enumerate(documents, 1)]
 
     print_json(run(job))
+
+
+async def _import_one(ctx: Context, number: int, document: Mapping[str, Any]) -> Any:
+    """Import a client; an error says which one of the file it is about."""
+    try:
+        return with_secret(*await operator.import_client(ctx, document))
+    except BadRequest as refusal:
+        known_as = document.get("client_id") or document.get("client_name") or "without a name"
+        raise type(refusal)(f"client {number} ({known_as}): {refusal}") from None
 
 
 @app.command("list")

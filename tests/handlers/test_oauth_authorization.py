@@ -323,6 +323,7 @@ class TestPrompts:
         [
             ("native", "http://127.0.0.1/callback", "http://127.0.0.1:51004/callback"),
             ("native", "com.example.app:/callback", "com.example.app:/callback"),
+            ("native", "com.example.app:///callback", "com.example.app:///callback"),
             ("web", "http://localhost:3000/callback", "http://localhost:3000/callback"),
         ],
     )

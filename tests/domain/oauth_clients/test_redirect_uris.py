@@ -42,6 +42,7 @@ def test_https_is_for_every_client(uri: str) -> None:
         "http://[::1]/callback",
         "com.example.shop:/callback",
         "com.example.shop://callback",
+        "com.example.shop:///callback",
         "com.example.shop:/",
     ],
 )
@@ -119,6 +120,8 @@ def test_web_applications_of_this_machine_are_for_development(uri: str) -> None:
         "urn:ietf:wg:oauth:2.0:oob",
         "shop:/callback",
         "com.example.shop:callback",
+        "com.example.shop://",
+        "com.example.shop:////evil.example",
         "com.example.shop://user@host/callback",
         "com.example.shop:/../callback",
         "com.example.shop:/callback#x",

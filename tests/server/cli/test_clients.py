@@ -154,7 +154,9 @@ def test_clients_are_imported_with_their_ids_and_secrets(run: Run, tmp_path: Pat
         ({"client_id": "x", "client_name": ""}, "client_name is missing"),
     ):
         bad = [{"client_name": "First", "redirect_uris": [CALLBACK]}, documents[0] | changed]
-        assert problem in refused(run, "clients", "import", "-", stdin=json.dumps(bad))
+        complaint = refused(run, "clients", "import", "-", stdin=json.dumps(bad))
+        assert problem in complaint
+        assert f"client 2 ({bad[1]['client_id']}): " in complaint
     assert len(parsed(run, "clients", "list", "--json")) == 2
     assert "must be a JSON object" in refused(run, "clients", "import", "-", stdin="[7]")
 
