@@ -49,10 +49,18 @@ class User:
 
     def approve(self, user_code: str) -> str:
         """Sign in, read what the device with a user code asks for, and approve it; return its name."""
-        self._post("/sign-in/email", {"email": EMAIL, "password": PASSWORD})
+        self.sign_in()
         shown = self._browser.get(f"{self._service}/device", params={"user_code": user_code})
         self._post("/device/approve", {"userCode": user_code})
         return str(shown.raise_for_status().json()["client_name"])
+
+    def refuse(self, user_code: str) -> None:
+        """Refuse the device with a user code; the user is signed in."""
+        self._post("/device/deny", {"userCode": user_code})
+
+    def sign_in(self) -> None:
+        """Sign in."""
+        self._post("/sign-in/email", {"email": EMAIL, "password": PASSWORD})
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
         response = self._browser.post(self._service + path, json=body)
