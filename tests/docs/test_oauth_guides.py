@@ -1,5 +1,6 @@
 """The guides about the OAuth provider are true: their files are used as they stand there, beside a running service."""
 
+import base64
 import json
 import re
 import stat
@@ -8,12 +9,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from tests.docs.typing_in import guide, surroundings, write_files
+import httpx
+import pyotp
+
+from tests.docs.typing_in import Shell, blocks, commands, guide, surroundings, write_files
 from tests.labs.relying_parties.user import EMAIL, User
 from tests.live import LiveService, serving
 from tests.ports import free_port
 
+MOVE = guide("move-from-another-provider")
+SECRET = b"nGuJ2vKq8sXw4mRb7tYz"
+"""The secret of the authenticator in its export of a realm."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -82,3 +90,63 @@ class TestDevice:
         assert afterwards == "Your sign-in has ended. Sign in again: deploy.py login\n"
         assert refused == "You have refused the access.\n"
         assert program.returncode == 1
+
+
+class TestMove:
+    """The guide to moving from another provider."""
+
+    def test_clients_and_users_come_from_other_providers(self, tmp_path: Path) -> None:
+        write_files(MOVE, tmp_path)
+        (tmp_path / "auth0").mkdir()
+        write_files(MOVE, tmp_path / "auth0")
+        with provider(tmp_path) as live:
+            shell = Shell(tmp_path, surroundings({"GATEWRIGHT_PROFILE": "development"}))
+            left_out = shell.type(f"({commands(MOVE, 'from-keycloak')}) 2>&1")
+            shell.type(f"cd auth0; {commands(MOVE, 'from-auth0')}cd ..; cat auth0/users.jsonl >> users.jsonl")
+            clients = [*read(tmp_path / "clients.json"), *read(tmp_path / "auth0" / "clients.json")]
+            (tmp_path / "clients.json").write_text(json.dumps(clients), "utf-8")
+            refused = shell.type(f"({commands(MOVE, 'refused')}) 2>&1 && exit 7 || true")
+            shell.type(commands(MOVE, "imported"))
+            imported = shell.type(f"({commands(MOVE, 'users')}) 2>&1")
+            assert shell.leave() == 0
+
+            with httpx.Client(base_url=live.url, trust_env=False) as caller:
+                known = [
+                    caller.post("/oauth2/introspect", data={"token": "x"}, auth=credentials)
+                    for credentials in (
+                        (one["client_id"], one["client_secret"]) for one in clients if "client_secret" in one
+                    )
+                ]
+                ada, grace, bob = (sign_in(caller, name) for name in ("ada", "grace", "bob"))
+                code = pyotp.TOTP(base64.b32encode(SECRET).decode()).now()
+                bearer = {"Authorization": f"Bearer {grace['token']}"}
+                second = caller.post("/two-factor/verify-totp", json={"code": code}, headers=bearer)
+
+        assert left_out.strip() == (
+            "user grace@example.com: the credential webauthn is left out\n2 clients, 2 users"
+        )
+        assert refused.startswith((tmp_path / "complaint.txt").read_text("utf-8"))
+        assert [one["client_name"] for one in read(tmp_path / "imported.json")] == [
+            "Shop",
+            "Shop app",
+            "Orders",
+        ]
+        assert [(one.status_code, one.json()) for one in known] == [(200, {"active": False})] * 2
+        assert imported.strip() == "3 rows: 3 imported, 0 already present, 0 refused."
+        ids = (tmp_path / "ids.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(ids[0]) == json.loads(blocks(MOVE, "json")[-1].text)
+        assert ada["user"]["username"] == "ada"
+        assert grace["pending"]
+        assert second.is_success
+        assert bob["user"]["name"] == "Bob"
+
+
+def read(path: Path) -> Any:
+    """Return what a JSON file contains."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def sign_in(caller: httpx.Client, name: str) -> Any:
+    """Sign in with the password that the guide's hashes are of."""
+    body = {"email": f"{name}@example.com", "password": "seven red bicycles"}
+    return caller.post("/sign-in/email", json=body).raise_for_status().json()
