@@ -8,7 +8,8 @@ from docs.links import HOMES, PAGES, ROOT
 _REFERENCE = """
 # Reference
 
-Every page except the changelog and the page on tools is generated from the code, so it matches the service.
+Every page except the changelog and the pages on products and tools is generated from the code, so it matches the
+service.
 
 | Page | Source |
 |---|---|
@@ -18,6 +19,7 @@ Every page except the changelog and the page on tools is generated from the code
 | [Webhook events](webhook-events.md): every event, its fields and an example | the OpenAPI document |
 | [Settings](settings.md): every setting with its variable, default and meaning | the settings classes |
 | [Commands](commands.md): all commands of `gatewright` | the program |
+| [Products](products.md): settings of well-known products that sign users in here | written by hand, with sources |
 | [Tools](tools.md): results of third-party linters and generators | written by hand, checked by the tests |
 | [Changelog](../changelog.md) of the OpenAPI document | `openapi/CHANGELOG.md` |
 """

@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,18 @@ from typing import Any
 import httpx
 import pyotp
 
-from tests.docs.typing_in import Shell, blocks, commands, guide, surroundings, write_files
+from tests.docs.typing_in import (
+    PAGES,
+    Shell,
+    blocks,
+    commands,
+    guide,
+    placed,
+    section,
+    surroundings,
+    typed,
+    write_files,
+)
 from tests.labs.relying_parties.user import EMAIL, User
 from tests.live import LiveService, serving
 from tests.ports import free_port
@@ -135,7 +147,7 @@ class TestMove:
         assert imported.strip() == "3 rows: 3 imported, 0 already present, 0 refused."
         ids = (tmp_path / "ids.jsonl").read_text("utf-8").splitlines()
         assert json.loads(ids[0]) == json.loads(blocks(MOVE, "json")[-1].text)
-        assert ada["user"]["username"] == "ada"
+        assert ada["user"]["name"] == "Ada Lovelace"
         assert grace["pending"]
         assert second.is_success
         assert bob["user"]["name"] == "Bob"
@@ -150,3 +162,54 @@ def sign_in(caller: httpx.Client, name: str) -> Any:
     """Sign in with the password that the guide's hashes are of."""
     body = {"email": f"{name}@example.com", "password": "seven red bicycles"}
     return caller.post("/sign-in/email", json=body).raise_for_status().json()
+
+
+class TestProducts:
+    """The page with settings of well-known products."""
+
+    def test_every_client_begins_a_sign_in(self, tmp_path: Path) -> None:
+        page = (PAGES / "reference" / "products.md").read_text("utf-8")
+        write_files(page, tmp_path)
+        typed(commands(page, "secrets"), tmp_path)
+        clients = tomllib.loads((tmp_path / "gatewright.toml").read_text("utf-8"))["oauth"]["clients"]
+        with provider(tmp_path) as live, httpx.Client(base_url=live.url, trust_env=False) as browser:
+            for client_id, client in clients.items():
+                scope = client.get("scope", "openid profile email")
+                for uri in client["redirect_uris"]:
+                    request = {
+                        "response_type": "code",
+                        "client_id": client_id,
+                        "redirect_uri": uri,
+                        "scope": scope,
+                        "state": '{"csrf_token":"a","realm":"b"}',
+                        "code_challenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+                        "code_challenge_method": "S256",
+                    }
+                    assert opened(browser, request).startswith(f"{live.url}/account/sign-in?"), client_id
+                    with_groups = opened(browser, request | {"scope": f"{scope} groups"})
+                    assert with_groups.startswith(f"{uri}?error=invalid_scope&")
+                    del request["code_challenge"], request["code_challenge_method"]
+                    assert opened(browser, request).startswith(f"{uri}?error=invalid_request&")
+
+    def test_production_accepts_the_clients(self, tmp_path: Path) -> None:
+        page = (PAGES / "reference" / "products.md").read_text("utf-8")
+        write_files(page, tmp_path)
+        [example] = blocks(guide("run-it-for-others"), "sh")
+        typed(commands(page, "secrets"), tmp_path)
+
+        assert "The configuration is valid." in typed(placed(example.text, NOTHING), tmp_path)
+
+    def test_every_product_has_its_source(self) -> None:
+        page = (PAGES / "reference" / "products.md").read_text("utf-8")
+        products = re.findall(r"^\| \[([^]]+)\]\(#", page, re.MULTILINE)
+
+        assert len(products) == 10
+        for product in products:
+            assert re.search(
+                r"^Source: \[", section(PAGES / "reference" / "products.md", product), re.MULTILINE
+            )
+
+
+def opened(browser: httpx.Client, request: Mapping[str, str]) -> str:
+    """Return where an authorization request leads."""
+    return browser.get("/oauth2/authorize", params=request).headers["location"]
