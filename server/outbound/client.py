@@ -6,8 +6,9 @@ environment: httpcore has none of them unless they are added.
 
 import asyncio
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import httpcore
 
@@ -35,6 +36,18 @@ class Answer:
     """The header as it came, unchecked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The response to a request for a document that anyone may read."""
+
+    status: int
+    content_type: str
+    cache_control: str
+    """Both headers as they came, empty if they are missing."""
+    body: bytes = field(repr=False)
+    """Its beginning, one byte more than was asked for at most."""
+
+
 class OutboundClient:
     """Sends requests to URLs that users and clients choose.
 
@@ -55,14 +68,46 @@ class OutboundClient:
         wire = _Wire(within)
         try:
             async with asyncio.timeout(within):  # defence: WH4 timeout
-                await self._send(wire, url, headers, body)
+                async with self._request(wire, "POST", url, headers, body) as response:
+                    wire.end_of_head(_answer(response))  # defence: WH3 no-redirects
+                    async for _ in response.aiter_stream():
+                        pass
         except (httpcore.RemoteProtocolError, OSError, OutboundError) as fault:
             if wire.answer is None:
                 raise _error(fault, wire) from fault
         assert wire.answer is not None, "there is a response or an error"  # noqa: S101 - for the type checker
         return wire.answer
 
-    async def _send(self, wire: "_Wire", url: str, headers: Mapping[str, str], body: bytes) -> None:
+    async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> Document:
+        """Return a document of up to `largest` bytes, which must end at most `within` seconds after the look-up began.
+
+        One byte more is returned of a larger one. Raises OutboundError.
+        """
+        wire, body = _Wire(within), bytearray()
+        try:
+            async with (
+                asyncio.timeout(within),  # defence: O27 timeout
+                self._request(wire, "GET", url, headers) as response,
+            ):
+                wire.end_of_head(_answer(response))
+                async for part in response.aiter_stream():
+                    body += part
+                    if len(body) > largest:  # defence: O27 largest-document
+                        break
+        except (httpcore.RemoteProtocolError, OSError) as fault:
+            raise _error(fault, wire) from fault
+        found = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        return Document(
+            response.status,
+            found.get(b"content-type", ""),
+            found.get(b"cache-control", ""),
+            bytes(body[: largest + 1]),
+        )
+
+    @asynccontextmanager
+    async def _request(
+        self, wire: "_Wire", method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[httpcore.Response]:
         target = self._guard.parse(url)
         # The only look-up: connections go to the addresses that were judged.
         wire.addresses = await self._guard.resolve(target)
@@ -77,11 +122,9 @@ class OutboundClient:
             # defence: WH19 no-proxy
             httpcore.AsyncHTTPConnection(to.origin, self._tls, network_backend=wire) as connection,
             # defence: WH16 same-bytes
-            connection.stream("POST", to, headers=sent, content=body) as response,
+            connection.stream(method, to, headers=sent, content=body) as response,
         ):
-            wire.end_of_head(_answer(response))  # defence: WH3 no-redirects
-            async for _ in response.aiter_stream():
-                pass
+            yield response
 
 
 class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):

@@ -27,7 +27,7 @@ MUTANTS = (
             "location = next((value for name, value in response.headers if name == b'Location'), None)\n"
             "if location is not None:\n"
             "    wire.answer = await self.post(location.decode(), headers=headers, body=body, within=10)\n"
-            "    return"
+            "    return wire.answer"
         ),
     ),
     Mutant("WH4", "a request has an end", "timeout", Replace("30 * ...", "items[0].context_expr.args[0]")),
