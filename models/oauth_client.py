@@ -92,6 +92,11 @@ class ClientRow(NamedTuple):
         return {**_parsed(self.registration)}
 
     @property
+    def is_document(self) -> bool:
+        """Whether the metadata is that of a document at the client's URL."""
+        return self.source == ClientSource.DOCUMENT
+
+    @property
     def is_verified(self) -> bool:
         """Whether somebody who runs the service has entered the client, or let a user enter it."""
         return self.source not in (ClientSource.DYNAMIC, ClientSource.DOCUMENT)

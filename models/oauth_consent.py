@@ -93,5 +93,8 @@ FIND_CONSENT_OF_USER = _WITH_CLIENT.where(
 ).execution_options(row=ConsentWithClient)
 """The consent `consent_id` of the user `user_id` with its client."""
 
+END_CONSENTS_OF_CLIENT = delete(table_of(OauthConsent)).where(is_(OauthConsent.client_id, "client_id"))
+"""Delete all consents for `client_id`."""
+
 REMOVE_CONSENT = delete(table_of(OauthConsent)).where(is_(OauthConsent.id, "consent_id"))
 """Delete the consent `consent_id`."""

@@ -68,7 +68,7 @@ async def _change(ctx: Context, row: ClientRow, wanted: Mapping[str, Any], one: 
         if not _has_secret(row, one):
             row = await operator.replace_secret(ctx, row, one.secret)
     if columns or row.metadata != wanted:
-        await operator.store(ctx, row, wanted, **columns)
+        await clients.replace(ctx, row, wanted, **columns)
         events.updated(ctx, row, (name for name in wanted if wanted[name] != row.metadata.get(name)))
 
 

@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NoReturn
 
-import orjson
-
 from domain import tokens
 from domain.context import Context
-from domain.oauth_clients import clients, events, metadata, redirect_uris
+from domain.oauth_clients import clients, events, metadata
 from domain.oauth_clients.errors import (
     ClientNotFound,
     ClientReadOnly,
@@ -24,7 +22,6 @@ from domain.oauth_clients.policy import ClientPolicy
 from domain.outbound import OutboundError, OutboundGuard
 from models.device_request import END_REQUESTS_OF_CLIENT
 from models.oauth_client import (
-    CHANGE_CLIENT,
     FIND_CLIENT,
     LIST_CLIENTS,
     LOCK_CLIENT,
@@ -32,7 +29,7 @@ from models.oauth_client import (
     ClientRow,
     ClientSource,
 )
-from models.oauth_code import CODES_OF_CLIENT, CODES_OF_REDIRECT_URI, REDIRECT_URIS_OF_CODES
+from models.oauth_code import CODES_OF_CLIENT
 from models.oauth_grant import END_GRANTS_OF_CLIENT
 from models.oauth_token import END_TOKENS_OF_CLIENT
 
@@ -115,25 +112,9 @@ async def update(
     checked = _checked(ctx, {**known, **sent}, by, only=sent)
     changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
     if changed:
-        row = await store(ctx, row, checked)
+        row = await clients.replace(ctx, row, checked)
         events.updated(ctx, row, changed)
     return row if is_disabled is None else await _set_disabled(ctx, row, is_disabled=is_disabled)
-
-
-async def store(ctx: Context, row: ClientRow, checked: Mapping[str, Any], **columns: Any) -> ClientRow:
-    """Replace the metadata of a locked client; codes sent to a redirect URI that it no longer has end."""
-    found = await _change(
-        ctx,
-        row,
-        client_name=checked["client_name"],
-        registration=orjson.dumps(checked).decode(),
-        **columns,
-    )
-    sent_to = (await ctx.db.execute(REDIRECT_URIS_OF_CODES, client_id=row.client_id)).scalars()
-    for uri in sent_to:
-        if not redirect_uris.matches(checked["redirect_uris"], uri):  # defence: O16 redirect-uri-removed
-            await ctx.db.execute(CODES_OF_REDIRECT_URI, client_id=row.client_id, redirect_uri=uri)
-    return found
 
 
 async def disable(ctx: Context, client_id: str) -> ClientRow:
@@ -159,7 +140,7 @@ async def rotate_secret(
 async def replace_secret(ctx: Context, row: ClientRow, secret: str) -> ClientRow:
     """Replace the secret of a locked client."""
     events.secret_rotated(ctx, row)
-    return await _change(
+    return await clients.change(
         ctx,
         row,
         secret=tokens.digest(secret),  # defence: O14 secret-digest
@@ -191,17 +172,11 @@ async def _set_disabled(ctx: Context, row: ClientRow, *, is_disabled: bool) -> C
         return row
     if not is_disabled:
         events.updated(ctx, row, ["disabled"])
-        return await _change(ctx, row, disabled_at=None)
-    row = await _change(ctx, row, disabled_at=ctx.now)
+        return await clients.change(ctx, row, disabled_at=None)
+    row = await clients.change(ctx, row, disabled_at=ctx.now)
     await end_grants(ctx, row)  # defence: O16 client-grants
     events.disabled(ctx, row)
     return row
-
-
-async def _change(ctx: Context, row: ClientRow, **columns: Any) -> ClientRow:
-    found = await ctx.db.execute(CHANGE_CLIENT, id=row.client_id, **columns, updated_at=ctx.now)
-    changed: ClientRow = found[0]
-    return changed
 
 
 async def _locked(ctx: Context, client_id: str, owner_id: str | None = None) -> ClientRow:

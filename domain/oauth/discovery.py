@@ -71,5 +71,5 @@ def _supported(device: DevicePolicy, clients: ClientPolicy) -> dict[str, Any]:
         "claims_parameter_supported": False,
         "request_parameter_supported": False,
         "request_uri_parameter_supported": False,
-        "client_id_metadata_document_supported": False,
+        "client_id_metadata_document_supported": clients.client_documents,
     }

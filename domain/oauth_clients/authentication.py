@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 
 from domain import tokens
 from domain.context import Context
-from domain.oauth_clients import assertions, clients, events
+from domain.oauth_clients import assertions, documents, events
 from domain.oauth_clients.errors import InvalidClient, InvalidRequest
 from domain.oauth_clients.parameters import OAuthParameters
 from models.oauth_client import ClientRow
@@ -40,7 +40,7 @@ async def authenticate(
     sent = credentials_of(parameters)
     client = known
     if client is None or client.client_id != sent.client_id:
-        client = await clients.read(ctx, sent.client_id)
+        client = await documents.read(ctx, sent.client_id)
     failure = "unknown" if client is None else await _failure(ctx, client, sent, allows_public=allows_public)
     if client is None or failure is not None:
         events.authentication_failed(ctx, failure or "unknown", None if client is None else client.client_id)

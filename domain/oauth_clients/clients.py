@@ -1,17 +1,34 @@
 """Look up clients, and enter new ones."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
 from domain import tokens
 from domain.context import Context
-from models.oauth_client import ADD_CLIENT, CLIENT_BY_ID, NOTE_USE, ClientRow, ClientSource
+from domain.oauth_clients import document_metadata, redirect_uris
+from domain.oauth_clients.policy import ClientPolicy
+from models.oauth_client import (
+    ADD_CLIENT,
+    CHANGE_CLIENT,
+    CLIENT_BY_ID,
+    NOTE_USE,
+    ClientRow,
+    ClientSource,
+)
+from models.oauth_code import CODES_OF_REDIRECT_URI, REDIRECT_URIS_OF_CODES
 
 SECRET_PREFIX = "gws_"  # noqa: S105 - the prefix of client secrets
 CLIENT_ID_PREFIX = "app_"
+UNUSED_DOCUMENT = timedelta(days=90)
+"""How long a client from a document is kept after it has got its last token."""
+_KEPT_AFTER_USE: Mapping[str, timedelta | None] = {
+    ClientSource.DYNAMIC: None,
+    ClientSource.DOCUMENT: UNUSED_DOCUMENT,
+}
+"""How long clients that nobody entered are kept once they are used; None for ever."""
 
 
 async def read(ctx: Context, client_id: str) -> ClientRow | None:
@@ -20,20 +37,29 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
 
 
 async def find(ctx: Context, client_id: str) -> ClientRow | None:
-    """Return a client that is not disabled, or None, read outside the transaction."""
+    """Return a client that is not disabled, or None, read outside the transaction; no document is requested."""
     found = await read(ctx, client_id)
-    return None if found is None or found.disabled_at is not None else found
+    if found is None or found.disabled_at is not None:
+        return None
+    if found.source != ClientSource.DOCUMENT:
+        return found
+    policy = ctx.policy[ClientPolicy]
+    is_accepted = policy.client_documents and document_metadata.is_url(client_id, policy)
+    return found if is_accepted else None
 
 
 def note_use(ctx: Context, client: ClientRow) -> None:
-    """Note, once a day, that a client has got a token; one that has registered itself is then kept."""
+    """Note, once a day, that a client has got a token; one that nobody entered is then kept."""
     today = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0)
     if client.last_used_on is None or client.last_used_on < today:
-        changes = {"expires_at": None} if client.source == ClientSource.DYNAMIC else {}
+        changes: dict[str, Any] = {}
+        if client.source in _KEPT_AFTER_USE:
+            kept = _KEPT_AFTER_USE[client.source]
+            changes["expires_at"] = None if kept is None else ctx.now + kept
         ctx.db.defer(NOTE_USE, id=client.client_id, today=today, last_used_on=today, **changes)
 
 
-async def add(
+def new(
     ctx: Context,
     metadata: Mapping[str, Any],
     source: ClientSource,
@@ -43,10 +69,7 @@ async def add(
     client_id: str | None = None,
     own_secret: str | None = None,
 ) -> tuple[ClientRow, str | None]:
-    """Enter a client with checked metadata; return it and its secret, which is not stored, if it has one.
-
-    `client_id` and `own_secret` are those of the configuration; by default both are new.
-    """
+    """Return a client that is not stored yet, and its secret; the parameters are those of `add`."""
     secret = own_secret or (new_secret() if has_secret(metadata) else None)
     row = ClientRow(
         client_id=client_id or CLIENT_ID_PREFIX + tokens.token(24),
@@ -64,6 +87,56 @@ async def add(
         expires_at=expires_at,
         created_at=ctx.now,
         updated_at=ctx.now,
+    )
+    return row, secret
+
+
+async def replace(ctx: Context, row: ClientRow, checked: Mapping[str, Any], **columns: Any) -> ClientRow:
+    """Replace the metadata of a locked client; codes sent to a redirect URI that it no longer has end."""
+    found = await change(
+        ctx,
+        row,
+        client_name=checked["client_name"],
+        registration=orjson.dumps(checked).decode(),
+        **columns,
+    )
+    sent_to = (await ctx.db.execute(REDIRECT_URIS_OF_CODES, client_id=row.client_id)).scalars()
+    for uri in sent_to:
+        # defence: O16 redirect-uri-removed
+        if not redirect_uris.matches(checked["redirect_uris"], uri, by_document=row.is_document):
+            await ctx.db.execute(CODES_OF_REDIRECT_URI, client_id=row.client_id, redirect_uri=uri)
+    return found
+
+
+async def change(ctx: Context, row: ClientRow, **columns: Any) -> ClientRow:
+    """Set columns of a locked client."""
+    found = await ctx.db.execute(CHANGE_CLIENT, id=row.client_id, **columns, updated_at=ctx.now)
+    changed: ClientRow = found[0]
+    return changed
+
+
+async def add(
+    ctx: Context,
+    metadata: Mapping[str, Any],
+    source: ClientSource,
+    *,
+    owner_id: str | None = None,
+    expires_at: datetime | None = None,
+    client_id: str | None = None,
+    own_secret: str | None = None,
+) -> tuple[ClientRow, str | None]:
+    """Enter a client with checked metadata; return it and its secret, which is not stored, if it has one.
+
+    `client_id` and `own_secret` are those of the configuration; by default both are new.
+    """
+    row, secret = new(
+        ctx,
+        metadata,
+        source,
+        owner_id=owner_id,
+        expires_at=expires_at,
+        client_id=client_id,
+        own_secret=own_secret,
     )
     await ctx.db.execute(ADD_CLIENT, **row._asdict())
     return row, secret

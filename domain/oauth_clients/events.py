@@ -18,6 +18,15 @@ SECRET_ROTATED = Event(
     "oauth_client.secret_rotated", N_("The secret of an application was replaced"), important=True
 )
 REGISTERED = Event("oauth_client.registered", N_("An application has registered itself"), in_history=False)
+DOCUMENT_FETCHED = Event(
+    "oauth_client.document_fetched", N_("The document of an application was read"), in_history=False
+)
+DOCUMENT_REFUSED = Event(
+    "oauth_client.document_refused",
+    N_("The document of an application could not be used"),
+    in_history=False,
+    unbounded=True,
+)
 GRANTS_REVOKED = Event(
     "oauth_client.grants_revoked", N_("The access of applications was ended"), important=True
 )
@@ -70,6 +79,18 @@ def registered(ctx: Context, client: ClientRow, token: str | None) -> None:
     """A client has registered itself, with this initial access token if it needed one."""
     details: dict[str, Any] = {} if token is None else {"token": token}
     record(ctx, REGISTERED, client=client.client_id, **details)
+
+
+def document_fetched(ctx: Context, client_id: str, members: Iterable[str]) -> None:
+    """The document of a client was read: for the first time, or with other members than before."""
+    record(ctx, DOCUMENT_FETCHED, client=client_id, members=sorted(members))
+
+
+def document_refused(ctx: Context, client_id: str, reason: str) -> None:
+    """The document of a client could not be requested or used."""
+    record(
+        ctx, DOCUMENT_REFUSED, outcome=Outcome.REFUSED, refusal=InvalidClient, client=client_id, reason=reason
+    )
 
 
 def authentication_failed(ctx: Context, reason: Failure, client_id: str | None) -> None:

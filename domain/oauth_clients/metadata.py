@@ -84,10 +84,13 @@ def check_permitted(sent: Mapping[str, Any], source: ClientSource) -> None:
             raise InvalidMetadata(name, "is reserved to the operator of the service")
 
 
-def complete(sent: Mapping[str, Any], policy: ClientPolicy) -> dict[str, Any]:
+def complete(
+    sent: Mapping[str, Any], policy: ClientPolicy, is_redirect_uri: Callable[[str], bool] | None = None
+) -> dict[str, Any]:
     """Check client metadata, and return it with every default. Members that it does not know are ignored.
 
-    Who may set a member is checked by `check_permitted`. Raises InvalidMetadata.
+    Who may set a member is checked by `check_permitted`. `is_redirect_uri` says which redirect URIs are allowed, by
+    default those of the type of application. Raises InvalidMetadata.
     """
     given = {name: value for name, value in sent.items() if value is not None}
     for name in _UNSUPPORTED:
@@ -96,7 +99,7 @@ def complete(sent: Mapping[str, Any], policy: ClientPolicy) -> dict[str, Any]:
     if given.get("response_types", ["code"]) != ["code"]:
         raise InvalidMetadata("response_types", "must be code")
     result = _identity(given) | _authentication(given)
-    result |= _redirections(given, result, policy)
+    result |= _redirections(given, result, is_redirect_uri or _rule_of(result["application_type"], policy))
     result |= _access(given, result, policy)
     result |= _pages(given)
     return {name: result[name] for name in MEMBERS if name in result}
@@ -136,10 +139,13 @@ def _authentication(given: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _redirections(given: Mapping[str, Any], known: Mapping[str, Any], policy: ClientPolicy) -> dict[str, Any]:
-    def is_allowed(uri: str) -> bool:
-        return redirect_uris.is_allowed(uri, known["application_type"], is_development=policy.is_development)
+def _rule_of(application_type: redirect_uris.ApplicationType, policy: ClientPolicy) -> Callable[[str], bool]:
+    return lambda uri: redirect_uris.is_allowed(uri, application_type, is_development=policy.is_development)
 
+
+def _redirections(
+    given: Mapping[str, Any], known: Mapping[str, Any], is_allowed: Callable[[str], bool]
+) -> dict[str, Any]:
     result = {}
     for name in ("redirect_uris", "post_logout_redirect_uris"):
         result[name] = _texts(given, name, [], is_allowed)

@@ -1,6 +1,6 @@
 """Policy for clients, from the operator's settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
@@ -30,11 +30,17 @@ class ClientPolicy:
     resources: Mapping[str, Resource]
     """The resources by their URI."""
     registration: Literal["off", "token", "open"]
+    client_documents: bool
+    """Whether a client id may be the URL of a document with the client's metadata."""
+    client_document_hosts: Sequence[str]
+    """The hosts of these documents, those with `*.` in front for all below them; empty for every public host."""
     client_management: Literal["off", "admin", "users"]
     configured: Mapping[str, "ConfiguredClient"]
     """The clients from the configuration by client id."""
     algorithms: Sequence[str]
     """The algorithms of ID tokens."""
+    audiences: Collection[str]
+    """The audiences of the tokens for other services, which no client id may equal: tokens would be confused."""
     is_development: bool
     """Whether addresses of web applications may be http on the loopback."""
 

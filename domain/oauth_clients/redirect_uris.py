@@ -26,6 +26,8 @@ _PRIVATE_USE = re.compile(
     re.ASCII,
 )
 _LOOPBACK = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\])){_PORT}{_REST}", re.ASCII)
+# Many programs name `localhost` in their documents, although RFC 8252, 8.3, advises against it.
+_LOCALHOST = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\]|localhost)){_PORT}{_REST}", re.ASCII)
 _DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)
 
 
@@ -51,6 +53,24 @@ def is_allowed(uri: str, application_type: ApplicationType, *, is_development: b
     return parts["scheme"] == "https"
 
 
+def is_of_document(uri: str, document: str) -> bool:
+    """Return whether the document of a client, which anyone may publish, may name a URI to which users return.
+
+    Such a URI is at the origin of the document, on the user's own machine, or of a scheme of an application.
+    """
+    if len(uri) > LONGEST or _DOT_SEGMENT.search(uri):
+        return False
+    parts = _HTTP.fullmatch(uri)
+    if parts is None:
+        return _PRIVATE_USE.fullmatch(uri) is not None
+    if not _is_port(parts["port"]) or not _is_host(parts["host"]):
+        return False
+    if _LOCALHOST.fullmatch(uri):
+        return True
+    own = _HTTP.fullmatch(document)
+    return own is not None and _origin(parts) == _origin(own)  # defence: O27 same-origin
+
+
 def is_https(uri: str) -> bool:
     """Return whether a text is an https URL of the same form, for pages about a client."""
     parts = _HTTP.fullmatch(uri)
@@ -63,16 +83,18 @@ def is_https(uri: str) -> bool:
     )
 
 
-def matches(registered: Iterable[str], uri: str) -> bool:
+def matches(registered: Iterable[str], uri: str, *, by_document: bool = False) -> bool:
     """Return whether a URI is one of those that are registered, byte for byte; a loopback literal with any port.
 
-    A native application listens on the port that is free (RFC 8252, 7.3).
+    A native application listens on the port that is free (RFC 8252, 7.3). In the document of a client `localhost` is
+    accepted as well.
     """
     known = tuple(registered)
     if uri in known:  # defence: O1 equality
         return True
-    wanted = _without_port(uri)
-    return wanted is not None and any(_without_port(one) == wanted for one in known)
+    local = _LOCALHOST if by_document else _LOOPBACK
+    wanted = _without_port(uri, local)
+    return wanted is not None and any(_without_port(one, local) == wanted for one in known)
 
 
 def is_local(uri: str) -> bool:
@@ -81,9 +103,18 @@ def is_local(uri: str) -> bool:
     return parts is None or _is_loopback(parts["host"])
 
 
-def _without_port(uri: str) -> tuple[str, str] | None:
-    """Return a URI of a loopback literal without its port, or None."""
-    parts = _LOOPBACK.fullmatch(uri)  # defence: O1 loopback-literal
+def _origin(parts: re.Match[str]) -> tuple[str, str, str]:
+    """Return scheme, host and port of a URL."""
+    return (
+        parts["scheme"],
+        parts["host"].lower(),
+        parts["port"] or ("443" if parts["scheme"] == "https" else "80"),
+    )
+
+
+def _without_port(uri: str, local: re.Pattern[str]) -> tuple[str, str] | None:
+    """Return a URI of this machine without its port, or None."""
+    parts = local.fullmatch(uri)  # defence: O1 loopback-literal
     return (parts["host"], parts["rest"]) if parts is not None and _is_port(parts["port"]) else None
 
 

@@ -7,7 +7,7 @@ from domain import tokens, urls
 from domain.context import Context, StaleRead
 from domain.oauth import consents
 from domain.oauth.policy import OAuthPolicy
-from domain.oauth_clients import authentication, clients, redirect_uris
+from domain.oauth_clients import authentication, document_metadata, documents, redirect_uris
 from domain.oauth_clients.errors import AccessDenied, InvalidClient, InvalidRequest, OAuthError
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
@@ -138,8 +138,10 @@ async def _arrival(ctx: Context, sent: OAuthParameters) -> Arrival:
 async def _client(ctx: Context, client_id: str | None) -> ClientRow:
     if client_id is None:
         raise InvalidClient("client_id is missing")
-    client = await clients.find(ctx, client_id)
-    if client is None:
+    client = await documents.read(ctx, client_id)
+    if client is None or client.disabled_at is not None:
+        if client_id.startswith(document_metadata.SCHEMES) and ctx.policy[ClientPolicy].client_documents:
+            raise InvalidClient("The document at this client_id cannot be read or is not accepted")
         raise InvalidClient("There is no client with this client_id, or it is disabled")
     return client
 
@@ -150,7 +152,8 @@ def _redirect_uri(ctx: Context, client: ClientRow, sent: OAuthParameters) -> str
     registered = client.metadata["redirect_uris"]
     if wanted is None:
         raise InvalidRedirectUri("redirect_uri is missing")
-    if not redirect_uris.matches(registered, wanted):  # defence: O1 registered
+    # defence: O1 registered
+    if not redirect_uris.matches(registered, wanted, by_document=client.is_document):
         if ctx.policy[ClientPolicy].is_development:
             raise InvalidRedirectUri(
                 received=wanted[:_MOST_SHOWN], registered=" ".join(registered)[:_MOST_SHOWN]

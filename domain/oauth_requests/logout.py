@@ -153,7 +153,8 @@ def _return_url(client: ClientRow, values: Mapping[str, str]) -> str | None:
     """Return the URL to go to, if the client has registered it."""
     url = values.get("post_logout_redirect_uri")
     registered = client.metadata.get("post_logout_redirect_uris") or ()
-    if url is None or not redirect_uris.matches(registered, url):  # defence: O18 registered-return
+    # defence: O18 registered-return
+    if url is None or not redirect_uris.matches(registered, url, by_document=client.is_document):
         return None
     return urls.with_parameters(url, state=values.get("state"))
 

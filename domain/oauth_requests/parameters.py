@@ -90,6 +90,9 @@ async def checked(
     if not known.issuperset(scopes):
         raise InvalidScope
     resources = sent.every("resource")
+    # Nobody knows the client, so that a scope without its resource tells users too little.
+    if client.is_document and not _own_scopes(policy, resources).issuperset(scopes):  # defence: O27 scopes
+        raise InvalidScope
     if not set(resources) <= policy.resources.keys() & set(metadata.get("resources", ())):
         raise InvalidTarget
     age = sent.get("max_age")
@@ -107,6 +110,12 @@ async def checked(
         ui_locales=sent.get("ui_locales"),
         hinted_user=await _hinted_user(ctx, client, sent.get("id_token_hint")),
     )
+
+
+def _own_scopes(policy: ClientPolicy, resources: Sequence[str]) -> set[str]:
+    """Return the standard scopes, and those of resources."""
+    asked = (policy.resources[uri].scopes for uri in resources if uri in policy.resources)
+    return {*STANDARD_SCOPES, *(scope for scopes in asked for scope in scopes)}
 
 
 def kept(sent: OAuthParameters) -> Mapping[str, Sequence[str]]:

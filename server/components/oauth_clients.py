@@ -6,12 +6,16 @@ from typing import Any
 from domain.admin_oauth_clients import configuration
 from domain.oauth_clients import metadata
 from domain.oauth_clients.assertions import AssertionVerifier
+from domain.oauth_clients.documents import ClientDocuments
 from domain.oauth_clients.metadata import InvalidMetadata
 from server.components.component import Component, Core
 from server.components.jwt import signatures
 from server.config.base import Settings
 from server.config.groups.oauth import OAuthSettings
 from server.config.groups.webhooks import WebhookSettings
+from server.oauth.client_documents import DocumentFetcher
+from server.outbound import client_of
+from server.outbound.guard import SystemResolver, document_guard_of
 from server.outbound.urls import parse_url
 
 
@@ -28,8 +32,15 @@ class OAuthClients(Component):
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._is_enabled = core.settings[OAuthSettings].enabled
+        settings = core.settings[OAuthSettings]
+        self._is_enabled = settings.enabled
         core.port.add(AssertionVerifier, ClientSignatures())
+        self._documents = None
+        if settings.enabled and settings.client_documents:
+            # A resolver of its own: the look-ups of strangers' names do not hold up those of webhooks.
+            client = client_of(document_guard_of(core.settings, SystemResolver()))
+            self._documents = DocumentFetcher(client)
+            core.port.add(ClientDocuments, self._documents)
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
@@ -59,3 +70,8 @@ class OAuthClients(Component):
         """Have the table of clients follow the configuration."""
         if self._is_enabled:
             await self._core.run(configuration.apply)
+
+    async def close(self) -> None:
+        """End the requests for documents."""
+        if self._documents is not None:
+            await self._documents.close()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from domain.outbound import OutboundError, OutboundFailure
 from server.config.base import Settings
+from server.config.groups.oauth import OAuthSettings
 from server.config.groups.observability import MetricsSettings
 from server.config.groups.server import ServerSettings
 from server.config.groups.webhooks import WebhookSettings
@@ -135,16 +136,33 @@ class Guard:
 
 def guard_of(settings: Settings, resolver: Resolver) -> Guard:
     """Return the guard of a service with these settings."""
-    webhooks, server, metrics = settings[WebhookSettings], settings[ServerSettings], settings[MetricsSettings]
-    sockets = [(server.host, server.port), *([] if metrics.port is None else [(metrics.host, metrics.port)])]
-    listeners = [(address, port) for host, port in sockets for address in _listening(host)]
+    webhooks = settings[WebhookSettings]
     return Guard(
         resolver,
-        OwnAddresses(settings.base_url, listeners),
+        _own_addresses(settings),
         allowed_ports=webhooks.allowed_ports,
         allowed_networks=webhooks.allowed_networks,
         development=settings.profile == "development",
     )
+
+
+def document_guard_of(settings: Settings, resolver: Resolver) -> Guard:
+    """Return the guard for documents of clients, which anyone may name: none of another network unless its host is."""
+    hosts = settings[OAuthSettings].client_document_hosts
+    return Guard(
+        resolver,
+        _own_addresses(settings),
+        # defence: O27 public-only
+        allowed_networks=settings[WebhookSettings].allowed_networks if hosts else (),
+        development=settings.profile == "development",
+    )
+
+
+def _own_addresses(settings: Settings) -> OwnAddresses:
+    server, metrics = settings[ServerSettings], settings[MetricsSettings]
+    sockets = [(server.host, server.port), *([] if metrics.port is None else [(metrics.host, metrics.port)])]
+    listeners = [(address, port) for host, port in sockets for address in _listening(host)]
+    return OwnAddresses(settings.base_url, listeners)
 
 
 def _listening(host: str) -> Sequence[Address]:

@@ -20,6 +20,8 @@ from server.config.value_types import Duration, Items, OptionalPath, OptionalUrl
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _SCOPE = re.compile(r"[A-Za-z0-9_.:/-]{1,64}", re.ASCII)
+_LONGEST_HOST = 253
+_HOST = re.compile(r"(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
 
 Texts = Annotated[tuple[str, ...], Items]
 
@@ -137,6 +139,16 @@ class OAuthSettings(Group):
     registration: Literal["off", "token", "open"] = Field(
         default="off", description="Who may register clients (RFC 7591): nobody, holders of a token, anyone."
     )
+    client_documents: bool = Field(
+        default=False,
+        description="Whether a client id may be the https URL of a document with the metadata of the client, "
+        "as clients of the Model Context Protocol have it.",
+    )
+    client_document_hosts: Texts = Field(
+        default=(),
+        max_length=1000,
+        description="Hosts of these documents, `*.` in front for all below one; by default every public host.",
+    )
     client_management: Literal["off", "admin", "users"] = Field(
         default="off",
         description="Who may manage clients by operations: nobody, users with the permission `service: manage`, "
@@ -191,6 +203,7 @@ class OAuthSettings(Group):
             resources={uri: fill(Resource, one) for uri, one in self.resources.items()},
             configured=configured,
             algorithms=settings[JwtSettings].algorithms,
+            audiences=frozenset(settings[JwtSettings].audiences),
             is_development=settings.profile == "development",
         )
 
@@ -203,6 +216,9 @@ class OAuthSettings(Group):
                 yield f"oauth.scopes: {scope} cannot be the name of a scope"
         for uri, resource in self.resources.items():
             yield from self._resource_problems(f"oauth.resources.{uri}", uri, resource)
+        for host in self.client_document_hosts:
+            if len(host) > _LONGEST_HOST or not _HOST.fullmatch(host):
+                yield f"oauth.client_document_hosts: {host} is no host name in lower case, with `*.` in front or not"
         for client_id, client in self.clients.items():
             yield from _client_problems(f"oauth.clients.{client_id}", client_id, client)
             # The audience of an ID token is its client.

@@ -15,9 +15,12 @@ POLICY = ClientPolicy(
     scopes={"orders:read": "Read your orders"},
     resources={"https://api.shop.example": Resource("Orders", ("orders:read",), "jwt", None)},
     registration="off",
+    client_documents=False,
+    client_document_hosts=(),
     client_management="off",
     configured={},
     algorithms=("ES256", "RS256"),
+    audiences=(),
     is_development=False,
 )
 SHOP = {"client_name": "Shop", "redirect_uris": ["https://shop.example/callback"]}

@@ -11,5 +11,7 @@ OTHER_AUDIT_EVENTS = {
     "oauth_client.deleted": "ends the access of an application",
     "oauth_client.secret_rotated": "changes how an application authenticates",
     "oauth_client.registered": "lets an application in only with the consent of users",
+    "oauth_client.document_fetched": "lets an application in only with the consent of users",
+    "oauth_client.document_refused": "a refusal",
     "oauth_client.grants_revoked": "ends the access of applications",
 }

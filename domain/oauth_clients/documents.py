@@ -1,0 +1,137 @@
+"""Clients whose id is the URL of a document with their metadata (draft-ietf-oauth-client-id-metadata-document).
+
+The document is requested when its client arrives, and kept as a row for as long as it says.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from domain.context import Context
+from domain.errors import Limited
+from domain.oauth_clients import clients, document_metadata, events, metadata
+from domain.oauth_clients.metadata import InvalidMetadata
+from domain.oauth_clients.policy import ClientPolicy
+from domain.rate_limits import limits
+from domain.rate_limits.policy import Quota
+from models.oauth_client import ADD_CLIENT, LOCK_CLIENT, ClientRow, ClientSource
+from models.oauth_consent import END_CONSENTS_OF_CLIENT
+
+_QUOTA = Quota(20, timedelta(hours=1))
+"""Documents new to the service that one network has it request."""
+_SHORTEST, _USUAL, _LONGEST = timedelta(minutes=5), timedelta(hours=1), timedelta(hours=24)
+"""How long a document is kept: as it says, within the bounds; without a word of its own the usual time."""
+_IDENTITY = frozenset({"redirect_uris", "jwks", "token_endpoint_auth_method"})
+"""Members by which users and the service know a client: with others it may be another one."""
+
+
+class Document(NamedTuple):
+    """A document as it came."""
+
+    body: bytes
+    max_age: timedelta | None
+    """How long it may be kept, or None if it does not say."""
+
+
+class DocumentRefused(Exception):
+    """A document cannot be read, or cannot be used; the reason is for the operator."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ClientDocuments(Protocol):
+    """Requests to the servers of clients, of which this process makes one a client and ten seconds."""
+
+    def turn(self, client_id: str) -> AbstractAsyncContextManager[None]:
+        """Admit one caller at a time for each client."""
+
+    def is_recent(self, client_id: str, now: datetime) -> bool:
+        """Return whether the document was requested less than ten seconds ago."""
+
+    async def fetch(self, client_id: str, now: datetime) -> Document:
+        """Return the document, requested now or less than ten seconds ago. Raises DocumentRefused.
+
+        It takes up to 5 seconds, so do not call it within a transaction.
+        """
+
+
+async def read(ctx: Context, client_id: str) -> ClientRow | None:
+    """Return a client, even a disabled one, or None; the document of one that has a URL is requested if need be.
+
+    Call it before `ctx.db` is used. Raises Unavailable.
+    """
+    if not client_id.startswith(document_metadata.SCHEMES):
+        return await clients.read(ctx, client_id)
+    policy = ctx.policy[ClientPolicy]
+    if not policy.client_documents or not document_metadata.is_url(client_id, policy):
+        return None
+    client = await clients.read(ctx, client_id)
+    if client is None or not _is_fresh(client, ctx.now):
+        assert ctx.transaction is None, "no transaction waits for a document"  # noqa: S101
+        client = await _renewed(ctx, client_id)
+    return None if client is None else _with_access(client, policy)
+
+
+async def _renewed(ctx: Context, client_id: str) -> ClientRow | None:
+    """Request the document of a client; return the client, or None if its document cannot be used."""
+    documents = ctx.port[ClientDocuments]
+    async with documents.turn(client_id):  # defence: O27 single-flight
+        known = await clients.read(ctx, client_id)
+        if known is not None and _is_fresh(known, ctx.now):
+            return known
+        is_first = not documents.is_recent(client_id, ctx.now)
+        try:
+            if known is None and is_first:
+                await ctx.in_new_transaction(_count)  # defence: O27 quota
+            document = await documents.fetch(client_id, ctx.now)
+            checked = document_metadata.checked(client_id, document.body, ctx.policy[ClientPolicy])
+        except (DocumentRefused, InvalidMetadata, Limited) as refused:
+            if is_first:
+                events.document_refused(
+                    ctx, client_id, "limit" if isinstance(refused, Limited) else str(refused)
+                )
+            return None
+        return await ctx.in_new_transaction(lambda job: _store(job, client_id, checked, document.max_age))
+
+
+async def _count(ctx: Context) -> None:
+    await limits.check_network_quota(ctx, "client_documents", _QUOTA)
+
+
+async def _store(
+    ctx: Context, client_id: str, checked: dict[str, Any], max_age: timedelta | None
+) -> ClientRow:
+    """Keep the metadata of a client; users are asked again if it may be another client."""
+    life = min(max(_USUAL if max_age is None else max_age, _SHORTEST), _LONGEST)  # defence: O27 life
+    times: dict[str, Any] = {"fetched_at": ctx.now, "fresh_until": ctx.now + life}
+    row: ClientRow | None = (await ctx.db.execute(LOCK_CLIENT, client_id=client_id)).first()
+    if row is None:
+        new, _ = clients.new(ctx, checked, ClientSource.DOCUMENT, client_id=client_id)
+        new = new._replace(**times, expires_at=ctx.now + clients.UNUSED_DOCUMENT)
+        # Deferred: if another instance has stored it meanwhile, the job runs again.
+        ctx.db.defer(ADD_CLIENT, **new._asdict())
+        events.document_fetched(ctx, client_id, ())
+        return new
+    known = row.metadata
+    changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
+    if changed & _IDENTITY:  # defence: O27 changed
+        await ctx.db.execute(END_CONSENTS_OF_CLIENT, client_id=client_id)
+    if changed:
+        events.document_fetched(ctx, client_id, changed)
+    return await clients.replace(ctx, row, checked, **times)
+
+
+def _is_fresh(client: ClientRow, now: datetime) -> bool:
+    return client.fresh_until is not None and now < client.fresh_until
+
+
+def _with_access(client: ClientRow, policy: ClientPolicy) -> ClientRow:
+    """Return a client that may ask for everything that the service has now; the user decides about it."""
+    stored = client.metadata
+    return client._replace(
+        registration=orjson.dumps({**stored, **document_metadata.access(stored, policy)}).decode()
+    )
