@@ -107,9 +107,9 @@ async def update(
         if name in sent:
             raise InvalidClientMetadata(f"Invalid client metadata: {name} cannot be changed")
     await _check_logout_uri(ctx, sent)
-    row = await _locked(ctx, client_id, owner_id)
+    row = await _locked(ctx, client_id, owner_id, changes_metadata=bool(sent) or is_disabled is None)
     known = row.metadata
-    checked = _checked(ctx, {**known, **sent}, by, only=sent)
+    checked = _checked(ctx, {**known, **sent}, by, only=sent) if sent else known
     changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
     if changed:
         row = await clients.replace(ctx, row, checked)
@@ -119,7 +119,7 @@ async def update(
 
 async def disable(ctx: Context, client_id: str) -> ClientRow:
     """Disable a client, and end its grants. Raises ClientNotFound, ClientReadOnly."""
-    return await _set_disabled(ctx, await _locked(ctx, client_id), is_disabled=True)
+    return await _set_disabled(ctx, await _locked(ctx, client_id, changes_metadata=False), is_disabled=True)
 
 
 async def rotate_secret(
@@ -170,22 +170,30 @@ async def end_grants(ctx: Context, row: ClientRow) -> int:
 async def _set_disabled(ctx: Context, row: ClientRow, *, is_disabled: bool) -> ClientRow:
     if is_disabled == (row.disabled_at is not None):
         return row
+    # A document that is disabled is not deleted: it would come back.
+    kept = None if is_disabled else ctx.now + clients.UNUSED_DOCUMENT
+    columns = {"expires_at": kept} if row.is_document else {}
     if not is_disabled:
         events.updated(ctx, row, ["disabled"])
-        return await clients.change(ctx, row, disabled_at=None)
-    row = await clients.change(ctx, row, disabled_at=ctx.now)
+        return await clients.change(ctx, row, disabled_at=None, **columns)
+    row = await clients.change(ctx, row, disabled_at=ctx.now, **columns)
     await end_grants(ctx, row)  # defence: O16 client-grants
     events.disabled(ctx, row)
     return row
 
 
-async def _locked(ctx: Context, client_id: str, owner_id: str | None = None) -> ClientRow:
-    """Return a client that may be changed, locked; with an owner, only one of this owner."""
+async def _locked(
+    ctx: Context, client_id: str, owner_id: str | None = None, *, changes_metadata: bool = True
+) -> ClientRow:
+    """Return a client that may be changed, locked; with an owner, only one of this owner.
+
+    The metadata of a client with a document cannot be changed, but it can be disabled.
+    """
     row: ClientRow | None = (await ctx.db.execute(LOCK_CLIENT, client_id=client_id)).first()
     # defence: O14 owner
     if row is None or (owner_id is not None and row.owner_id != owner_id):
         raise ClientNotFound
-    if row.source in (ClientSource.CONFIG, ClientSource.DOCUMENT):
+    if row.source == ClientSource.CONFIG or (row.is_document and changes_metadata):
         raise ClientReadOnly
     return row
 

@@ -70,6 +70,8 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
     if not policy.client_documents or not document_metadata.is_url(client_id, policy):
         return None
     client = await clients.read(ctx, client_id)
+    if client is not None and client.disabled_at is not None:  # defence: O27 disabled
+        return client
     if client is None or not _is_fresh(client, ctx.now):
         assert ctx.transaction is None, "no transaction waits for a document"  # noqa: S101
         client = await _renewed(ctx, client_id)

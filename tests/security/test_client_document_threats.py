@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey
 
+from domain.admin_oauth_clients import operator
 from domain.oauth_clients.document_metadata import is_url
+from domain.oauth_clients.errors import ClientReadOnly
 from domain.outbound import OutboundError
+from models.oauth_client import ClientSource
 from server.components import cleanup
 from server.oauth.client_documents import DocumentFetcher
 from server.outbound.guard import document_guard_of
@@ -46,7 +49,8 @@ from tests.oauth_flow import (
     query_of,
 )
 from tests.receiver import Behaviour, Receiver, endless, hang, redirect, respond
-from tests.security.crowd import CROWDS
+from tests.security.conftest import PATIENT, OpenInstance
+from tests.security.crowd import CROWDS, turns
 from tests.security.test_oauth_client_threats import assertion
 from tests.service import START, Service, environment
 from tests.trail import of_event, only
@@ -467,6 +471,26 @@ class TestTimes:
 
 @pytest.mark.threat("O27")
 class TestFloods:
+    async def test_a_client_that_is_disabled_stays_so(
+        self, service: Service, site: Site, ada: Headers
+    ) -> None:
+        run = service.services.unit_of_work.run
+        site.publish(document(redirect_uris=[REDIRECT_URI, "http://localhost/callback"]))
+        await allow(service, CLIENT, ada, redirect_uri=REDIRECT_URI)
+        await run(lambda ctx: operator.disable(ctx, CLIENT_ID))
+
+        await cleanup.delete_expired(service.services.database, START + timedelta(days=100))
+        service.clock.advance(days=1)
+        assert is_refused(await arrive(service, CLIENT, redirect_uri=REDIRECT_URI))
+        assert site.requests == 1
+
+        with pytest.raises(ClientReadOnly):
+            await run(lambda ctx: operator.update(ctx, CLIENT_ID, {"client_name": "A"}, ClientSource.CLI))
+        await run(lambda ctx: operator.update(ctx, CLIENT_ID, {}, ClientSource.CLI, is_disabled=False))
+        assert page_of(await arrive(service, CLIENT, redirect_uri=REDIRECT_URI)) == LOGIN
+        await cleanup.delete_expired(service.services.database, START + timedelta(days=92))
+        assert await clients(service) == []
+
     async def test_a_network_has_twenty_documents_requested_an_hour(
         self, service: Service, site: Site
     ) -> None:
@@ -494,6 +518,23 @@ class TestFloods:
         # It counted once, so that the network may have another one requested.
         await arrive(service, client_of("https://app.example/other"))
         assert site.requests == 2
+
+    @pytest.mark.long
+    @pytest.mark.both_databases
+    async def test_two_instances_keep_one_document(self, open_instance: OpenInstance, site: Site) -> None:
+        instances = [await open_instance({**SETTINGS, **PATIENT}) for _ in range(2)]
+        for instance in instances:
+            site.serve(instance)
+
+        for content in (document(), document(client_name="Renamed")):
+            site.publish(content)
+            sent = [arrive(one, CLIENT, redirect_uri=REDIRECT_URI) for one in turns(instances, 50)]
+            assert {page_of(answer) for answer in await asyncio.gather(*sent)} == {LOGIN}
+            for instance in instances:
+                instance.clock.advance(hours=1)
+
+        assert [row.client_name for row in await clients(instances[0])] == ["Renamed"]
+        assert site.requests <= 4
 
     async def test_a_request_goes_on_when_its_first_caller_leaves(self, site: Site) -> None:
         fetcher = DocumentFetcher(site)

@@ -24,5 +24,6 @@ MUTANTS = (
     Mutant("O27", "and a failure for a while", "again", Replace("False", "value")),
     Mutant("O27", "a network has few documents requested", "quota", Remove()),
     Mutant("O27", "a document is kept for some time", "life", Replace("max_age or _USUAL", "value")),
+    Mutant("O27", "a client that is disabled has none requested", "disabled", Always(False)),
     Mutant("O27", "users are asked again after a change", "changed", Always(False)),
 )
