@@ -87,7 +87,7 @@ class TestJourney:
         assert page.path.partition("?")[0] == CONSENT
         assert "Shop wants access to your account" in page.text
         assert f"You are signed in as {ADA} ." in page.text
-        assert "You use this application for the first time." in page.text
+        assert "You have not used this application before." in page.text
         assert "You return to shop.example" in page.text
         assert "See your email address" in page.text
         page = await browser.submit(CONSENT, decision="allow")
