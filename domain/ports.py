@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 from models.queries import ReadStatement
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 Port = TypeVar("Port")
 
 
@@ -19,6 +20,15 @@ class Reads(Protocol):
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
         """Return the first row for `value`, or None. Raises Unavailable if the database does not respond in time."""
+
+    def two(
+        self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
+    ) -> Awaitable[tuple[Result | None, Other | None]]:
+        """Return the first row of one query for `value`, and that of another for `other`, read at the same time.
+
+        Both queries must have a key.
+        Raises Unavailable if the database does not respond in time.
+        """
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         """Return, for each of a few non-text values, the row with that key, or None.

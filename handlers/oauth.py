@@ -16,7 +16,7 @@ from domain.oauth_requests.logout import LogoutRequest
 from domain.oauth_requests.parameters import PROMPTS
 from handlers import shapes, wire
 from handlers.oauth_clients import public_client
-from handlers.responses.reply import Redirect, Reply
+from handlers.responses.reply import Redirect, Rendered, Reply
 from handlers.responses.sessions import sign_out_response
 
 
@@ -150,9 +150,9 @@ def _logout_details(ctx: Context, found: LogoutRequest) -> shapes.OAuthRequestDe
 
 
 # oauth.introspect
-async def introspect(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthIntrospection:
+async def introspect(ctx: Context, parameters: OAuthParameters) -> Rendered:
     """Return what a token is for."""
-    return cast(shapes.OAuthIntrospection, await introspection.introspect(ctx, parameters))
+    return Rendered((await introspection.introspect(ctx, parameters)).json)
 
 
 # oauth.userinfo

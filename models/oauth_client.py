@@ -1,8 +1,10 @@
 """The table `oauth_client`: applications that sign users in through this service, or act for them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -87,9 +89,9 @@ class ClientRow(NamedTuple):
     updated_at: datetime
 
     @property
-    def metadata(self) -> dict[str, Any]:
-        """The client metadata, as a new dictionary at each access."""
-        return {**_parsed(self.registration)}
+    def metadata(self) -> Mapping[str, Any]:
+        """The client metadata."""
+        return _parsed(self.registration)
 
     @property
     def is_document(self) -> bool:
@@ -104,9 +106,8 @@ class ClientRow(NamedTuple):
 
 # Every request of a client needs it: to parse it each time takes 3 of the 50 µs of an introspection.
 @lru_cache(maxsize=512)
-def _parsed(registration: str) -> dict[str, Any]:
-    members: dict[str, Any] = orjson.loads(registration)
-    return members
+def _parsed(registration: str) -> Mapping[str, Any]:
+    return MappingProxyType(orjson.loads(registration))
 
 
 CLIENT_COLUMNS = tuple(col(getattr(OauthClient, name)) for name in ClientRow._fields)

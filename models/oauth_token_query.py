@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, select
 from sqlmodel import col
 
-from models.oauth_client import CLIENT_COLUMNS, ClientRow, OauthClient
-from models.oauth_grant import GRANT_COLUMNS, GrantRow, OauthGrant
+from models.oauth_client import OauthClient
+from models.oauth_grant import OauthGrant
 from models.oauth_token import OauthToken
 from models.queries import ReadStatement, by, with_user
 from models.session import Session
 from models.statements import table_of
-from models.user import USER_COLUMNS, User, UserRow
+from models.user import USER_COLUMNS, User, UserRow, ban_holds
 
 
 class TokenRow(NamedTuple):
@@ -38,23 +38,30 @@ class TokenRow(NamedTuple):
         return self.revoked_at is None and self.rotated_at is None and now < self.expires_at
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredGrant:
-    """A grant, and what it depends on."""
+class StoredGrant(NamedTuple):
+    """What tells whether a grant gives access, and what is shown of it."""
 
-    grant: GrantRow
+    id: str
+    user_id: str
+    offline: bool
+    auth_time: datetime
+    amr: str
+    expires_at: datetime
+    revoked_at: datetime | None
     session_expires_at: datetime | None
     """When its session expires; None if that has ended."""
-    user: UserRow
-    client: ClientRow
+    user_banned: bool
+    user_ban_expires: datetime | None
+    client_disabled_at: datetime | None
 
     def is_live(self, now: datetime) -> bool:
         """Return whether the grant gives access at `now`."""
         return (
-            self.grant.is_live(now)
-            and (self.grant.offline or _is_after(self.session_expires_at, now))
-            and not self.user.is_banned(now)
-            and self.client.disabled_at is None
+            self.revoked_at is None
+            and now < self.expires_at
+            and (self.offline or _is_after(self.session_expires_at, now))
+            and not ban_holds(self.user_banned, self.user_ban_expires, now)
+            and self.client_disabled_at is None
         )
 
 
@@ -65,11 +72,11 @@ class StoredToken:
     token: TokenRow
     granted: StoredGrant | None
     """None for a token that acts for the client itself."""
-    client: ClientRow
+    client_disabled_at: datetime | None
 
     def is_live(self, now: datetime) -> bool:
         """Return whether the token gives access at `now`."""
-        depends_on = self.client.disabled_at is None if self.granted is None else self.granted.is_live(now)
+        depends_on = self.client_disabled_at is None if self.granted is None else self.granted.is_live(now)
         return depends_on and self.token.is_live(now)
 
 
@@ -78,55 +85,57 @@ def _is_after(moment: datetime | None, now: datetime) -> bool:
 
 
 _TOKEN = tuple(col(getattr(OauthToken, name)) for name in TokenRow._fields)
-_GRANTED = (*GRANT_COLUMNS, col(Session.expires_at), *USER_COLUMNS)
+_GRANTED = (
+    *(col(getattr(OauthGrant, name)) for name in StoredGrant._fields[:7]),
+    col(Session.expires_at),
+    col(User.banned),
+    col(User.ban_expires),
+    col(OauthClient.disabled_at),
+)
 _OF_USER = col(OauthGrant.user_id) == col(User.id)
 
 
 def _token(columns: Sequence[Any]) -> StoredToken:
-    client = ClientRow._make(columns[len(_TOKEN) : len(_TOKEN) + len(CLIENT_COLUMNS)])
-    granted = columns[len(_TOKEN) + len(CLIENT_COLUMNS) :]
+    granted = columns[len(_TOKEN) :]
     return StoredToken(
         TokenRow._make(columns[: len(_TOKEN)]),
-        None if granted[0] is None else _of_columns(granted, client),
-        client,
+        None if granted[0] is None else StoredGrant._make(granted),
+        granted[-1],
     )
 
 
-def _granted(columns: Sequence[Any]) -> StoredGrant:
-    return _of_columns(columns[len(CLIENT_COLUMNS) :], ClientRow._make(columns[: len(CLIENT_COLUMNS)]))
+def _token_and_user(columns: Sequence[Any]) -> tuple[StoredToken, UserRow | None]:
+    end = len(_TOKEN) + len(_GRANTED)
+    user = None if columns[end] is None else UserRow._make(columns[end:])
+    return _token(columns[:end]), user
 
 
-def _of_columns(columns: Sequence[Any], client: ClientRow) -> StoredGrant:
-    size = len(GRANT_COLUMNS)
-    return StoredGrant(
-        GrantRow._make(columns[:size]), columns[size], UserRow._make(columns[size + 1 :]), client
-    )
-
-
-def _all_of_token() -> Select[*tuple[Any, ...]]:
-    """Return the query of tokens with their client, and with grant, session and user if they have a grant."""
+def _tokens(*more: Any) -> Select[*tuple[Any, ...]]:
+    """Return the query of tokens with the state of their client, and of grant, session and user if there is a grant."""
     tokens, clients, grants = table_of(OauthToken), table_of(OauthClient), table_of(OauthGrant)
     joined = tokens.join(clients, col(OauthToken.client_id) == col(OauthClient.client_id))
     joined = joined.join(grants, col(OauthToken.grant_id) == col(OauthGrant.id), isouter=True)
     joined = joined.join(table_of(Session), col(OauthGrant.session_id) == col(Session.id), isouter=True)
-    return select(*_TOKEN, *CLIENT_COLUMNS, *_GRANTED).select_from(
-        with_user(joined, table_of(User), _OF_USER)
-    )
+    query = select(*_TOKEN, *_GRANTED, *more).select_from(with_user(joined, table_of(User), _OF_USER))
+    return query.where(by(OauthToken.token))
 
 
-TOKEN_BY_DIGEST = ReadStatement(
-    _all_of_token().where(by(OauthToken.token)), _token, key=OauthToken.token, cacheable=True
-)
+TOKEN_BY_DIGEST = ReadStatement(_tokens(), _token, key=OauthToken.token, cacheable=True)
 """The token behind a SHA-256 digest, live or not, and what it depends on."""
 
+TOKEN_AND_USER_BY_DIGEST = ReadStatement(
+    _tokens(*USER_COLUMNS), _token_and_user, key=OauthToken.token, cacheable=True
+)
+"""The same with its user, or None for a token that acts for the client itself."""
+
 GRANT_BY_ID = ReadStatement(
-    select(*CLIENT_COLUMNS, *_GRANTED)
+    select(*_GRANTED)
     .select_from(User)
     .join(OauthGrant, _OF_USER)
     .join(OauthClient, col(OauthGrant.client_id) == col(OauthClient.client_id))
     .join(Session, col(OauthGrant.session_id) == col(Session.id), isouter=True)
     .where(by(OauthGrant.id)),
-    _granted,
+    StoredGrant._make,
     key=OauthGrant.id,
     cacheable=True,
 )

@@ -1,5 +1,6 @@
 """Requests of devices: start one, look one up by its code, approve or deny it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,7 +94,7 @@ async def start(ctx: Context, parameters: OAuthParameters) -> StartedRequest:
     )
 
 
-def _scopes(ctx: Context, metadata: dict[str, Any], parameters: OAuthParameters) -> list[str]:
+def _scopes(ctx: Context, metadata: Mapping[str, Any], parameters: OAuthParameters) -> list[str]:
     """Return the scopes that are asked for. Only a device that gets a session needs none. Raises InvalidScope."""
     asked = list(dict.fromkeys((parameters.get("scope") or "").split()))
     known = {*STANDARD_SCOPES, *ctx.policy[ClientPolicy].scopes}
@@ -103,7 +104,7 @@ def _scopes(ctx: Context, metadata: dict[str, Any], parameters: OAuthParameters)
     return asked
 
 
-def _resources(ctx: Context, metadata: dict[str, Any], parameters: OAuthParameters) -> list[str]:
+def _resources(ctx: Context, metadata: Mapping[str, Any], parameters: OAuthParameters) -> list[str]:
     asked = list(parameters.every("resource"))
     allowed = set(metadata["resources"]) & ctx.policy[ClientPolicy].resources.keys()
     if not set(asked) <= allowed:

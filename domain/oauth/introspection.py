@@ -1,8 +1,11 @@
 """Introspection of tokens by their client, or by the resource server that they are for (RFC 7662)."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
+
+import orjson
 
 from domain.context import Context
 from domain.oauth import lookup
@@ -15,25 +18,36 @@ from models.oauth_client import ClientRow
 from models.oauth_token import TokenKind
 from models.oauth_token_query import StoredToken
 
-INACTIVE: Mapping[str, Any] = {"active": False}
-"""The response for every token that cannot be used, or that the client may not see."""
-
 _BEARER = {"token_type": "Bearer"}
 
 
-async def introspect(ctx: Context, parameters: OAuthParameters) -> Mapping[str, Any]:
+@dataclass(eq=False)
+class Introspection:
+    """What a client is told of a token."""
+
+    members: Mapping[str, Any]
+
+    @cached_property
+    def json(self) -> bytes:
+        """The members as JSON."""
+        return orjson.dumps(self.members)
+
+
+INACTIVE = Introspection({"active": False})
+"""The response for every token that cannot be used, or that the client may not see."""
+
+
+async def introspect(ctx: Context, parameters: OAuthParameters) -> Introspection:
     """Return what a token is for, if it is live and the client may see it.
 
     Raises InvalidRequest, InvalidClient.
     """
+    sent = authentication.credentials_of(parameters)
     text = parameters.get("token") or ""
-    # Read before the client is authenticated, because the statement reads the client of the token as well: it is
-    # mostly the one that asks.
-    stored = await lookup.stored(ctx, text)
-    known = None if stored is None else stored.client
-    client = await authentication.authenticate(  # defence: O15 confidential
-        ctx, parameters, allows_public=False, known=known
-    )
+    # Both are read at once, before the client is authenticated: on PostgreSQL this is one statement.
+    stored, found = await lookup.with_client(ctx, text, sent.client_id)
+    # defence: O15 confidential
+    client = await authentication.verify(ctx, found, sent, allows_public=False)
     parameters.require("token")
     if stored is None:
         return await _of_jwt(ctx, client, text)
@@ -54,25 +68,25 @@ def _may_see(client: ClientRow, client_id: str, resource: str | None) -> bool:
     return client_id == client.client_id or resource in client.metadata["resource_server"]
 
 
-async def _of_jwt(ctx: Context, client: ClientRow, text: str) -> Mapping[str, Any]:
+async def _of_jwt(ctx: Context, client: ClientRow, text: str) -> Introspection:
     claims = await lookup.live_claims(ctx, text)
     if claims is None or not _may_see(client, claims["client_id"], claims["aud"]):
         return INACTIVE
     shown = {name: value for name, value in claims.items() if name != "gid"}
-    return {"active": True, **_BEARER, **shown}
+    return Introspection({"active": True, **_BEARER, **shown})
 
 
-# A query returns the same object for the same rows, so the response is made once: this takes a tenth of the time of an
-# introspection.
+# A query returns the same object for the same rows, so the response and its JSON are made once: they would take a tenth
+# of the time of an introspection.
 @lru_cache(maxsize=512)
-def _of_stored(stored: StoredToken, issuer: str) -> Mapping[str, Any]:
+def _of_stored(stored: StoredToken, issuer: str) -> Introspection:
     token, granted = stored.token, stored.granted
     shown: dict[str, Any] = {
         "active": True,
         "client_id": token.client_id,
         "scope": token.scopes,
         "iss": issuer,
-        "sub": token.client_id if granted is None else granted.user.id,
+        "sub": token.client_id if granted is None else granted.user_id,
         "iat": to_milliseconds(token.created_at) // 1000,
         "exp": to_milliseconds(token.expires_at) // 1000,
     }
@@ -80,9 +94,9 @@ def _of_stored(stored: StoredToken, issuer: str) -> Mapping[str, Any]:
     if token.kind == TokenKind.ACCESS:
         shown |= _BEARER if token.resource is None else {**_BEARER, "aud": token.resource}
     if granted is not None:
-        methods = granted.grant.amr.split()
-        shown["auth_time"] = to_milliseconds(granted.grant.auth_time) // 1000
+        methods = granted.amr.split()
+        shown["auth_time"] = to_milliseconds(granted.auth_time) // 1000
         shown["acr"] = acr_of(methods)
         if methods:
             shown["amr"] = methods
-    return shown
+    return Introspection(shown)

@@ -6,10 +6,17 @@ from typing import Any
 from domain.context import Context
 from domain.oauth import tokens
 from domain.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX, SIGNED_ACCESS
-from domain.oauth_clients import clients
+from domain.oauth_clients import clients, documents
 from domain.ports import SigningKeys
+from models.oauth_client import CLIENT_BY_ID, ClientRow
 from models.oauth_revoked_token import REVOKED_TOKEN
-from models.oauth_token_query import GRANT_BY_ID, TOKEN_BY_DIGEST, StoredToken
+from models.oauth_token_query import (
+    GRANT_BY_ID,
+    TOKEN_AND_USER_BY_DIGEST,
+    TOKEN_BY_DIGEST,
+    StoredToken,
+)
+from models.user import UserRow
 
 
 def digest_of(text: str) -> bytes | None:
@@ -17,12 +24,25 @@ def digest_of(text: str) -> bytes | None:
     return tokens.digest(text, ACCESS_PREFIX) or tokens.digest(text, REFRESH_PREFIX)
 
 
-async def stored(ctx: Context, text: str) -> StoredToken | None:
-    """Return the stored token with this text, live or not; None for texts without the form of one."""
+async def with_user(ctx: Context, text: str) -> tuple[StoredToken, UserRow | None] | None:
+    """Return the stored token with this text, live or not, and its user; None for texts without the form of one."""
     digest = digest_of(text)
     if digest is None:
         return None
-    return await ctx.reads.one(TOKEN_BY_DIGEST, digest)
+    return await ctx.reads.one(TOKEN_AND_USER_BY_DIGEST, digest)
+
+
+async def with_client(ctx: Context, text: str, client_id: str) -> tuple[StoredToken | None, ClientRow | None]:
+    """Return the stored token with this text, live or not, and the client with this id, even a disabled one.
+
+    Call it before `ctx.db` is used: the document of a client that has one may be requested.
+    """
+    digest = digest_of(text)
+    if digest is None:
+        return None, await documents.read(ctx, client_id)
+    if documents.has_document(client_id):
+        return await ctx.reads.one(TOKEN_BY_DIGEST, digest), await documents.read(ctx, client_id)
+    return await ctx.reads.two(TOKEN_BY_DIGEST, digest, CLIENT_BY_ID, client_id)
 
 
 async def claims_of(ctx: Context, text: str) -> Mapping[str, Any] | None:

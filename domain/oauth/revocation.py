@@ -30,8 +30,7 @@ async def _revoke_stored(ctx: Context, client: ClientRow, digest: bytes) -> None
     found = await ctx.reads.one(TOKEN_BY_DIGEST, digest)
     if found is None or found.token.client_id != client.client_id:  # defence: O15 revoke-own
         return
-    grant = None if found.granted is None else found.granted.grant
-    kind = found.token.kind
+    grant, kind = found.granted, found.token.kind
     # A rotated refresh token ends the grant as well: its client does not need the tokens that followed either.
     if grant is not None and kind == TokenKind.REFRESH:
         has_ended = await grants.revoke(ctx, grant.id)

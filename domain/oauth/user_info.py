@@ -23,17 +23,17 @@ async def read(ctx: Context, parameters: OAuthParameters) -> dict[str, Any]:
     if parameters.get("access_token") is not None:
         # A URL is logged, and a form is easier to forge (RFC 9700, 4.3.2).
         raise InvalidRequest("The access token must be in the Authorization header")
-    found = await lookup.stored(ctx, _bearer(parameters.authorization))
-    if found is None or not found.is_live(ctx.now):  # defence: O16 user-info
+    found = await lookup.with_user(ctx, _bearer(parameters.authorization))
+    if found is None or not found[0].is_live(ctx.now):  # defence: O16 user-info
         raise InvalidAccessToken
+    stored, user = found
     # A token for an API must not open more to that API than the user has allowed it.
     # defence: O10 user-info
-    if found.token.kind != TokenKind.ACCESS or found.token.resource is not None:
+    if stored.token.kind != TokenKind.ACCESS or stored.token.resource is not None:
         raise InvalidAccessToken
-    scopes = found.token.scopes.split()
-    if found.granted is None or "openid" not in scopes:
+    scopes = stored.token.scopes.split()
+    if user is None or "openid" not in scopes:
         raise InsufficientScope
-    user = found.granted.user
     return {"sub": user.id, **claims.of_user(user, scopes)}
 
 

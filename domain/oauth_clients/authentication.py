@@ -23,24 +23,20 @@ class Credentials:
     assertion: str | None = field(default=None, repr=False)
 
 
-async def authenticate(
-    ctx: Context,
-    parameters: OAuthParameters,
-    *,
-    allows_public: bool = True,
-    known: ClientRow | None = None,
-) -> ClientRow:
+async def authenticate(ctx: Context, parameters: OAuthParameters) -> ClientRow:
     """Return the client that has sent a request; checks the form of the parameters as well.
 
-    `known` is a client that the request has read before, which may be this one: it is not read again then.
     Call it before `ctx.db` is used. Raises InvalidRequest for two ways at once or ids that differ, and InvalidClient
     for everything else.
     """
-    parameters.check()
     sent = credentials_of(parameters)
-    client = known
-    if client is None or client.client_id != sent.client_id:
-        client = await documents.read(ctx, sent.client_id)
+    return await verify(ctx, await documents.read(ctx, sent.client_id), sent)
+
+
+async def verify(
+    ctx: Context, client: ClientRow | None, sent: Credentials, *, allows_public: bool = True
+) -> ClientRow:
+    """Return the client with the id of the credentials, if it has authenticated itself. Raises InvalidClient."""
     failure = "unknown" if client is None else await _failure(ctx, client, sent, allows_public=allows_public)
     if client is None or failure is not None:
         events.authentication_failed(ctx, failure or "unknown", None if client is None else client.client_id)
@@ -68,14 +64,18 @@ async def _failure(
 
 
 def credentials_of(parameters: OAuthParameters) -> Credentials:
-    """Return what a request authenticates its client by. Raises InvalidRequest, InvalidClient."""
+    """Return what a request authenticates its client by; checks the form of the parameters as well.
+
+    Raises InvalidRequest, InvalidClient.
+    """
+    parameters.check()
     client_id, secret = parameters.get("client_id"), parameters.get("client_secret")
-    assertion = parameters.get("client_assertion")
-    ways = [way for way in (parameters.authorization, secret, assertion) if way is not None]
-    if len(ways) > 1:  # defence: O11 one-way
+    assertion, authorization = parameters.get("client_assertion"), parameters.authorization
+    ways = (authorization is not None) + (secret is not None) + (assertion is not None)
+    if ways > 1:  # defence: O11 one-way
         raise InvalidRequest("The client authenticates in two ways")
-    if parameters.authorization is not None:
-        basic_id, basic_secret = _basic(parameters.authorization)
+    if authorization is not None:
+        basic_id, basic_secret = _basic(authorization)
         if client_id is not None and client_id != basic_id:  # defence: O11 same-id
             raise InvalidRequest("client_id differs from that of the Authorization header")
         return Credentials(basic_id, basic_secret)
@@ -101,7 +101,8 @@ def _basic(header: str) -> tuple[str, str]:
     except (binascii.Error, ValueError):
         raise InvalidClient from None
     client_id, colon, secret = decoded.partition(":")
-    client_id, secret = unquote_plus(client_id), unquote_plus(secret)
+    if "%" in decoded or "+" in decoded:
+        client_id, secret = unquote_plus(client_id), unquote_plus(secret)
     if not colon or not client_id or "\0" in client_id:  # defence: R32 basic-nul
         raise InvalidClient
     return client_id, secret

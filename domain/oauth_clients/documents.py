@@ -59,12 +59,17 @@ class ClientDocuments(Protocol):
         """
 
 
+def has_document(client_id: str) -> bool:
+    """Return whether the id of a client is the URL of its document."""
+    return client_id.startswith(document_metadata.SCHEMES)
+
+
 async def read(ctx: Context, client_id: str) -> ClientRow | None:
     """Return a client, even a disabled one, or None; the document of one that has a URL is requested if need be.
 
     Call it before `ctx.db` is used. Raises Unavailable.
     """
-    if not client_id.startswith(document_metadata.SCHEMES):
+    if not has_document(client_id):
         return await clients.read(ctx, client_id)
     policy = ctx.policy[ClientPolicy]
     if not policy.client_documents or not document_metadata.is_url(client_id, policy):

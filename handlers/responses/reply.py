@@ -21,6 +21,14 @@ class Reply(Generic[Shape]):
     """Whether it carries the token of a new session."""
 
 
+# Not frozen: creating a frozen one takes three times as long, and only frequent responses are rendered before.
+@dataclass(slots=True)
+class Rendered:
+    """A body that is rendered as JSON already."""
+
+    json: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Redirect:
     """A redirect: 302, or 303 after a POST."""

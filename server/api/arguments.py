@@ -143,10 +143,10 @@ class ProtocolInputs:
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
         """Return the parameters of the request; those in the query of a POST only must not be in its body, too."""
+        if self.reads_body and not query:
+            return {PARAMETERS: content}
         in_query = _query_parameters(query)
-        if self.reads_body:
-            return {PARAMETERS: content.without(in_query) if query else content}
-        return {PARAMETERS: in_query}
+        return {PARAMETERS: content.without(in_query) if self.reads_body else in_query}
 
     def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
         """Return no arguments: no form belongs to such an operation."""

@@ -128,5 +128,5 @@ def _pairs(raw: bytes) -> Sequence[tuple[str, str]]:
     except ValueError:
         raise errors.BadRequest("Invalid form in request body") from None
     # Nothing is escaped, as in requests of the OAuth protocol. The parser above would take a tenth of an introspection.
-    parts = (part.partition("=") for part in text.split("&") if part)
+    parts = [part.partition("=") for part in text.split("&") if part]
     return [(name, value) for name, _, value in parts]

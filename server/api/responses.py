@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from domain.errors import Refusal
 from handlers.responses import cookies
-from handlers.responses.reply import Document, Download, Header, Page, Redirect, Reply, Stream
+from handlers.responses.reply import Document, Download, Header, Page, Redirect, Rendered, Reply, Stream
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders
@@ -85,7 +85,7 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
         known = b"if-none-match" in head.fields and is_known(result.etag, head)
         headers = _document_headers(result.etag, result.max_age, has_body=not known)
         return (304, headers, b"") if known else (200, headers, result.body)
-    return 200, JSON, orjson.dumps(result)
+    return 200, JSON, result.json if isinstance(result, Rendered) else orjson.dumps(result)
 
 
 def _file(result: Download | Stream) -> ErrorResponse:

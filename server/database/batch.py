@@ -6,14 +6,15 @@ It adds no delay, because a batch starts as soon as there is an item.
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextvars import Context
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from domain.errors import Unavailable
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+Other = TypeVar("Other")
 
 
 class Pending(NamedTuple, Generic[Item, Answer]):
@@ -83,3 +84,20 @@ class Batcher(ABC, Generic[Item, Answer]):
         waiting, self._waiting = self._waiting, []
         for pending in waiting:
             pending.fail(Unavailable())
+
+
+async def both(first: Awaitable[Answer], second: Awaitable[Other]) -> tuple[Answer, Other]:
+    """Return two results that are under way. It takes a fraction of the time of `asyncio.gather`."""
+    begun, other = asyncio.ensure_future(first), asyncio.ensure_future(second)
+    try:
+        return await begun, await other
+    except BaseException:
+        # One error is enough, but asyncio logs each that nobody has looked at.
+        for future in (begun, other):
+            future.add_done_callback(_look_at)
+        raise
+
+
+def _look_at(future: "asyncio.Future[Any]") -> None:
+    if not future.cancelled():
+        future.exception()

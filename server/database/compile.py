@@ -136,18 +136,52 @@ def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledSt
     given = (
         func.unnest(values).table_valued("value", with_ordinality="position", name="asked").render_derived()
     )
-    value = given.c.value
-
-    def ask(element: Any, **_: Any) -> Any:
-        return value if isinstance(element, BindParameter) and element.key == "value" else None
-
-    statement = cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
+    statement = _asking(query, given.c.value)
     if query.is_limited:
         own = statement.correlate(given).lateral("own")
         answers = select(given.c.position, *own.columns).select_from(given.join(own, true()))
         return _undecoded(compile_statement(answers, dialect, ("value",)))
     selected = statement.with_only_columns(given.c.position, *statement.selected_columns)
     return _undecoded(compile_statement(selected, dialect, ("value",)))
+
+
+def compile_two(
+    first: ReadStatement[Any], second: ReadStatement[Any], dialect: Dialect
+) -> CompiledStatement[Row]:
+    """Compile a statement that looks up a value of each of two queries, for many pairs at once, given as two lists.
+
+    PostgreSQL only. Each row begins with the position (from 1) of its pair; the columns of each query follow, after
+    one that is true if it has found a row. They are not decoded.
+    """
+    lists = [
+        bindparam(name, type_=ARRAY(query.key.type)) for name, query in (("value", first), ("other", second))
+    ]
+    given = (
+        func.unnest(*lists)
+        .table_valued("value", "other", with_ordinality="position", name="asked")
+        .render_derived()
+    )
+    found = [
+        _asking(query, given.c[name])
+        .add_columns(true().label("found"))
+        .correlate(given)
+        .lateral(f"of_{name}")
+        for name, query in (("value", first), ("other", second))
+    ]
+    columns = [column for each in found for column in (each.c.found, *list(each.columns)[:-1])]
+    joined = given.join(found[0], true(), isouter=True).join(found[1], true(), isouter=True)
+    return _undecoded(
+        compile_statement(select(given.c.position, *columns).select_from(joined), dialect, ("value", "other"))
+    )
+
+
+def _asking(query: ReadStatement[Any], value: Any) -> _Select:
+    """Return the select of a query with an expression in place of its parameter."""
+
+    def ask(element: Any, **_: Any) -> Any:
+        return value if isinstance(element, BindParameter) and element.key == "value" else None
+
+    return cast(_Select, visitors.replacement_traverse(query.statement, {}, ask))
 
 
 def compile_in_list(query: ReadStatement[Any], dialect: Dialect, count: int) -> str:

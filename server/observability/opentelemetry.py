@@ -28,6 +28,7 @@ from domain.ports import Reads
 from models.queries import ReadStatement
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 TIMEOUT = 3.0
 """Timeout in seconds for sending one batch, and for the rest when the service stops."""
@@ -119,6 +120,12 @@ class _TracedReads:
     async def one(self, query: ReadStatement[Result], value: object) -> Result | None:
         with self.tracing.span("database read"):
             return await self.within.one(query, value)
+
+    async def two(
+        self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
+    ) -> tuple[Result | None, Other | None]:
+        with self.tracing.span("database read"):
+            return await self.within.two(first, value, second, other)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         with self.tracing.span("database read"):

@@ -21,10 +21,12 @@ from sqlalchemy.sql import visitors
 import models
 from domain.mail import outbox
 from models.base import Instant
+from models.oauth_client import CLIENT_BY_ID
+from models.oauth_token_query import TOKEN_BY_DIGEST
 from models.queries import ReadStatement
 from models.sign_in_query import sign_in_row_by
 from server.components import cleanup
-from server.database.compile import compile_in_list, compile_read, compile_unnest
+from server.database.compile import compile_in_list, compile_read, compile_two, compile_unnest
 from tests.handlers import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
@@ -215,6 +217,12 @@ class TestPostgresql:
             [],
             [],
         )
+
+    async def test_a_token_with_the_client_that_asks(self, on_postgresql: Place) -> None:
+        prepared = compile_two(TOKEN_BY_DIGEST, CLIENT_BY_ID, DIALECT)
+        values = prepared.arguments({"value": [b"x" * 32], "other": ["app_x"]})
+
+        assert await _read(on_postgresql, prepared.sql, values) == ([], [])
 
     async def test_who_signs_in_is_found_without_the_rows_of_their_sessions(
         self, on_postgresql: Place

@@ -31,6 +31,7 @@ from tests.service import PASSWORD, Service
 from tests.smtp_peer import HOST, Mood, SmtpPeer
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 UNKNOWN = "bob@example.com"
 """Of the length of Ada's address, and nobody's."""
@@ -289,6 +290,12 @@ class CountingReads:
     async def one(self, query: ReadStatement[Result], value: object) -> Result | None:
         self.work.done.append(f"read {query.statement}")
         return await self.real.one(query, value)
+
+    async def two(
+        self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
+    ) -> tuple[Result | None, Other | None]:
+        self.work.done += (f"read {query.statement}" for query in (first, second))
+        return await self.real.two(first, value, second, other)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         self.work.done.append(f"read {len(values)} times {query.statement}")

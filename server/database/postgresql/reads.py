@@ -14,13 +14,21 @@ from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
 from domain.errors import Unavailable
 from models.queries import ReadStatement
-from server.database.batch import Batcher
-from server.database.compile import CompiledStatement, compile_read, compile_unnest, is_storable, read_decoder
+from server.database.batch import Batcher, both
+from server.database.compile import (
+    CompiledStatement,
+    compile_read,
+    compile_two,
+    compile_unnest,
+    is_storable,
+    read_decoder,
+)
 from server.database.errors import is_retryable, is_unavailable
 from server.database.pool import Pool
 from server.database.postgresql.engine import Connect, Driver, decode_timestamps
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 Answer = TypeVar("Answer")
 
 _LARGEST = 500
@@ -63,6 +71,7 @@ class PostgresqlReads:
         self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._lists: dict[ReadStatement[Any], BatchLoader[Any]] = {}
+        self._twos: dict[tuple[ReadStatement[Any], ReadStatement[Any]], BatchLoader[Any]] = {}
         # One connection for batches: with more, look-ups would spread over several small statements.
         self._batch_pool = Pool(open_, 1)
         self._pool = Pool(open_, connections - 1)
@@ -75,6 +84,20 @@ class PostgresqlReads:
         if query.key is None or not is_storable(value):
             return self._first(query, value)
         return self._batch(query).submit(value)
+
+    async def two(
+        self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
+    ) -> tuple[Result | None, Other | None]:
+        """Return the first row of two queries, each for its value, by one statement.
+
+        Raises Unavailable, also once it is closed.
+        """
+        if self._closed:
+            raise Unavailable
+        if not (is_storable(value) and is_storable(other)):
+            one, another = self.one(first, value), self.one(second, other)
+            return await both(one, another)
+        return await self._batch_of_two(first, second).submit((value, other)) or (None, None)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""
@@ -122,7 +145,7 @@ class PostgresqlReads:
     async def close(self) -> None:
         """Close the connections; callers that still wait get Unavailable."""
         self._closed = True
-        for batch in (*self._batches.values(), *self._lists.values()):
+        for batch in (*self._batches.values(), *self._lists.values(), *self._twos.values()):
             await batch.close()
         await asyncio.gather(self._batch_pool.close(_FAREWELL), self._pool.close(_FAREWELL))
 
@@ -137,6 +160,30 @@ class PostgresqlReads:
             compiled = compile_unnest(query, self._dialect)
             batch = BatchLoader(compiled, self._batch_pool, singles, largest=_LARGEST, timeout=self._timeout)
             self._batches[query] = batch
+        return batch
+
+    def _batch_of_two(
+        self, first: ReadStatement[Result], second: ReadStatement[Other]
+    ) -> "BatchLoader[tuple[Result | None, Other | None]]":
+        batch = self._twos.get((first, second))
+        if batch is None:
+            results = read_decoder(first, self._dialect), read_decoder(second, self._dialect)
+            end = 2 + len(first.statement.selected_columns)
+
+            async def pairs(rows: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
+                return {
+                    row[0]: (
+                        results[0](row[2:end]) if row[1] else None,
+                        results[1](row[end + 1 :]) if row[end] else None,
+                    )
+                    for row in rows
+                }
+
+            compiled = compile_two(first, second, self._dialect)
+            batch = BatchLoader(
+                compiled, self._batch_pool, pairs, largest=_LARGEST, timeout=self._timeout, arguments=_of_two
+            )
+            self._twos[first, second] = batch
         return batch
 
     def _list_batch(self, query: ReadStatement[Result]) -> "BatchLoader[list[Result]]":
@@ -159,7 +206,7 @@ class PostgresqlReads:
 
     async def _rows(self, compiled: CompiledStatement[Any], value: object) -> list[Any]:
         try:
-            return await _fetch(self._pool, compiled, value, time.monotonic() + self._timeout)
+            return await _fetch(self._pool, compiled, {"value": value}, time.monotonic() + self._timeout)
         except Exception as error:
             if _is_outage(error):
                 raise Unavailable from error
@@ -168,6 +215,14 @@ class PostgresqlReads:
     async def _first(self, query: ReadStatement[Result], value: object) -> Result | None:
         rows = await self.all(query, value)
         return rows[0] if rows else None
+
+
+def _of_values(values: Sequence[object]) -> Mapping[str, object]:
+    return {"value": values}
+
+
+def _of_two(pairs: Sequence[tuple[object, object]]) -> Mapping[str, object]:
+    return {"value": [value for value, _ in pairs], "other": [other for _, other in pairs]}
 
 
 class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
@@ -181,17 +236,19 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
         *,
         largest: int,
         timeout: float,
+        arguments: Callable[[Sequence[Any]], Mapping[str, object]] = _of_values,
     ) -> None:
         """Create an empty queue of look-ups.
 
-        `compiled` is a statement for many values. `collect` returns its results by the position (from 1) of the value.
-        `largest` is the maximum number of look-ups in one statement.
+        `compiled` is a statement for many values, which become its parameters by `arguments`. `collect` returns its
+        results by the position (from 1) of the value. `largest` is the maximum number of look-ups in one statement.
         """
         super().__init__(largest)
         self.compiled = compiled
         self.collect = collect
         self._pool = pool
         self._timeout = timeout
+        self._arguments = arguments
 
     async def _serve_batch(self) -> None:
         lookups = self._take()
@@ -200,7 +257,8 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
         try:
             values = list({value: None for value, _, _ in lookups})
             # The first caller has waited longest; with its deadline for all, no caller waits longer than allowed.
-            rows = await _fetch(self._pool, self.compiled, values, lookups[0].since + self._timeout)
+            deadline = lookups[0].since + self._timeout
+            rows = await _fetch(self._pool, self.compiled, self._arguments(values), deadline)
             results = {
                 values[position - 1]: answer for position, answer in (await self.collect(rows)).items()
             }
@@ -215,13 +273,13 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
 
 
 async def _fetch(
-    pool: Pool[Driver], compiled: CompiledStatement[Any], value: object, deadline: float
+    pool: Pool[Driver], compiled: CompiledStatement[Any], values: Mapping[str, object], deadline: float
 ) -> list[Any]:
     """Return the rows; retry a read that conflicts with another transaction, such as a migration.
 
     A connection is dropped after any fault, so that the next statement starts afresh.
     """
-    arguments = compiled.arguments({"value": value})
+    arguments = compiled.arguments(values)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             async with pool.connection(deadline) as connection:

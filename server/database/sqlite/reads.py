@@ -21,6 +21,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from domain.errors import Unavailable
 from models.queries import ReadStatement
+from server.database.batch import both
 from server.database.compile import (
     CompiledStatement,
     Row,
@@ -32,6 +33,7 @@ from server.database.compile import (
 from server.database.errors import is_busy, is_unavailable
 
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 _Lookup = tuple[ReadStatement[Any], object, "asyncio.Future[Any]"]
 """A caller that waits for one row: query, value, future. A plain tuple, because each request creates one."""
@@ -66,6 +68,14 @@ class SqliteReads:
         if query.key is not None and is_storable(value):
             return self._ask(query, value)
         return self._first(query, value)
+
+    def two(
+        self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
+    ) -> Awaitable[tuple[Result | None, Other | None]]:
+        """Return the first row of two queries, each for its value. Raises Unavailable, also once it is closed."""
+        # Begun together, so that they wait for the same iteration of the event loop.
+        one, another = self.one(first, value), self.one(second, other)
+        return both(one, another)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
         """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""

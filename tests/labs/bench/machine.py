@@ -1,6 +1,7 @@
 """What the system says of processors and processes: Linux, /proc and affinities."""
 
 import os
+import time
 from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ def busy_seconds(core: int) -> float:
 def spent_seconds(pid: int) -> float:
     """Return the processor time of a process and of all that descend from it, those that have ended included."""
     return sum(sum(map(int, _stat(each)[11:15])) for each in _family(pid)) / _TICKS
+
+
+def spent_nanoseconds(pid: int) -> int:
+    """Return the processor time of a process and of its children that live, more exactly than `spent_seconds`."""
+    # The kernel's clock of another process, as clock_getcpuclockid(3) names it.
+    return sum(time.clock_gettime_ns(~each << 3 | 2) for each in _family(pid))
 
 
 def place(pid: int, core: int) -> None:

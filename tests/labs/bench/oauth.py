@@ -1,15 +1,20 @@
 """`python -m tests.labs.bench.oauth`: what tokens cost, beside the bare application and a look-up of a session.
 
 Each server is a process on one processor; the load and PostgreSQL are on another. Figures are processor time of the
-server alone: requests per second of a processor, and as a share of what the bare application answers.
+server alone: requests per second of a processor, and as a share of what the bare application answers. What changes
+nothing is asked in many short turns, one kind after the other, so that a slow minute of the machine hits all alike; the
+table has the medians of the turns, and the shares are medians of the shares in one turn.
 """
 
 import asyncio
+import base64
 import os
+import statistics
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -17,6 +22,7 @@ from urllib.parse import urlencode
 import asyncpg
 import orjson
 import typer
+import uvloop
 from sqlalchemy import text
 
 from domain import tokens
@@ -34,11 +40,16 @@ from tests.rows import add, insert_many, session, user
 
 CONNECTIONS = 32
 WARM_UP = 200
-CLIENT, SECRET, SESSION = "app_" + "b" * 24, "gws_" + "b" * 32, "b" * 32
-SERVER, ACCESS = "app_" + "s" * 24, ACCESS_PREFIX + "b" * 32
+TURN = 320
+"""Requests of one kind in a turn: ten on each connection."""
+USERS = 32
+"""Whose sessions and tokens are asked for, one after the other."""
+CLIENT, SERVER, SECRET = "app_" + "b" * 24, "app_" + "s" * 24, "gws_" + "b" * 32
 VERIFIER = "v" * 43
 RESOURCE = "https://files.example"
 SCOPES = "openid offline_access"
+SESSIONS = [f"{number:032}" for number in range(USERS)]
+ACCESS_TOKENS = [ACCESS_PREFIX + each for each in SESSIONS]
 SETTINGS = {
     "GATEWRIGHT_JWT__ENABLED": "true",
     "GATEWRIGHT_JWT__ALGORITHMS": "RS256,ES256",
@@ -48,12 +59,21 @@ SETTINGS = {
 }
 GOALS = {"client_credentials": 1000, "refresh_token": 1000, "code with RS256": 500}
 """Requests per second of a processor, on PostgreSQL."""
+OF_GET_SESSION = 0.8
+"""The share that an introspection is meant to reach of get-session, on both databases."""
+BARE, GET_SESSION = "bare ASGI", "get-session"
 
+_INACTIVE = orjson.dumps({"active": False})
+
+Load = Sequence[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+"""Open connections to a server."""
+Turns = Mapping[str, Sequence[float]]
+"""Microseconds of a request in each turn, by its kind."""
 Number = Annotated[int, typer.Option(min=500, help="Requests of each kind.")]
 Databases = Annotated[str, typer.Option(help="Kinds of databases, separated by commas.")]
 
 
-def main(number: Number = 2000, databases: Databases = "sqlite,postgresql") -> None:
+def main(number: Number = 6400, databases: Databases = "sqlite,postgresql") -> None:
     """Measure the token endpoint and introspection."""
     cores = machine.choose_cores()
     os.sched_setaffinity(0, {cores.load})
@@ -62,7 +82,6 @@ def main(number: Number = 2000, databases: Databases = "sqlite,postgresql") -> N
         lone = bare(directory)
         lone.start(cores.server)
         ends.callback(lone.stop)
-        most = _rate(lone, [_post(lone, "/", "x=y")] * number)
         for name in databases.split(","):
             url = f"sqlite:///{directory}/tokens.db"
             if name == "postgresql":
@@ -74,29 +93,104 @@ def main(number: Number = 2000, databases: Databases = "sqlite,postgresql") -> N
             server = gatewright(name, url, directory, settings=SETTINGS)
             server.start(cores.server)
             ends.callback(server.stop)
-            print(_table(name, server, url, number, most), flush=True)
+            asyncio.run(_enter(url))
+            print(_reads(name, server, lone, number), flush=True)
+            print(_tokens(name, server, lone, url, number), flush=True)
 
 
-def _table(name: str, server: Server, url: str, number: int, most: float) -> str:
-    lines = [f"| {name} | per second of a processor | of bare ASGI | goal |", "|---" * 4 + "|"]
-    for kind, requests in _requests(server, url, number):
-        settle([server])
-        rate = _rate(server, requests)
-        goal = GOALS.get(kind) if name == "postgresql" else None
-        met = "" if goal is None else f"at least {goal:,}: {'met' if rate >= goal else 'not met'}"
-        lines.append(f"| {kind} | {rate:,.0f} | {rate / most:.1%} | {met} |")
+def _reads(name: str, server: Server, lone: Server, number: int) -> str:
+    """Return the table of what changes nothing."""
+    asked = _asked(server, lone)
+    settle([server])
+    turns = uvloop.run(_take_turns(asked, number // TURN))
+    lines = [f"| {name} | CPU µs | of bare ASGI | of get-session | goal |", "|---" * 5 + "|"]
+    for kind, taken in turns.items():
+        of_bare, of_session = (_share(turns[other], taken) for other in (BARE, GET_SESSION))
+        is_goal = kind.startswith("introspection")
+        met = f"at least {OF_GET_SESSION:.0%}: {_met(of_session >= OF_GET_SESSION)}" if is_goal else ""
+        lines.append(
+            f"| {kind} | {statistics.median(taken):.1f} | {of_bare:.1%} | {of_session:.1%} | {met} |"
+        )
     return "\n".join(lines) + "\n"
 
 
+def _share(of: Sequence[float], taken: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(of, taken, strict=True))
+
+
+def _met(is_met: bool) -> str:
+    return "met" if is_met else "not met"
+
+
+def _asked(server: Server, lone: Server) -> Mapping[str, tuple[Server, Sequence[bytes]]]:
+    """Return the requests that change nothing, by their kind: one for each user."""
+    heads = [
+        f"GET /get-session HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {each}\r\n\r\n"
+        for each in SESSIONS
+    ]
+    asked = {
+        BARE: (lone, [_post(lone, "/", "x=y")]),
+        GET_SESSION: (server, [head.encode() for head in heads]),
+    }
+    for who, client in ("its client", CLIENT), ("the server of its resource", SERVER):
+        secret = {"client_id": client, "client_secret": SECRET}
+        basic = base64.b64encode(f"{client}:{SECRET}".encode()).decode()
+        path = "/oauth2/introspect"
+        asked[f"introspection by {who}"] = (
+            server,
+            [
+                _post(server, path, f"token={each}", f"Authorization: Basic {basic}\r\n")
+                for each in ACCESS_TOKENS
+            ],
+        )
+        asked[f"introspection by {who}, secret in the form"] = (
+            server,
+            [_post(server, path, urlencode({**secret, "token": each})) for each in ACCESS_TOKENS],
+        )
+    return asked
+
+
+async def _take_turns(asked: Mapping[str, tuple[Server, Sequence[bytes]]], turns: int) -> Turns:
+    taken: dict[str, list[float]] = {kind: [] for kind in asked}
+    async with AsyncExitStack() as ends:
+        loads = {
+            server.port: await ends.enter_async_context(_connected(server)) for server, _ in asked.values()
+        }
+        for turn in range(turns + 1):
+            for kind, (server, requests) in asked.items():
+                took = await _cost(server, loads[server.port], list(islice(cycle(requests), TURN)))
+                if turn:  # The first one warms up.
+                    taken[kind].append(took)
+    return taken
+
+
+def _tokens(name: str, server: Server, lone: Server, url: str, number: int) -> str:
+    """Return the table of what issues tokens."""
+    lines = [
+        f"| {name} | CPU µs | per second of a processor | of bare ASGI | goal |", "|---" * 5 + "|"
+    ]  # fmt: skip
+    for kind, requests in _requests(server, url, number):
+        settle([server])
+        least, took = uvloop.run(_issue(server, lone, requests))
+        goal = GOALS.get(kind) if name == "postgresql" else None
+        met = "" if goal is None else f"at least {goal:,}: {_met(1e6 / took >= goal)}"
+        lines.append(f"| {kind} | {took:.0f} | {1e6 / took:,.0f} | {least / took:.1%} | {met} |")
+    return "\n".join(lines) + "\n"
+
+
+async def _issue(server: Server, lone: Server, requests: Sequence[bytes]) -> tuple[float, float]:
+    """Return the microseconds of the bare application and of the server for a request, asked in turns."""
+    constant = [_post(lone, "/", "x=y")] * TURN
+    least, taken = [], []
+    async with _connected(server) as load, _connected(lone) as beside:
+        await _cost(server, load, requests[:WARM_UP])
+        for start in range(WARM_UP, len(requests) - TURN + 1, TURN):
+            least.append(await _cost(lone, beside, constant))
+            taken.append(await _cost(server, load, requests[start : start + TURN]))
+    return statistics.median(least), statistics.median(taken)
+
+
 def _requests(server: Server, url: str, number: int) -> Iterator[tuple[str, Sequence[bytes]]]:
-    asyncio.run(_enter(url))
-    head = f"GET /get-session HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {SESSION}\r\n\r\n"
-    yield "get-session", [head.encode()] * number
-    asyncio.run(_access_token(url))
-    for asking in (CLIENT, SERVER):
-        form = {"client_id": asking, "client_secret": SECRET, "token": ACCESS}
-        kind = "introspection" if asking == CLIENT else "introspection by the server of a resource"
-        yield kind, [_post(server, "/oauth2/introspect", urlencode(form))] * number
     yield "client_credentials", [_ask(server, grant_type="client_credentials")] * number
     refresh = asyncio.run(_refresh_tokens(url, number))
     yield "refresh_token", [_ask(server, grant_type="refresh_token", refresh_token=each) for each in refresh]
@@ -116,36 +210,41 @@ def _ask(server: Server, **form: str) -> bytes:
     return _post(server, "/oauth2/token", urlencode({"client_id": CLIENT, "client_secret": SECRET, **form}))
 
 
-def _post(server: Server, path: str, body: str) -> bytes:
+def _post(server: Server, path: str, body: str, headers: str = "") -> bytes:
     return (
-        f"POST {server.base_path}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+        f"POST {server.base_path}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n{headers}"
         f"Content-Type: application/x-www-form-urlencoded\r\n\r\n{body}"
     ).encode()
 
 
-def _rate(server: Server, requests: Sequence[bytes]) -> float:
-    """Return how many requests a second of the server's processor answers, after a warm-up."""
-    asyncio.run(_send(server, requests[:WARM_UP]))
-    before = machine.spent_seconds(server.pid)
-    asyncio.run(_send(server, requests[WARM_UP:]))
-    return (len(requests) - WARM_UP) / (machine.spent_seconds(server.pid) - before)
+@asynccontextmanager
+async def _connected(server: Server) -> AsyncIterator[Load]:
+    """Keep a few connections to a server open."""
+    load = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(CONNECTIONS)]
+    yield load
+    for _, writer in load:
+        writer.close()
 
 
-async def _send(server: Server, requests: Sequence[bytes]) -> None:
-    """Send requests over a few connections, each one after the other. Raises AssertionError for an error."""
+async def _cost(server: Server, load: Load, requests: Sequence[bytes]) -> float:
+    """Return the microseconds that a server takes for each request.
+
+    Each connection sends one request after the other. Raises AssertionError for an error.
+    """
     waiting = iter(requests)
 
-    async def connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for request in waiting:
             writer.write(request)
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
             body = await reader.readexactly(length)
             assert b" 200 " in head.split(b"\r\n", 1)[0], (head, body)
-        writer.close()
+            assert body != _INACTIVE, head
 
-    await asyncio.gather(*(connection() for _ in range(CONNECTIONS)))
+    before = machine.spent_nanoseconds(server.pid)
+    await asyncio.gather(*(send(*connection) for connection in load))
+    return (machine.spent_nanoseconds(server.pid) - before) / len(requests) / 1000
 
 
 @asynccontextmanager
@@ -158,7 +257,7 @@ async def _opened(url: str) -> AsyncIterator[Database]:
 
 
 async def _enter(url: str) -> None:
-    """Store the client, the server of a resource, and a user with a session."""
+    """Store the client, the server of a resource, and users, each with a session and an access token for it."""
     now = datetime.now(UTC)
     times: dict[str, Any] = {"created_at": now, "updated_at": now}
     registration = {
@@ -183,26 +282,34 @@ async def _enter(url: str) -> None:
         )
 
     clients = [client(CLIENT), client(SERVER, resource_server=[RESOURCE])]
-    reader = user("reader", id="u" * 32, **times)
-    opened = session(reader, SESSION, id="s" * 32, expires_at=now + timedelta(days=7), **times)
+    users = [user(f"reader{each}", id=each, **times) for each in SESSIONS]
+    sessions = [
+        session(reader, each, id=each, expires_at=now + timedelta(days=7), **times)
+        for reader, each in zip(users, SESSIONS, strict=True)
+    ]
     async with _opened(url) as database:
-        await add(database, *clients, reader, opened)
+        await add(database, *clients, *users)
+        await add(database, *sessions)
+        await add(database, *(_grant(each, now) for each in SESSIONS))
+        await add(database, *(_access_token(each, now) for each in SESSIONS))
 
 
-async def _access_token(url: str) -> None:
-    """Store the access token of an online grant of the user, for the resource."""
-    now = datetime.now(UTC)
-    times: dict[str, Any] = {"created_at": now, "updated_at": now}
-    grant = OauthGrant(
-        id="g" * 32, client_id=CLIENT, user_id="u" * 32, session_id="s" * 32, sid="s" * 43, scopes=SCOPES,
-        resources=RESOURCE, auth_time=now, amr="pwd", expires_at=now + timedelta(days=30), **times,
+def _grant(user_id: str, now: datetime) -> OauthGrant:
+    """Return an online grant of a user."""
+    return OauthGrant(
+        id=user_id, client_id=CLIENT, user_id=user_id, session_id=user_id, sid="s" * 43, scopes=SCOPES,
+        resources=RESOURCE, auth_time=now, amr="pwd", expires_at=now + timedelta(days=30), created_at=now,
+        updated_at=now,
     )  # fmt: skip
-    token = OauthToken(
-        token=tokens.digest(ACCESS), kind=TokenKind.ACCESS, client_id=CLIENT, grant_id=grant.id, scopes=SCOPES,
-        resource=RESOURCE, expires_at=now + timedelta(hours=1), kept_until=now + timedelta(hours=1), **times,
+
+
+def _access_token(grant_id: str, now: datetime) -> OauthToken:
+    """Return an access token for the resource."""
+    ends_at = now + timedelta(hours=1)
+    return OauthToken(
+        token=tokens.digest(ACCESS_PREFIX + grant_id), kind=TokenKind.ACCESS, client_id=CLIENT, grant_id=grant_id,
+        scopes=SCOPES, resource=RESOURCE, expires_at=ends_at, kept_until=ends_at, created_at=now, updated_at=now,
     )  # fmt: skip
-    async with _opened(url) as database:
-        await add(database, grant, token)
 
 
 async def _sign_by(url: str, algorithm: str) -> None:
@@ -221,7 +328,7 @@ async def _refresh_tokens(url: str, number: int) -> Sequence[str]:
     made = [(tokens.token(), REFRESH_PREFIX + tokens.token()) for _ in range(number)]
     grants = [
         {
-            "id": grant, "client_id": CLIENT, "user_id": "u" * 32, "session_id": "s" * 32, "sid": "s" * 43,
+            "id": grant, "client_id": CLIENT, "user_id": SESSIONS[0], "session_id": SESSIONS[0], "sid": "s" * 43,
             "offline": True, "scopes": SCOPES, "resources": "", "auth_time": now, "amr": "pwd",
             "expires_at": ends_at, **times,
         }
@@ -246,7 +353,7 @@ async def _codes(url: str, number: int) -> Sequence[str]:
     codes = [CODE_PREFIX + tokens.token() for _ in range(number)]
     rows = [
         {
-            "code": tokens.digest(code), "client_id": CLIENT, "user_id": "u" * 32, "session_id": "s" * 32,
+            "code": tokens.digest(code), "client_id": CLIENT, "user_id": SESSIONS[0], "session_id": SESSIONS[0],
             "redirect_uri": "https://shop.example/callback", "code_challenge": challenge_of(VERIFIER),
             "scopes": SCOPES, "resources": "", "expires_at": now + timedelta(minutes=10),
             "created_at": now, "updated_at": now,

@@ -1,6 +1,7 @@
 """Reads that are answered together: one statement for many, each with their own answer, and in time or not at all."""
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from models.account import PASSWORD_BY_EMAIL
 from models.counter import COUNTER_BY_KEY
 from models.queries import ReadStatement
 from models.session import SESSION_BY_DIGEST, SESSIONS_OF_USER
+from server.database.batch import both
 from server.database.database import Database
 from server.database.postgresql.engine import postgresql_connect
 from server.database.postgresql.reads import PostgresqlReads
@@ -67,6 +69,46 @@ async def settled(answers: Iterable[Awaitable[Any]]) -> list[Any]:
     """Return the answers and the faults; who is never told anything ends the test instead of keeping it."""
     async with asyncio.timeout(60):
         return await asyncio.gather(*answers, return_exceptions=True)
+
+
+class TestTwo:
+    async def test_each_gives_what_is_there_for_its_value(self, migrated: Database) -> None:
+        reads, ids = migrated.reads, await add_users(migrated, 40)
+        first, second = names(), names(str.upper)
+        asked = [*zip(ids, reversed(ids), strict=True), ("u1", "x"), ("x", "u1"), ("x", "y"), ("u1", "a\0")]
+
+        found = await settled(reads.two(first, one, second, other) for one, other in asked)
+
+        assert found == [
+            *zip(ids, map(str.upper, reversed(ids)), strict=True),
+            ("u1", None),
+            (None, "U1"),
+            (None, None),
+            ("u1", None),
+        ]
+
+    async def test_rows_of_empty_columns_are_there(self, migrated: Database) -> None:
+        ids = await add_users(migrated, 1)
+        wanted = col(User.id) == bindparam("value", type_=String())
+        images: ReadStatement[Any] = ReadStatement(select(col(User.image)).where(wanted), list, key=User.id)
+
+        assert await migrated.reads.two(images, ids[0], images, "x") == ([None], None)
+
+    async def test_two_errors_are_one(self) -> None:
+        loop = asyncio.get_running_loop()
+        unseen: list[object] = []
+        loop.set_exception_handler(lambda _, context: unseen.append(context))
+        failed = [loop.create_future(), loop.create_future()]
+        for future in failed:
+            future.set_exception(Unavailable())
+
+        with pytest.raises(Unavailable):
+            await both(*failed)
+        del failed, future
+        gc.collect()
+        await asyncio.sleep(0)
+
+        assert unseen == []
 
 
 class TestTogether:

@@ -285,6 +285,8 @@ class TestSqlite:
         with pytest.raises(Unavailable):
             await reads.one(NAMES, "u")
         with pytest.raises(Unavailable):
+            await reads.two(KEYED, "u", KEYED, "v")
+        with pytest.raises(Unavailable):
             await reads.each(KEYED, ["u"])
         with pytest.raises(Unavailable):
             await reads.all(NAMES, "u")
