@@ -12,9 +12,8 @@ import os
 import statistics
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -33,15 +32,13 @@ from models.oauth_code import OauthCode
 from models.oauth_grant import OauthGrant
 from models.oauth_token import OauthToken, TokenKind
 from server.database.database import Database, open_database
-from tests.labs.bench import machine
+from tests.labs.bench import machine, turns
 from tests.labs.bench.servers import Server, bare, gatewright, settle
+from tests.labs.bench.turns import TURN, Asked
 from tests.postgres import Cluster
 from tests.rows import add, insert_many, session, user
 
-CONNECTIONS = 32
 WARM_UP = 200
-TURN = 320
-"""Requests of one kind in a turn: ten on each connection."""
 USERS = 32
 """Whose sessions and tokens are asked for, one after the other."""
 CLIENT, SERVER, SECRET = "app_" + "b" * 24, "app_" + "s" * 24, "gws_" + "b" * 32
@@ -63,13 +60,7 @@ OF_GET_SESSION = 0.8
 """The share that an introspection is meant to reach of get-session, on both databases."""
 BARE, GET_SESSION = "bare ASGI", "get-session"
 
-_INACTIVE = orjson.dumps({"active": False})
-
-Load = Sequence[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
-"""Open connections to a server."""
-Turns = Mapping[str, Sequence[float]]
-"""Microseconds of a request in each turn, by its kind."""
-Number = Annotated[int, typer.Option(min=500, help="Requests of each kind.")]
+Number = Annotated[int, typer.Option(min=640, help="Requests of each kind.")]
 Databases = Annotated[str, typer.Option(help="Kinds of databases, separated by commas.")]
 
 
@@ -89,11 +80,11 @@ def main(number: Number = 6400, databases: Databases = "sqlite,postgresql") -> N
                 cluster.start()
                 ends.callback(cluster.stop)
                 url = cluster.create()
-                machine.place(asyncio.run(_postmaster(url)), cores.load)
+                machine.place(asyncio.run(postmaster(url)), cores.load)
             server = gatewright(name, url, directory, settings=SETTINGS)
             server.start(cores.server)
             ends.callback(server.stop)
-            asyncio.run(_enter(url))
+            asyncio.run(enter(url))
             print(_reads(name, server, lone, number), flush=True)
             print(_tokens(name, server, lone, url, number), flush=True)
 
@@ -102,10 +93,10 @@ def _reads(name: str, server: Server, lone: Server, number: int) -> str:
     """Return the table of what changes nothing."""
     asked = _asked(server, lone)
     settle([server])
-    turns = uvloop.run(_take_turns(asked, number // TURN))
+    taken_by_kind = uvloop.run(turns.take(asked, number // TURN))
     lines = [f"| {name} | CPU µs | of bare ASGI | of get-session | goal |", "|---" * 5 + "|"]
-    for kind, taken in turns.items():
-        of_bare, of_session = (_share(turns[other], taken) for other in (BARE, GET_SESSION))
+    for kind, taken in taken_by_kind.items():
+        of_bare, of_session = (turns.share(taken_by_kind[other], taken) for other in (BARE, GET_SESSION))
         is_goal = kind.startswith("introspection")
         met = f"at least {OF_GET_SESSION:.0%}: {_met(of_session >= OF_GET_SESSION)}" if is_goal else ""
         lines.append(
@@ -114,54 +105,38 @@ def _reads(name: str, server: Server, lone: Server, number: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _share(of: Sequence[float], taken: Sequence[float]) -> float:
-    return statistics.median(one / other for one, other in zip(of, taken, strict=True))
-
-
 def _met(is_met: bool) -> str:
     return "met" if is_met else "not met"
 
 
-def _asked(server: Server, lone: Server) -> Mapping[str, tuple[Server, Sequence[bytes]]]:
+def _asked(server: Server, lone: Server) -> Mapping[str, Asked]:
     """Return the requests that change nothing, by their kind: one for each user."""
-    heads = [
-        f"GET /get-session HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {each}\r\n\r\n"
-        for each in SESSIONS
-    ]
-    asked = {
-        BARE: (lone, [_post(lone, "/", "x=y")]),
-        GET_SESSION: (server, [head.encode() for head in heads]),
+    return {
+        BARE: Asked(lone, [turns.post("/", "x=y")]),
+        GET_SESSION: session_requests(server),
+        "introspection by its client": introspections(server, CLIENT),
+        "introspection by its client, secret in the form": introspections(server, CLIENT, in_form=True),
+        "introspection by the server of its resource": introspections(server, SERVER),
+        "introspection by the server of its resource, secret in the form": introspections(
+            server, SERVER, in_form=True
+        ),
     }
-    for who, client in ("its client", CLIENT), ("the server of its resource", SERVER):
-        secret = {"client_id": client, "client_secret": SECRET}
-        basic = base64.b64encode(f"{client}:{SECRET}".encode()).decode()
-        path = "/oauth2/introspect"
-        asked[f"introspection by {who}"] = (
-            server,
-            [
-                _post(server, path, f"token={each}", f"Authorization: Basic {basic}\r\n")
-                for each in ACCESS_TOKENS
-            ],
-        )
-        asked[f"introspection by {who}, secret in the form"] = (
-            server,
-            [_post(server, path, urlencode({**secret, "token": each})) for each in ACCESS_TOKENS],
-        )
-    return asked
 
 
-async def _take_turns(asked: Mapping[str, tuple[Server, Sequence[bytes]]], turns: int) -> Turns:
-    taken: dict[str, list[float]] = {kind: [] for kind in asked}
-    async with AsyncExitStack() as ends:
-        loads = {
-            server.port: await ends.enter_async_context(_connected(server)) for server, _ in asked.values()
-        }
-        for turn in range(turns + 1):
-            for kind, (server, requests) in asked.items():
-                took = await _cost(server, loads[server.port], list(islice(cycle(requests), TURN)))
-                if turn:  # The first one warms up.
-                    taken[kind].append(took)
-    return taken
+def session_requests(server: Server) -> Asked:
+    """Return a request for the session of each user."""
+    return Asked(
+        server, [turns.get("/get-session", f"Authorization: Bearer {each}\r\n") for each in SESSIONS]
+    )
+
+
+def introspections(server: Server, client: str, *, in_form: bool = False) -> Asked:
+    """Return a client's introspection of the access token of each user."""
+    basic = base64.b64encode(f"{client}:{SECRET}".encode()).decode()
+    header = "" if in_form else f"Authorization: Basic {basic}\r\n"
+    secret = {"client_id": client, "client_secret": SECRET} if in_form else {}
+    forms = [urlencode({**secret, "token": each}) for each in ACCESS_TOKENS]
+    return Asked(server, [turns.post("/oauth2/introspect", form, header) for form in forms])
 
 
 def _tokens(name: str, server: Server, lone: Server, url: str, number: int) -> str:
@@ -169,7 +144,7 @@ def _tokens(name: str, server: Server, lone: Server, url: str, number: int) -> s
     lines = [
         f"| {name} | CPU µs | per second of a processor | of bare ASGI | goal |", "|---" * 5 + "|"
     ]  # fmt: skip
-    for kind, requests in _requests(server, url, number):
+    for kind, requests in _requests(url, number):
         settle([server])
         least, took = uvloop.run(_issue(server, lone, requests))
         goal = GOALS.get(kind) if name == "postgresql" else None
@@ -180,71 +155,32 @@ def _tokens(name: str, server: Server, lone: Server, url: str, number: int) -> s
 
 async def _issue(server: Server, lone: Server, requests: Sequence[bytes]) -> tuple[float, float]:
     """Return the microseconds of the bare application and of the server for a request, asked in turns."""
-    constant = [_post(lone, "/", "x=y")] * TURN
+    constant = [turns.post("/", "x=y")] * TURN
     least, taken = [], []
-    async with _connected(server) as load, _connected(lone) as beside:
-        await _cost(server, load, requests[:WARM_UP])
+    async with turns.connected(server.port) as load, turns.connected(lone.port) as beside:
+        await turns.cost(server, load, requests[:WARM_UP])
         for start in range(WARM_UP, len(requests) - TURN + 1, TURN):
-            least.append(await _cost(lone, beside, constant))
-            taken.append(await _cost(server, load, requests[start : start + TURN]))
+            least.append(await turns.cost(lone, beside, constant))
+            taken.append(await turns.cost(server, load, requests[start : start + TURN]))
     return statistics.median(least), statistics.median(taken)
 
 
-def _requests(server: Server, url: str, number: int) -> Iterator[tuple[str, Sequence[bytes]]]:
-    yield "client_credentials", [_ask(server, grant_type="client_credentials")] * number
+def _requests(url: str, number: int) -> Iterator[tuple[str, Sequence[bytes]]]:
+    yield "client_credentials", [ask(grant_type="client_credentials")] * number
     refresh = asyncio.run(_refresh_tokens(url, number))
-    yield "refresh_token", [_ask(server, grant_type="refresh_token", refresh_token=each) for each in refresh]
+    yield "refresh_token", [ask(grant_type="refresh_token", refresh_token=each) for each in refresh]
     for algorithm in ("ES256", "RS256"):
         asyncio.run(_sign_by(url, algorithm))
         codes = asyncio.run(_codes(url, number))
         yield (
             f"code with {algorithm}",
-            [
-                _ask(server, grant_type="authorization_code", code=each, code_verifier=VERIFIER)
-                for each in codes
-            ],
+            [ask(grant_type="authorization_code", code=each, code_verifier=VERIFIER) for each in codes],
         )
 
 
-def _ask(server: Server, **form: str) -> bytes:
-    return _post(server, "/oauth2/token", urlencode({"client_id": CLIENT, "client_secret": SECRET, **form}))
-
-
-def _post(server: Server, path: str, body: str, headers: str = "") -> bytes:
-    return (
-        f"POST {server.base_path}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n{headers}"
-        f"Content-Type: application/x-www-form-urlencoded\r\n\r\n{body}"
-    ).encode()
-
-
-@asynccontextmanager
-async def _connected(server: Server) -> AsyncIterator[Load]:
-    """Keep a few connections to a server open."""
-    load = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(CONNECTIONS)]
-    yield load
-    for _, writer in load:
-        writer.close()
-
-
-async def _cost(server: Server, load: Load, requests: Sequence[bytes]) -> float:
-    """Return the microseconds that a server takes for each request.
-
-    Each connection sends one request after the other. Raises AssertionError for an error.
-    """
-    waiting = iter(requests)
-
-    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for request in waiting:
-            writer.write(request)
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
-            body = await reader.readexactly(length)
-            assert b" 200 " in head.split(b"\r\n", 1)[0], (head, body)
-            assert body != _INACTIVE, head
-
-    before = machine.spent_nanoseconds(server.pid)
-    await asyncio.gather(*(send(*connection) for connection in load))
-    return (machine.spent_nanoseconds(server.pid) - before) / len(requests) / 1000
+def ask(**form: str) -> bytes:
+    """Return a request of the client to the token endpoint."""
+    return turns.post("/oauth2/token", urlencode({"client_id": CLIENT, "client_secret": SECRET, **form}))
 
 
 @asynccontextmanager
@@ -256,7 +192,7 @@ async def _opened(url: str) -> AsyncIterator[Database]:
         await database.close()
 
 
-async def _enter(url: str) -> None:
+async def enter(url: str) -> None:
     """Store the client, the server of a resource, and users, each with a session and an access token for it."""
     now = datetime.now(UTC)
     times: dict[str, Any] = {"created_at": now, "updated_at": now}
@@ -365,7 +301,7 @@ async def _codes(url: str, number: int) -> Sequence[str]:
     return codes
 
 
-async def _postmaster(url: str) -> int:
+async def postmaster(url: str) -> int:
     """Return the process that all the work of a PostgreSQL server descends from."""
     connection = await asyncpg.connect(url)
     try:

@@ -62,6 +62,10 @@ class Server:
     base_path: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path = ROOT
+    ready: str = "/ok"
+    """What it answers with 200 as soon as it is up."""
+    patience: float = TIMEOUT
+    """Seconds it has for that."""
     cores: tuple[int, ...] = ()
     """The processors it may use; where nothing is said the one for servers."""
     start_times: list[float] = field(default_factory=list)
@@ -93,7 +97,7 @@ class Server:
                 env={**_clean_environment(), **self.environment}, stdout=log, stderr=subprocess.STDOUT,
             )  # fmt: skip
         while not self._answers():
-            if self._process.poll() is not None or time.perf_counter() - begun > TIMEOUT:
+            if self._process.poll() is not None or time.perf_counter() - begun > self.patience:
                 self.stop()
                 raise ServerFailed(
                     f"{self.name} did not start: {self.log.read_text('utf-8', 'replace')[-2000:]}"
@@ -127,7 +131,7 @@ class Server:
     def _answers(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         try:
-            connection.request("GET", self.base_path + "/ok")
+            connection.request("GET", self.base_path + self.ready)
             return connection.getresponse().status == 200
         except OSError:
             return False
