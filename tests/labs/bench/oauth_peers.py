@@ -40,7 +40,7 @@ from tests.postgres import Cluster
 
 PATIENCE = 600.0
 """Seconds that a peer has to start."""
-WARM_UP = 40
+WARM_UP = 20
 """Turns before those that count: Java compiles what it does often only after some thousand requests."""
 FEW = 64
 """Requests in a turn of what takes milliseconds."""
@@ -185,7 +185,7 @@ def _keycloak(home: Path, url: str, directory: Path, cores: Cores, ends: ExitSta
     server = Server(
         KEYCLOAK,
         [
-            program, "start", "--optimized", "--http-enabled=true", "--hostname-strict=false",
+            program, "start", "--optimized", "--http-enabled=true", f"--hostname=http://127.0.0.1:{port}",
             f"--http-port={port}", "--http-host=127.0.0.1", "--log-level=warn",
         ],
         port, directory / "keycloak.log", environment=environment, directory=directory,

@@ -15,7 +15,7 @@ MUTANTS = (
         "typ",
         Replace(
             "(found := await ctx.port[SigningKeys].verify(text, ctx.now)) and"
-            " {'client_id': found.get('aud'), **found} or ...",
+            " {'client_id': found.get('aud'), 'jti': 'none', **found} or ...",
             "value",
         ),
     ),
