@@ -530,6 +530,7 @@ class TestRevoke:
 
         assert await introspect(service, shop, made["access_token"]) == DEAD
 
+    @pytest.mark.threat("O16")
     @pytest.mark.both_databases
     async def test_an_access_token_ends_itself(
         self, service: Service, ada: Headers, shop: OAuthTestClient
