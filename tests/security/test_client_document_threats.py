@@ -175,6 +175,16 @@ class TestJourney:
             answer = await service.client.post("/oauth2/par", data={**pushed, "client_assertion": signed})
             assert answer.status_code == status
 
+        asked = {"token": "gwa_" + "t" * 32, "client_assertion_type": pushed["client_assertion_type"]}
+        for signed, told in (
+            (assertion(CLIENT_ID, key, jti="3"), (200, {"active": False})),
+            (assertion(CLIENT_ID, other, jti="4"), (401, None)),
+        ):
+            answer = await service.client.post(
+                "/oauth2/introspect", data={**asked, "client_assertion": signed}
+            )
+            assert (answer.status_code, answer.json() if answer.is_success else None) == told
+
     async def test_scopes_come_with_their_resource(self, service: Service, ada: Headers) -> None:
         asked = {"redirect_uri": REDIRECT_URI, "scope": "openid read"}
 
