@@ -27,6 +27,15 @@ RedirectUris = Annotated[
         "--redirect-uri", metavar="URI", help="Where users return to; may be repeated.", show_default=False
     ),
 ]
+LogoutUris = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--post-logout-redirect-uri",
+        metavar="URI",
+        help="Where users return to after signing out; may be repeated.",
+        show_default=False,
+    ),
+]
 Scope = Annotated[
     str | None,
     typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces.", show_default=False),
@@ -41,6 +50,24 @@ Resources = Annotated[
     list[str] | None,
     typer.Option(
         "--resource", metavar="URI", help="Resource it may ask for; may be repeated.", show_default=False
+    ),
+]
+OwnScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client-credentials-scope",
+        metavar="SCOPE",
+        help="Scope of tokens that act for the client itself; may be repeated.",
+        show_default=False,
+    ),
+]
+ResourceServer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource-server",
+        metavar="URI",
+        help="Resource whose access tokens it may introspect; may be repeated.",
+        show_default=False,
     ),
 ]
 SkipConsent = Annotated[
@@ -65,6 +92,7 @@ Metadata = Annotated[
 def create(  # noqa: PLR0913 - one parameter per option
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name for users.")],
     redirect_uri: RedirectUris = None,
+    post_logout_redirect_uri: LogoutUris = None,
     native: Annotated[
         bool, typer.Option("--native", help="For an application on the user's device.")
     ] = False,
@@ -79,6 +107,8 @@ def create(  # noqa: PLR0913 - one parameter per option
     grant_type: GrantTypes = None,
     scope: Scope = None,
     resource: Resources = None,
+    client_credentials_scope: OwnScopes = None,
+    resource_server: ResourceServer = None,
     skip_consent: SkipConsent = None,
     metadata: Metadata = None,
     as_json: AsJson = False,
@@ -92,11 +122,14 @@ def create(  # noqa: PLR0913 - one parameter per option
     sent = _read_metadata(metadata) | _given(
         client_name=name,
         redirect_uris=redirect_uri,
+        post_logout_redirect_uris=post_logout_redirect_uri,
         application_type="native" if native else None,
         token_endpoint_auth_method=auth_method,
         grant_types=grant_type,
         scope=scope,
         resources=resource,
+        client_credentials_scopes=client_credentials_scope,
+        resource_server=resource_server,
         skip_consent=skip_consent,
     )
     row, secret = run(lambda ctx: operator.create(ctx, sent, ClientSource.CLI))
@@ -181,9 +214,12 @@ def update(  # noqa: PLR0913 - one parameter per option
     client: Client,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.", show_default=False)] = None,
     redirect_uri: RedirectUris = None,
+    post_logout_redirect_uri: LogoutUris = None,
     grant_type: GrantTypes = None,
     scope: Scope = None,
     resource: Resources = None,
+    client_credentials_scope: OwnScopes = None,
+    resource_server: ResourceServer = None,
     skip_consent: SkipConsent = None,
     metadata: Metadata = None,
     enable: Annotated[bool, typer.Option("--enable", help="Enable a disabled client.")] = False,
@@ -195,9 +231,12 @@ def update(  # noqa: PLR0913 - one parameter per option
     sent = _read_metadata(metadata) | _given(
         client_name=name,
         redirect_uris=redirect_uri,
+        post_logout_redirect_uris=post_logout_redirect_uri,
         grant_types=grant_type,
         scope=scope,
         resources=resource,
+        client_credentials_scopes=client_credentials_scope,
+        resource_server=resource_server,
         skip_consent=skip_consent,
     )
     if not sent and not enable:

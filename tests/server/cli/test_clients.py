@@ -74,6 +74,30 @@ def test_a_client_without_a_secret(run: Run) -> None:
     assert complaint == "Invalid client metadata: the client has no secret"
 
 
+def test_addresses_after_sign_out_and_what_a_program_may_do_are_options(run: Run, tmp_path: Path) -> None:
+    api = "https://api.example.com"
+    settings = f"""[oauth.scopes]
+"orders:read" = "Read your orders"
+[oauth.resources."{api}"]
+name = "Orders"
+scopes = ["orders:read"]
+"""
+    (tmp_path / "gatewright.toml").write_text(settings)
+    first, second = "https://shop.example/signed-out", "https://shop.example/"
+    words = ("--redirect-uri", CALLBACK, "--post-logout-redirect-uri", first)
+    web = parsed(run, "clients", "create", "Shop", *words, "--json")
+    program = parsed(
+        run, "clients", "create", "Orders", "--grant-type", "client_credentials", "--resource", api,
+        "--client-credentials-scope", "orders:read", "--resource-server", api, "--json",
+    )  # fmt: skip
+
+    done(run, "clients", "update", web["client_id"], "--post-logout-redirect-uri", second)
+
+    found = parsed(run, "clients", "show", web["client_id"], "--json")
+    assert (web["post_logout_redirect_uris"], found["post_logout_redirect_uris"]) == ([first], [second])
+    assert (program["client_credentials_scopes"], program["resource_server"]) == (["orders:read"], [api])
+
+
 def test_what_is_wrong_is_named(run: Run, tmp_path: Path) -> None:
     assert "redirect_uris has an entry" in refused(
         run, "clients", "create", "Shop", "--redirect-uri", "http://shop.example"
