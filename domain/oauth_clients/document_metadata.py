@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import orjson
@@ -63,7 +62,7 @@ def checked(client_id: str, body: bytes, policy: ClientPolicy) -> dict[str, Any]
     for name in _OWN:
         sent.pop(name, None)
     sent |= _restricted(sent)
-    return metadata.complete(sent, policy, partial(_is_redirect_uri, client_id))
+    return metadata.complete(sent, policy, redirect_uris.rule_of_document(client_id))
 
 
 def access(stored: Mapping[str, Any], policy: ClientPolicy) -> Mapping[str, Any]:
@@ -95,10 +94,6 @@ def _restricted(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 def _standard_scopes(grants: Any) -> list[str]:
     return [one for one in STANDARD_SCOPES if one != "offline_access" or "refresh_token" in grants]
-
-
-def _is_redirect_uri(client_id: str, uri: str) -> bool:
-    return redirect_uris.is_of_document(uri, client_id)
 
 
 def _is_accepted(host: str, policy: ClientPolicy) -> bool:

@@ -4,7 +4,7 @@ The metadata of a stored client has every member that has a default; a member wi
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from domain import identifiers
@@ -33,6 +33,7 @@ _MOST_URIS = 20
 _MOST_CONTACTS = 10
 _LONGEST_CONTACT = 254
 _LONGEST_NAME = 64
+_RESOURCE = "must be one of oauth.resources"
 _PAGES = ("client_uri", "logo_uri", "tos_uri", "policy_uri")
 _UNSUPPORTED = ("jwks_uri", "software_statement", "sector_identifier_uri")
 """Members that must not be ignored: they name documents that would decide about the client (RFC 7591, 2)."""
@@ -85,12 +86,12 @@ def check_permitted(sent: Mapping[str, Any], source: ClientSource) -> None:
 
 
 def complete(
-    sent: Mapping[str, Any], policy: ClientPolicy, is_redirect_uri: Callable[[str], bool] | None = None
+    sent: Mapping[str, Any], policy: ClientPolicy, rule: redirect_uris.Rule | None = None
 ) -> dict[str, Any]:
     """Check client metadata, and return it with every default. Members that it does not know are ignored.
 
-    Who may set a member is checked by `check_permitted`. `is_redirect_uri` says which redirect URIs are allowed, by
-    default those of the type of application. Raises InvalidMetadata.
+    Who may set a member is checked by `check_permitted`. `rule` says which redirect URIs are allowed, by default
+    those of the type of application. Raises InvalidMetadata.
     """
     given = {name: value for name, value in sent.items() if value is not None}
     for name in _UNSUPPORTED:
@@ -99,7 +100,7 @@ def complete(
     if given.get("response_types", ["code"]) != ["code"]:
         raise InvalidMetadata("response_types", "must be code")
     result = _identity(given) | _authentication(given)
-    result |= _redirections(given, result, is_redirect_uri or _rule_of(result["application_type"], policy))
+    result |= _redirections(given, result, rule or _rule_of(result["application_type"], policy))
     result |= _access(given, result, policy)
     result |= _pages(given)
     return {name: result[name] for name in MEMBERS if name in result}
@@ -119,7 +120,13 @@ def _identity(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _authentication(given: Mapping[str, Any]) -> dict[str, Any]:
     method = _choice(given, "token_endpoint_auth_method", AUTHENTICATION_METHODS, "client_secret_basic")
-    grants = _texts(given, "grant_types", ["authorization_code"], lambda one: one in GRANT_TYPES)
+    grants = _texts(
+        given,
+        "grant_types",
+        lambda one: one in GRANT_TYPES,
+        f"must be one of {', '.join(GRANT_TYPES)}",
+        ["authorization_code"],
+    )
     if not grants:
         raise InvalidMetadata("grant_types", "must name one")
     if method == "none" and "client_credentials" in grants:  # defence: O11 public-client-credentials
@@ -139,16 +146,16 @@ def _authentication(given: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _rule_of(application_type: redirect_uris.ApplicationType, policy: ClientPolicy) -> Callable[[str], bool]:
-    return lambda uri: redirect_uris.is_allowed(uri, application_type, is_development=policy.is_development)
+def _rule_of(application_type: redirect_uris.ApplicationType, policy: ClientPolicy) -> redirect_uris.Rule:
+    return redirect_uris.rule_of_type(application_type, is_development=policy.is_development)
 
 
 def _redirections(
-    given: Mapping[str, Any], known: Mapping[str, Any], is_allowed: Callable[[str], bool]
+    given: Mapping[str, Any], known: Mapping[str, Any], rule: redirect_uris.Rule
 ) -> dict[str, Any]:
     result = {}
     for name in ("redirect_uris", "post_logout_redirect_uris"):
-        result[name] = _texts(given, name, [], is_allowed)
+        result[name] = _texts(given, name, rule.is_allowed, str(rule))
         if len(result[name]) > _MOST_URIS:  # defence: O13 number-of-uris
             raise InvalidMetadata(name, f"has more than {_MOST_URIS} entries")
     if "authorization_code" in known["grant_types"] and not result["redirect_uris"]:
@@ -162,21 +169,26 @@ def _access(given: Mapping[str, Any], known: Mapping[str, Any], policy: ClientPo
         raise InvalidMetadata("scope", "must be names separated by single spaces")
     scopes = list(dict.fromkeys(scope.split(" ")))
     if not all(one in STANDARD_SCOPES or one in policy.scopes for one in scopes):
-        raise InvalidMetadata("scope", "has a scope that the service does not know")
+        raise InvalidMetadata(
+            "scope", "has a scope that the service does not know; scopes are separated by spaces"
+        )
     if "offline_access" in scopes and "refresh_token" not in known["grant_types"]:
         raise InvalidMetadata("scope", "has offline_access, which needs the grant type refresh_token")
     result = {
         "scope": " ".join(scopes),
-        "resources": _texts(given, "resources", [], lambda one: one in policy.resources),
+        "resources": _texts(given, "resources", lambda one: one in policy.resources, _RESOURCE),
         "client_credentials_scopes": _texts(
-            given, "client_credentials_scopes", [], lambda one: one in policy.scopes
+            given,
+            "client_credentials_scopes",
+            lambda one: one in policy.scopes,
+            "must be one of oauth.scopes",
         ),
         "id_token_signed_response_alg": _choice(
             given, "id_token_signed_response_alg", policy.algorithms, default_algorithm(policy)
         ),
         "skip_consent": _flag(given, "skip_consent"),
         "session_sign_in": _flag(given, "session_sign_in"),
-        "resource_server": _texts(given, "resource_server", [], lambda one: one in policy.resources),
+        "resource_server": _texts(given, "resource_server", lambda one: one in policy.resources, _RESOURCE),
     }
     is_public = known["token_endpoint_auth_method"] == "none"  # noqa: S105 - the name of a method
     if result["resource_server"] and is_public:
@@ -200,8 +212,8 @@ def _pages(given: Mapping[str, Any]) -> dict[str, Any]:
     contacts = _texts(
         given,
         "contacts",
-        [],
         lambda one: len(one) <= _LONGEST_CONTACT and identifiers.is_name(one) and bool(one.strip()),
+        f"must have 1 to {_LONGEST_CONTACT} characters, and no control characters",
     )
     if len(contacts) > _MOST_CONTACTS:
         raise InvalidMetadata("contacts", f"has more than {_MOST_CONTACTS} entries")
@@ -232,13 +244,17 @@ def _flag(given: Mapping[str, Any], name: str) -> bool:
 
 
 def _texts(
-    given: Mapping[str, Any], name: str, default: list[str], is_allowed: Callable[[str], bool]
+    given: Mapping[str, Any],
+    name: str,
+    is_allowed: Callable[[str], bool],
+    rule: str,
+    default: Sequence[str] = (),
 ) -> list[str]:
-    """Return a list of different texts, of which each is allowed."""
-    value = given.get(name, default)
+    """Return a list of different texts, of which each is allowed; `rule` says what an entry must be."""
+    value = given.get(name, [*default])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise InvalidMetadata(name, "must be a list of strings")
     for number, one in enumerate(value):
         if not is_allowed(one):
-            raise InvalidMetadata(name, f"has an entry that is not allowed, number {number + 1}")
+            raise InvalidMetadata(name, f"has an entry that is not allowed, number {number + 1}: it {rule}")
     return list(dict.fromkeys(value))

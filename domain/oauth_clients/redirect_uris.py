@@ -1,7 +1,9 @@
 """Redirect URIs of clients: which may be registered, and which a request may name."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Literal
 
@@ -29,6 +31,18 @@ _LOOPBACK = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\])){_PORT}{_REST
 # Many programs name `localhost` in their documents, although RFC 8252, 8.3, advises against it.
 _LOCALHOST = re.compile(rf"(?P<host>http://(?:127\.0\.0\.1|\[::1\]|localhost)){_PORT}{_REST}", re.ASCII)
 _DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which URIs a client may register, and what they are, for errors."""
+
+    is_allowed: Callable[[str], bool]
+    which: str
+
+    def __str__(self) -> str:
+        """Return the rule as the end of a sentence about a URI."""
+        return f"must be {self.which}, without a fragment, user name, wildcard or dot segment"
 
 
 def is_allowed(uri: str, application_type: ApplicationType, *, is_development: bool) -> bool:
@@ -69,6 +83,25 @@ def is_of_document(uri: str, document: str) -> bool:
         return True
     own = _HTTP.fullmatch(document)
     return own is not None and _origin(parts) == _origin(own)  # defence: O27 same-origin
+
+
+def rule_of_type(application_type: ApplicationType, *, is_development: bool) -> Rule:
+    """Return the rule of clients of a type, `is_allowed`."""
+    if application_type == "native":
+        which = (
+            "an https URL, http://127.0.0.1 or http://[::1] with any port, or like com.example.app:/callback"
+        )
+    elif is_development:
+        which = "an https URL, or an http URL of this machine"
+    else:
+        which = "an https URL of another machine"
+    return Rule(partial(is_allowed, application_type=application_type, is_development=is_development), which)
+
+
+def rule_of_document(document: str) -> Rule:
+    """Return the rule of clients that have a document, `is_of_document`."""
+    which = "a URL of the origin of the document or of this machine, or like com.example.app:/callback"
+    return Rule(partial(is_of_document, document=document), which)
 
 
 def is_https(uri: str) -> bool:

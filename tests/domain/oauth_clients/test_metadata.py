@@ -1,5 +1,6 @@
 """Client metadata: what is accepted, what is added, and what is wrong."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -162,6 +163,36 @@ def test_what_is_wrong_is_named(members: dict[str, Any], member: str) -> None:
 
     assert raised.value.member == member
     assert str(raised.value).startswith(f"{member} ")
+
+
+@pytest.mark.parametrize(
+    ("members", "rule"),
+    [
+        ({"redirect_uris": ["http://shop.example/"]}, "an https URL of another machine"),
+        ({"redirect_uris": ["http://localhost/"], "application_type": "native"}, "http://127.0.0.1"),
+        ({"post_logout_redirect_uris": ["https://shop.example/#x"]}, "without a fragment"),
+        ({"grant_types": ["password"]}, "authorization_code, refresh_token, client_credentials"),
+        ({"resources": ["https://other.example"]}, "oauth.resources"),
+        ({"resource_server": ["https://other.example"]}, "oauth.resources"),
+        ({"client_credentials_scopes": ["openid"]}, "oauth.scopes"),
+        ({"scope": "openid,email"}, "separated by spaces"),
+    ],
+)
+def test_what_is_allowed_is_said(members: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidMetadata, match=re.escape(rule)):
+        complete(**members)
+
+
+def test_http_urls_of_this_machine_are_allowed_in_development_only() -> None:
+    with pytest.raises(InvalidMetadata) as raised:
+        complete(redirect_uris=["http://shop.example/"])
+    assert "http URL of this machine" not in str(raised.value)
+
+    with pytest.raises(InvalidMetadata, match="or an http URL of this machine"):
+        metadata.complete(
+            {"client_name": "Shop", "redirect_uris": ["http://shop.example/"]},
+            replace(POLICY, is_development=True),
+        )
 
 
 @pytest.mark.parametrize(
