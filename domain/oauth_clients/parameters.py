@@ -1,7 +1,7 @@
 """The parameters of a request of the OAuth protocol, as they were sent (RFC 6749, section 3)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,8 @@ class OAuthParameters:
     """The only Authorization header; empty if there are several, which is ambiguous."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The JSON object that was sent to an operation that reads one."""
+    error_url: Callable[[str, str], str] | None = field(default=None, repr=False)
+    """Returns the URL of the client for an error and its description, once the client and the URL are known."""
 
     def check(self) -> None:
         """Raise InvalidRequest if the request has a fault."""

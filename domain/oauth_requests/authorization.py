@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from domain import tokens, urls
 from domain.context import Context, StaleRead
@@ -52,6 +53,7 @@ async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
         arrival = await _arrival(ctx, sent)
     except OAuthError as error:
         return _refused_here(ctx, error)
+    sent.error_url = partial(_error_url, ctx, arrival)
     try:
         asked = await parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
         # Nobody may give away access to another user's data.
@@ -76,6 +78,7 @@ async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
         arrival = await _arrival(ctx, sent)
     except OAuthError as error:
         return _refused_here(ctx, error)
+    sent.error_url = partial(_error_url, ctx, arrival)
     if arrival.stored is not None:
         return Destination(stored_requests.continue_url(ctx, arrival.client.client_id, arrival.stored.handle))
     try:
@@ -234,8 +237,11 @@ def _refused_here(ctx: Context, error: OAuthError, client_id: str | None = None)
 def _refused_at_client(ctx: Context, error: OAuthError, arrival: Arrival) -> Destination:
     """Return the URL of the client for an error."""
     events.request_refused(ctx, error.error, arrival.client.client_id)
+    return Destination(_error_url(ctx, arrival, error.error, error.message), is_refusal=True)
+
+
+def _error_url(ctx: Context, arrival: Arrival, error: str, description: str) -> str:
     state = arrival.parameters.get("state")
     if state is not None and len(state) > LONGEST_STATE:
         state = None
-    url = client_url(ctx, arrival.redirect_uri, state, error=error.error, error_description=error.message)
-    return Destination(url, is_refusal=True)
+    return client_url(ctx, arrival.redirect_uri, state, error=error, error_description=description)

@@ -56,6 +56,7 @@ class CompiledApi(AbstractRoutingAPI):
             self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
         )
         self._oauth = OAuthResponder()
+        self._oauth_of_browsers = OAuthResponder(self.pages)
         self._policy = policy
         self._disabled = disabled
         self._named: set[str] = set()
@@ -92,7 +93,9 @@ class CompiledApi(AbstractRoutingAPI):
     def _responder(self, extension: OperationExtension) -> Responder:
         if extension.page:
             return self.pages
-        return self._oauth if extension.protocol == "oauth" else self.json
+        if extension.protocol == "oauth":
+            return self._oauth_of_browsers if extension.navigation else self._oauth
+        return self.json
 
 
 def compile_operation(

@@ -40,6 +40,8 @@ class OperationExtension(BaseModel):
     protocol: Literal["oauth"] | None = None
     """The protocol whose form requests and errors have: the handler gets `parameters` as they were sent, no origin is
     checked, and errors have the names of the protocol."""
+    navigation: bool = False
+    """Whether clients of a protocol send browsers there: what is wrong with the service itself is shown as a page."""
     any_origin: bool = False
     """Whether pages of every origin may call it, without credentials."""
     at_origin: bool = False

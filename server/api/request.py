@@ -9,6 +9,7 @@ from starlette.types import Receive, Scope
 
 from domain import errors
 from domain.context import Caller, Client, PageRequest
+from domain.oauth_clients.parameters import OAuthParameters
 from handlers.responses.reply import Header
 from server.api import request_body
 from server.api.arguments import Handler, Inputs
@@ -138,6 +139,8 @@ class Request:
     arguments: dict[str, Any] = field(init=False)
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 
+    protocol: OAuthParameters | None = None
+    """The parameters of a request of the OAuth protocol, once they are read."""
     stream: AsyncGenerator[bytes, None] | None = None
     """The parts of the response's body, if it is sent as a stream."""
 

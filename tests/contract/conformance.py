@@ -104,7 +104,9 @@ class Contract:
             and path.startswith((f"{self._base_path}/account/", f"{self._base_path}/console/"))
             and not is_error
         )
-        is_page = is_no_page or (template in self._pages and not is_error)
+        # An endpoint that programs send browsers to shows a page when the service fails.
+        is_html = answer.headers.get("content-type", "").startswith("text/html")
+        is_page = is_no_page or is_html or (template in self._pages and not is_error)
         referrer = "same-origin" if is_page and method != "OPTIONS" and status != 405 else "no-referrer"
         assert answer.headers.get("referrer-policy") == referrer, f"{answer.what}: referrer-policy"
         if is_no_page:

@@ -9,9 +9,11 @@ from domain import errors
 from domain.errors import Refusal
 from domain.oauth_clients.errors import InvalidRequest, OAuthError
 from domain.oauth_clients.parameters import OAuthParameters
+from handlers.responses.reply import Redirect
 from server.api.arguments import PARAMETERS
 from server.api.errors import CONTENT_TYPE, ErrorResponse, render_refusal, status_headers
 from server.api.request import Operation, Request
+from server.api.responders.page_responder import PageResponder
 from server.api.responses import DEFAULT_HEADERS, answer
 
 _OWN_NAMES = {
@@ -22,11 +24,21 @@ _OWN_NAMES = {
 }
 """The names in the protocol of errors that every operation can have; others keep the form of all operations."""
 
+_OF_THE_SERVICE = frozenset(_OWN_NAMES) - {HTTPStatus.BAD_REQUEST}
+"""The statuses of errors for which the request is not to blame."""
+
 
 class OAuthResponder:
-    """The responder for clients of the OAuth protocol. Implements `server.api.request.Responder`."""
+    """The responder for clients of the OAuth protocol. Implements `server.api.request.Responder`.
+
+    With `pages`, it responds to browsers that clients have sent: if the service itself fails, they are redirected to
+    the client, or are shown a page while the client is not known.
+    """
 
     always = DEFAULT_HEADERS
+
+    def __init__(self, pages: PageResponder | None = None) -> None:
+        self._pages = pages
 
     def begin(self, request: Request) -> None:
         """Prepare nothing."""
@@ -41,8 +53,10 @@ class OAuthResponder:
         """Add the Authorization header to the parameters, and return None."""
         parameters = request.arguments.get(PARAMETERS)
         sent = request.head.every(b"authorization")
-        if isinstance(parameters, OAuthParameters) and sent:
-            parameters.authorization = sent[0].decode("latin-1") if len(sent) == 1 else ""
+        if isinstance(parameters, OAuthParameters):
+            request.protocol = parameters
+            if sent:
+                parameters.authorization = sent[0].decode("latin-1") if len(sent) == 1 else ""
         return None
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
@@ -62,6 +76,15 @@ class OAuthResponder:
         name = _OWN_NAMES.get(HTTPStatus(refusal.status))
         if name is None:
             return render_refusal(refusal)
+        if self._pages is not None and refusal.status in _OF_THE_SERVICE:
+            error_url = None if request.protocol is None else request.protocol.error_url
+            if error_url is not None:  # defence: O26 error-redirect
+                redirect = Redirect(error_url(name, refusal.message))
+                return answer(redirect, request.scope["method"], request.head)
+            if request.head.is_navigation():
+                request.responder = self._pages
+                self._pages.begin(request)
+                return self._pages.fail(request, refusal)
         message = InvalidRequest.message if type(refusal) is errors.BadRequest else refusal.message
         headers = (CONTENT_TYPE, *status_headers(refusal.status, refusal.retry_after))
         return refusal.status, headers, _body(name, message)

@@ -277,6 +277,8 @@ class PageResponder:
 
         For a form that could not be read, they are the parameters of the page that it was on.
         """
+        if request.protocol is not None:
+            return {name: values[0] for name, values in request.protocol.values.items()}
         if request.scope["method"] == "POST":
             return request.form() or self._fields_of_referrer(request)
         return dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
@@ -313,6 +315,8 @@ class PageResponder:
             path = filled(operation.template, request.captured)
             return f"{path}?{query}" if query else path
         form = self._form_of(request) or operation
+        if form.responder is not self:  # It shows no form of its own.
+            return ""
         path = filled(form.template, request.captured)
         if form is operation or not self._is_same_origin(request):
             return path

@@ -1,4 +1,4 @@
-"""Mutants of the authorization endpoint: its rows O1, O3, O4, O5, O7, O8, O17, O21 and O22."""
+"""Mutants of the authorization endpoint: its rows O1, O3, O4, O5, O7, O8, O17, O21, O22 and O26."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Before, Replace
@@ -28,5 +28,6 @@ MUTANTS = (
     Mutant("O21", "a request for a logout is none", "live-request", Always(False, "test.values[1]")),
     Mutant("O21", "a request is its client's", "client-of-request", Always(False, "test.values[1]")),
     Mutant("O21", "a request gives one code", "taken-once", Always(False)),
+    Mutant("O26", "a client learns of an outage", "error-redirect", Always(False)),
     Mutant("O22", "a form is continued by GET", "by-get", Before("return await authorize(ctx, sent)")),
 )
