@@ -67,6 +67,7 @@ LONG_FILES = (
     "security/test_device_races.py",
     "security/test_matrix.py",
     "security/test_oauth_authorization_races.py",
+    "security/test_oauth_instances.py",
     "security/test_oauth_token_races.py",
     "security/test_secrecy.py",
     "server/cli/test_clients.py",

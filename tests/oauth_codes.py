@@ -38,6 +38,12 @@ EVERYTHING: dict[str, Any] = {
     "id_token_signed_response_alg": "ES256",
 }
 """Metadata of a client that may do everything."""
+OFFLINE: dict[str, Any] = {
+    "grant_types": ["authorization_code", "refresh_token"],
+    "scope": "openid offline_access",
+    "id_token_signed_response_alg": "ES256",
+}
+"""Metadata of a client that gets refresh tokens."""
 
 
 async def add_code(

@@ -5,7 +5,17 @@ from collections import Counter
 import httpx
 import pytest
 
-from tests.handlers.device_steps import APPROVE, DENY, add_television, approve, decide, error, poll, start
+from tests.handlers.device_steps import (
+    APPROVE,
+    DENY,
+    add_television,
+    approve,
+    decide,
+    error,
+    poll,
+    redeem,
+    start,
+)
 from tests.handlers.steps import ADA, EVE, code, join
 from tests.security.crowd import CROWDS, all_of, turns
 from tests.service import Service
@@ -28,6 +38,26 @@ async def test_of_many_polls_one_opens_a_session(unlimited_instances: list[Servi
     assert told.pop("200") == 1
     assert set(told) <= {"400 slow_down", "400 invalid_grant"}
     assert len(await service.rows("SELECT id FROM session WHERE method = 'device'")) == 1
+
+
+@pytest.mark.both_databases
+@pytest.mark.threat("O19")
+@pytest.mark.parametrize("number", CROWDS)
+async def test_of_many_polls_one_gets_tokens(unlimited_instances: list[Service], number: int) -> None:
+    service = unlimited_instances[0]
+    television = await add_television(service, gets_session=False)
+    started = await start(service, television)
+    await approve(service, started["user_code"], await join(service, ADA))
+
+    answers = await all_of(
+        [redeem(each, television, started["device_code"]) for each in turns(unlimited_instances, number)]
+    )
+
+    told = Counter(error(answer) for answer in answers)
+    assert told.pop("200") == 1
+    assert set(told) <= {"400 slow_down", "400 invalid_grant"}
+    assert len(await service.rows("SELECT id FROM oauth_grant")) == 1
+    assert len(await service.rows("SELECT token FROM oauth_token")) == 1
 
 
 @pytest.mark.both_databases

@@ -18,8 +18,9 @@ import pytest
 from sqlalchemy import text
 
 from models import metadata
+from tests import oauth_codes, oauth_flow
 from tests.authenticator import Authenticator
-from tests.handlers import organization_steps, passkey_steps, steps
+from tests.handlers import device_steps, organization_steps, passkey_steps, steps
 from tests.handlers.mailed import code_for, link_to, open_link
 from tests.handlers.steps import ADA, NEW_PASSWORD, join
 from tests.labs.faults import victims
@@ -31,6 +32,7 @@ from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.steps import as_user, begin, deliver, visit
 from tests.live import LiveService
+from tests.oauth import add_client
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.service import PASSWORD, Service, running_service
@@ -283,6 +285,43 @@ async def delete_organization(service: Service, provider: ProviderProcess) -> St
     return lambda: service.post("/organization/delete", body, headers=ada.headers)
 
 
+async def issue_code(service: Service, provider: ProviderProcess) -> Step:
+    """Continue an authorization request to its code."""
+    ada, shop = await join(service), await add_client(service)
+    handle = oauth_flow.handle_of(await oauth_flow.arrive(service, shop, ada))
+    await oauth_flow.consent(service, handle, ada)
+    return lambda: oauth_flow.arrive_by_uri(service, shop, oauth_flow.uri_of(handle), ada)
+
+
+async def redeem_code(service: Service, provider: ProviderProcess) -> Step:
+    """Redeem an authorization code."""
+    ada, shop = await join(service), await add_client(service, **oauth_codes.OFFLINE)
+    code = await oauth_codes.add_code(service, shop, ada, scopes="openid offline_access")
+    return lambda: oauth_codes.redeem(service, shop, code)
+
+
+async def refresh(service: Service, provider: ProviderProcess) -> Step:
+    """Refresh tokens."""
+    ada, shop = await join(service), await add_client(service, **oauth_codes.OFFLINE)
+    tokens = await oauth_codes.first_tokens(service, shop, ada)
+    return lambda: oauth_codes.refresh(service, shop, tokens["refresh_token"])
+
+
+async def approve_device(service: Service, provider: ProviderProcess) -> Step:
+    """Approve a device."""
+    ada, television = await join(service), await device_steps.add_television(service, gets_session=False)
+    started = await device_steps.start(service, television)
+    return lambda: device_steps.decide(service, started["user_code"], ada)
+
+
+async def redeem_device(service: Service, provider: ProviderProcess) -> Step:
+    """Redeem the code of a device."""
+    ada, television = await join(service), await device_steps.add_television(service, gets_session=False)
+    started = await device_steps.start(service, television)
+    await device_steps.approve(service, started["user_code"], ada)
+    return lambda: device_steps.redeem(service, television, started["device_code"])
+
+
 async def written(watched: Watched, take: Take) -> list[set[str]]:
     """Take a step; give what each transaction has written, of those that wrote something."""
     step = await take(watched.service, watched.provider)
@@ -299,7 +338,7 @@ USED_UP, COMPARED = {"DELETE grant"}, {"UPDATE grant"}
 in a transaction that leaves it as it was, so that none is open while hashing."""
 
 
-@pytest.mark.threat("R17", "R18", "M18", "P24", "ORG25")
+@pytest.mark.threat("R17", "R18", "M18", "P24", "ORG25", "O26")
 @pytest.mark.parametrize(
     ("take", "before", "places"),
     [
@@ -320,6 +359,19 @@ in a transaction that leaves it as it was, so that none is open while hashing.""
             {"INSERT organization", "INSERT member", "INSERT team", "INSERT team_member", "UPDATE session"},
         ),
         (accept_invitation, [], {"UPDATE invitation", "INSERT member", "UPDATE session", "INSERT audit"}),
+        (issue_code, [], {"DELETE oauth_request", "INSERT oauth_code", "INSERT audit"}),
+        (
+            redeem_code,
+            [],
+            {"UPDATE oauth_code", "INSERT oauth_grant", "INSERT oauth_token", "INSERT audit"},
+        ),
+        (refresh, [], {"UPDATE oauth_token", "INSERT oauth_token", "INSERT audit"}),
+        (
+            approve_device,
+            [],
+            {"UPDATE device_request", "INSERT oauth_consent", "INSERT audit", "INSERT outbox"},
+        ),
+        (redeem_device, [], {"UPDATE device_request", "INSERT oauth_grant", "INSERT oauth_token"}),
         (delete_organization, [], {"DELETE organization", "DELETE member", "UPDATE session", "INSERT audit"}),
     ],
 )
