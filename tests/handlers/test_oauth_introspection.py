@@ -502,6 +502,7 @@ async def refused(service: Service, headers: Headers) -> tuple[int, str]:
 @pytest.mark.operation("oauth.revoke")
 class TestRevoke:
     @pytest.mark.both_databases
+    @pytest.mark.threat("O16")
     async def test_a_refresh_token_ends_everything_of_its_grant(
         self, service: Service, ada: Headers, shop: OAuthTestClient
     ) -> None:
@@ -532,6 +533,7 @@ class TestRevoke:
 
     @pytest.mark.threat("O16")
     @pytest.mark.both_databases
+    @pytest.mark.threat("O16")
     async def test_an_access_token_ends_itself(
         self, service: Service, ada: Headers, shop: OAuthTestClient
     ) -> None:

@@ -2,19 +2,28 @@
 
 from typing import Any
 
+import httpx
+
+from tests import oauth_codes, oauth_flow
 from tests.authenticator import Authenticator
 from tests.conftest import Headers
-from tests.handlers import passkey_steps, steps
+from tests.handlers import device_steps, passkey_steps, steps
+from tests.handlers.device_steps import APPROVE, DENY
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, bearer
 from tests.labs.provider import steps as provider_steps
 from tests.labs.provider.process import ProviderProcess
+from tests.oauth import OAuthTestClient, add_client
+from tests.oauth_codes import EVERYTHING
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
+
+OFFLINE = "openid email offline_access"
 
 
 async def live(service: Service, provider: ProviderProcess) -> None:
     """Do all of it."""
     await _come_from_elsewhere(service, provider)
+    await _use_applications(service)
     await _stay(service)
 
 
@@ -31,6 +40,74 @@ async def _come_from_elsewhere(service: Service, provider: ProviderProcess) -> N
         assert given.status_code == 200, given.text
     parted = await service.post("/unlink-account", {"providerId": "plain"}, headers=session)
     assert parted.status_code == 200, parted.text
+
+
+async def _use_applications(service: Service) -> None:
+    """Give applications access by a browser and by a device, have them use and lose tokens, and take it back."""
+    ann = await steps.join(service, "ann@example.com")
+    shop = await add_client(service, **EVERYTHING)
+    await _grant(service, shop, ann)
+    await _grant_to_device(service, ann)
+    await _log_out(service, shop, ann)
+
+
+async def _grant(service: Service, shop: OAuthTestClient, ann: Headers) -> None:
+    """Go from pushed requests to tokens, use them, use a code and a refresh token twice, and take the access back."""
+    pushed = (await oauth_flow.push(service, shop, scope=OFFLINE)).json()["request_uri"]
+    handle = oauth_flow.handle_of(await oauth_flow.arrive_by_uri(service, shop, pushed, ann))
+    asked = {"selected": True, "oauth_query": f"request={handle}"}
+    _is_done(await service.post("/oauth2/continue", asked, headers=ann))
+    _is_done(await oauth_flow.consent(service, handle, ann))
+    continued = await oauth_flow.arrive_by_uri(service, shop, oauth_flow.uri_of(handle), ann)
+    code = oauth_flow.query_of(continued)["code"]
+    verified = {"verifier": oauth_flow.VERIFIER}
+    tokens = _is_done(await oauth_codes.redeem(service, shop, code, **verified)).json()
+    fresh = _is_done(await oauth_codes.refresh(service, shop, tokens["refresh_token"])).json()
+    _is_done(await oauth_codes.refresh(service, shop, fresh["refresh_token"]))
+    _is_done(await oauth_codes.ask(service, shop, "client_credentials", scope="list"))
+    for path in ("/oauth2/introspect", "/oauth2/revoke"):
+        _is_done(await service.client.post(path, data={"token": tokens["access_token"], **shop.form}))
+    await oauth_codes.refresh(service, shop, tokens["refresh_token"])
+    service.clock.advance(minutes=1)
+    await oauth_codes.redeem(service, shop, code, **verified)
+    refused = oauth_flow.handle_of(await oauth_flow.arrive(service, shop, ann, prompt="consent"))
+    _is_done(await oauth_flow.consent(service, refused, ann, accept=False))
+    [kept] = _is_done(await service.get("/oauth2/get-consents", headers=ann)).json()
+    narrowed = {"id": kept["id"], "update": {"scopes": ["openid"]}}
+    _is_done(await service.post("/oauth2/update-consent", narrowed, headers=ann))
+    _is_done(await service.post("/oauth2/delete-consent", {"id": kept["id"]}, headers=ann))
+
+
+async def _grant_to_device(service: Service, ann: Headers) -> None:
+    """Approve a device that wants tokens and one that wants a session, and deny a third."""
+    for gets_session, path in ((False, APPROVE), (True, APPROVE), (False, DENY)):
+        television = await device_steps.add_television(service, gets_session=gets_session)
+        started = await device_steps.start(service, television)
+        redeem = device_steps.poll if gets_session else device_steps.redeem
+        await redeem(service, television, started["device_code"])
+        shown = await service.get("/device", params={"user_code": started["user_code"]}, headers=ann)
+        _is_done(shown)
+        _is_done(await device_steps.decide(service, started["user_code"], ann, path))
+        service.clock.advance(seconds=30)
+        await redeem(service, television, started["device_code"])
+        service.client.cookies.clear()
+
+
+async def _log_out(service: Service, shop: OAuthTestClient, ann: Headers) -> None:
+    """Sign out at the wish of an application that is told of it as well."""
+    told = await add_client(service, backchannel_logout_uri="https://shop.example/logout", skip_consent=True)
+    code = oauth_flow.query_of(await oauth_flow.arrive(service, told, ann, scope="openid"))["code"]
+    tokens = _is_done(await oauth_codes.redeem(service, told, code, verifier=oauth_flow.VERIFIER)).json()
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    _is_done(await service.client.get("/oauth2/userinfo", headers=headers))
+    asked = await service.client.get("/oauth2/end-session", params={"client_id": shop.client_id}, headers=ann)
+    body = {"request": oauth_flow.handle_of(asked), "accept": True}
+    _is_done(await service.post("/oauth2/end-session/confirm", body, headers=ann))
+
+
+def _is_done(answer: httpx.Response) -> httpx.Response:
+    assert answer.status_code == 200, answer.text
+    return answer
 
 
 async def _stay(service: Service) -> None:

@@ -3,8 +3,9 @@
 import importlib
 import json
 import pkgutil
+import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,6 +28,7 @@ from models.queries import ReadStatement
 from models.sign_in_query import sign_in_row_by
 from server.components import cleanup
 from server.database.compile import compile_in_list, compile_read, compile_two, compile_unnest
+from tests import oauth_codes
 from tests.handlers import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
@@ -69,6 +71,12 @@ of one user are put in order, so that no two transactions wait for each other; a
 
 NEVER_LET_OFF = "INSERT INTO session"
 """How a new session is stored, which asks in passing whether the user has as many as they may."""
+
+OF_APPLICATIONS = (
+    *("oauth_request", "oauth_code", "oauth_grant", "oauth_token", "oauth_consent"),
+    *("device_request", "logout_delivery"),
+)
+"""Tables that grow with what applications do, each of which the journey writes."""
 
 OLDEST_FIRST = "WITH"
 """How the statements begin that take the oldest rows of a span of time. Not knowing the span, PostgreSQL supposes that
@@ -138,11 +146,22 @@ def flaws(plan: dict[str, Any]) -> list[str]:
     ]
 
 
+def writing(table: str) -> Callable[[str], bool]:
+    """Return whether a statement writes a table."""
+    pattern = re.compile(rf"(INSERT INTO|UPDATE|DELETE FROM) {table}\b")
+    return lambda statement: pattern.search(statement) is not None
+
+
 async def make_place(dialect: Dialect, url: str, directory: Path, provider: ProviderProcess) -> Place:
     """Fill a migrated database, and do on it all that users do."""
     seen = Seen()
     provider.reset(now=START.timestamp())
-    overrides = {"limits.requests": "0", "log.level": "error", **social_settings(provider)}
+    overrides = {
+        "limits.requests": "0",
+        "log.level": "error",
+        **oauth_codes.SETTINGS,
+        **social_settings(provider),
+    }
     service = await open_service(url, directory, overrides)
     try:
         for statement in crowd.statements(dialect):
@@ -185,6 +204,7 @@ class TestPostgresql:
 
         assert len(found) > 60
         assert any(statement.startswith(NEVER_LET_OFF) for statement in found)
+        assert {table for table in OF_APPLICATIONS if not any(map(writing(table), found))} == set()
         assert {statement: found[statement] for statement in found if found[statement]} == {}
 
     async def test_every_statement_of_a_transaction_whatever_its_values(self, on_postgresql: Place) -> None:
