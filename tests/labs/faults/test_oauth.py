@@ -84,7 +84,6 @@ async def away(server: OwnCluster, service: Service, sends: dict[str, Send]) -> 
         await until_ready(service)
 
 
-@pytest.mark.threat("O26")
 class TestStoppedDatabase:
     """The database is stopped, and comes back; the service is never started again."""
 
@@ -95,6 +94,7 @@ class TestStoppedDatabase:
         async with running_service(server.create(migrated=True), tmp_path, settings) as service:
             yield service
 
+    @pytest.mark.threat("O26")
     async def test_each_operation_says_so_and_loses_nothing(
         self, server: OwnCluster, service: Service
     ) -> None:
@@ -114,6 +114,7 @@ class TestStoppedDatabase:
         codes = [after[name] for name in ("authorize", "authorize a pushed request")]
         assert all("code" in query_of(answer) for answer in codes)
 
+    @pytest.mark.threat("O26")
     async def test_a_person_sees_a_page_that_can_be_opened_again(
         self, server: OwnCluster, service: Service
     ) -> None:
