@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -106,6 +106,9 @@ mutants: setup ## remove one defence at a time and expect a test to fail (slow; 
 fuzz: setup ## compare random sequences of operations with a model (ARGS="--seconds 3600 --database postgresql", --help)
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.labs.fuzz $(ARGS)
+
+fuzz-protocol: setup ## send many generated requests to the operations of the OAuth protocol (EXAMPLES=1000, each)
+	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py -k oauth_protocol
 
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh

@@ -12,12 +12,13 @@ import orjson
 import pytest
 
 from codegen.bundle import bundle
+from codegen.client_forms import is_of_protocol
 from codegen.operation_ids import flat_ids
 from codegen.version_3_1 import to_3_1
 from domain.oauth_clients.metadata import DEVICE_CODE
 from tests.contract import conformance
 from tests.contract.client import CLIENT_SECRET
-from tests.contract.reading import DOCUMENT, JSON_OPERATIONS, PAGE_TAGS
+from tests.contract.reading import DOCUMENT, DOCUMENT_3_1, JSON_OPERATIONS, OPERATIONS, PAGE_TAGS
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.live import serving
@@ -56,6 +57,16 @@ class Door:
 
 LEADING_ON = [f"oauth_{name}{method}" for name in ("authorize", "end_session") for method in ("", "_by_post")]
 """Operations of the OAuth protocol that browsers are sent to."""
+
+PROTOCOL = [
+    name.replace(".", "_")
+    for name, operation in OPERATIONS.items()
+    if is_of_protocol(DOCUMENT_3_1, operation.spec)
+]
+"""Operations of the OAuth protocol, which take forms."""
+
+EXAMPLES = os.environ.get("GATEWRIGHT_EXAMPLES", "")
+"""How many requests are generated for each of them."""
 
 _OF_EVERY_FORM = {"BAD_REQUEST", "VALIDATION_ERROR"}
 _ACCEPTANCE = ["2xx", "3xx", "400", "401", "403", "404", "409", "413", "414", "422", "429", "5xx"]
@@ -189,6 +200,14 @@ def test_every_operation_keeps_the_contract(
 def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: list[str]) -> None:
     named = [word for tag in tags for word in ("--include-tag", tag)]
     knock(door, "3.0", carried_by, "examples,coverage,fuzzing", "--max-examples", "10", *named)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not EXAMPLES, reason="takes long: make fuzz-protocol")
+def test_forms_of_the_oauth_protocol_keep_the_contract(door: Door) -> None:
+    """The other tests send a few of them."""
+    named = [word for name in PROTOCOL for word in ("--include-operation-id", name)]
+    knock(door, "3.0", "bearer", "examples,fuzzing", "--max-examples", EXAMPLES, *named)
 
 
 @pytest.mark.long

@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import schemathesis
 
+from tests.contract.client import AUTHORIZATION
+
 ISSUER = os.environ["PROVIDER"]
 Case = schemathesis.Case[Any]
 _turns = count()
@@ -111,7 +113,19 @@ def _own_profile(case: Case, visitor: Visitor, turn: int) -> None:
         visitor.link(case)
 
 
+def _as_shop(case: Case, visitor: Visitor, turn: int) -> None:
+    """Ask for an authorization as the client that the service knows, with the generated rest."""
+    parameters = case.query if case.operation.method.upper() == "GET" else case.body
+    if isinstance(parameters, dict) and turn:
+        known = {"response_type": "code", "code_challenge_method": "S256", **AUTHORIZATION}
+        parameters |= known if turn == 3 else {name: known[name] for name in ("client_id", "redirect_uri")}
+        parameters.pop("request_uri", None)
+
+
 _FILLINGS: dict[str, Callable[[Case, Visitor, int], None]] = {
+    "oauth_authorize": _as_shop,
+    "oauth_authorize_by_post": _as_shop,
+    "oauth_push_request": _as_shop,
     "social_sign_in": _choose,
     "social_link": _choose,
     "social_receive_callback": _come_back,
