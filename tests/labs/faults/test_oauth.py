@@ -21,11 +21,14 @@ from tests.labs.faults.places import Place
 from tests.oauth import REDIRECT_URI, OAuthTestClient, add_client
 from tests.oauth_codes import EVERYTHING, SETTINGS, add_code, ask, error, first_tokens, redeem, refresh
 from tests.oauth_flow import STATE, arrive, arrive_by_uri, is_at_client, parameters_of, push, query_of
-from tests.service import Service, running_service
+from tests.service import BASE_URL, Service, running_service
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml", "Sec-Fetch-Mode": "navigate"}
 UNAVAILABLE = "503 temporarily_unavailable"
 DOCUMENTS = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server", "/jwks")
+
+READING = ("introspect", "userinfo", "userinfo by POST")
+REDIRECTING = ("authorize", "authorize a pushed request", "authorize by POST")
 
 BUG = """CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$"""
 CAUSE_IT = "CREATE TRIGGER fail BEFORE INSERT ON oauth_code FOR EACH ROW EXECUTE FUNCTION fail()"
@@ -151,7 +154,7 @@ class TestStoppedDatabase:
 
 @asynccontextmanager
 async def writes_held(place: Place) -> AsyncIterator[None]:
-    """Have everything that the service writes about a user wait."""
+    """Have everything that the service writes about users and requests wait."""
     if place.url.startswith("sqlite"):
         with closing(sqlite3.connect(place.url.removeprefix("sqlite:///"), isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
@@ -160,7 +163,7 @@ async def writes_held(place: Place) -> AsyncIterator[None]:
         return
     holding = await asyncpg.connect(place.url)
     await holding.execute("BEGIN")
-    await holding.execute('SELECT 1 FROM "user" FOR UPDATE')
+    await holding.execute('LOCK TABLE "user", oauth_request IN EXCLUSIVE MODE')
     try:
         yield
     finally:
@@ -175,15 +178,33 @@ async def test_a_client_that_is_known_learns_that_there_is_no_code_now(place: Pl
         shop, ada = await add_client(service, skip_consent=True), await join(service)
         async with writes_held(place):
             refused = await arrive(service, shop, {**ada, **BROWSER})
+            form = parameters_of(shop)
+            posted = await service.client.post("/oauth2/authorize", data=form, headers=BROWSER)
             unlike = await arrive(service, shop, ada, redirect_uri="https://evil.example")
-        answer = await arrive(service, shop, {**ada, **BROWSER})
+        after = await arrive(service, shop, {**ada, **BROWSER})
 
-        assert (refused.status_code, is_at_client(refused)) == (302, True)
-        told = query_of(refused)
-        assert (told["error"], told["state"], told["iss"]) == (
-            "temporarily_unavailable",
-            STATE,
-            "http://localhost:8000",
-        )
+        assert [answer.status_code for answer in (refused, posted)] == [302, 303]
+        for answer in (refused, posted):
+            assert is_at_client(answer)
+            told = query_of(answer)
+            assert (told["error"], told["state"]) == ("temporarily_unavailable", STATE)
+            assert told["iss"] == BASE_URL
         assert REDIRECT_URI not in unlike.headers["location"]
-        assert "code" in query_of(answer)
+        assert "code" in query_of(after)
+
+
+@pytest.mark.threat("O26")
+@pytest.mark.parametrize("dialect", ["sqlite"])
+async def test_a_locked_database_loses_nothing(place: Place) -> None:
+    settings = {**PLAIN, **SETTINGS, "database.timeout": "1s"}
+    async with running_service(place.url, place.directory, settings) as service:
+        shop, ada = await add_client(service, **metadata()), await join(service)
+        sends = await requests_of(service, shop, ada)
+        writing = {name: send for name, send in sends.items() if name not in (*READING, *REDIRECTING)}
+        async with writes_held(place):
+            refused = await asyncio.gather(*(send() for send in writing.values()))
+        answers = [await send() for send in writing.values()]
+
+    assert {error(answer) for answer in refused} == {UNAVAILABLE}
+    assert {answer.headers["retry-after"] for answer in refused} == {"5"}
+    assert {answer.status_code for answer in answers} <= {200, 201, 302, 303}
