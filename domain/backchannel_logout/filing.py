@@ -27,6 +27,10 @@ LOGOUTS = "logout"
 LIFETIME = timedelta(minutes=10)
 """How long a delivery is attempted."""
 
+_FEW = 50
+"""Deliveries that are stored with the other statements of a transaction; more of them take a round trip of their own,
+which costs less than to combine them."""
+
 
 async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) -> None:
     """File the end of these sessions of a user, or of all users (None), for every client that wants to be told."""
@@ -40,13 +44,13 @@ async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) ->
         client_id: {sid for one in session_ids for sid in sids_of(ctx.cipher, client_id, one)}
         for client_id in {grant.client_id for grant in grants}
     }
-    _add(ctx, (grant for grant in grants if grant.sid in ended[grant.client_id]))
+    await _add(ctx, (grant for grant in grants if grant.sid in ended[grant.client_id]))
 
 
 async def file_all(ctx: Context, user_id: str) -> None:
     """File the end of all sessions of a user, whose row is locked, before they are deleted with their grants."""
     if ctx.policy[BackchannelLogoutPolicy].enabled:
-        _add(ctx, await ctx.db.execute(LIVE_LOGOUT_GRANTS_OF_USER, user_id=user_id))
+        await _add(ctx, await ctx.db.execute(LIVE_LOGOUT_GRANTS_OF_USER, user_id=user_id))
 
 
 def file_at_commit(ctx: Context, user_id: str, session_id: str) -> None:
@@ -60,8 +64,8 @@ async def _file_each(ctx: Context, ended: Sequence[tuple[str, str]]) -> None:
         await file(ctx, user_id, [session_id])
 
 
-def _add(ctx: Context, grants: Iterable[Any]) -> None:
-    wants = dict[str, bool]()
+async def _add(ctx: Context, grants: Iterable[Any]) -> None:
+    wants, filed = dict[str, bool](), list[dict[str, Any]]()
     # A session of a client has as many grants as it has authorizations.
     sessions = {(grant.client_id, grant.user_id, grant.sid): grant for grant in grants}
     for grant in sessions.values():
@@ -69,16 +73,22 @@ def _add(ctx: Context, grants: Iterable[Any]) -> None:
             wants[grant.client_id] = bool(orjson.loads(grant.registration).get("backchannel_logout_uri"))
         if not wants[grant.client_id]:
             continue
-        ctx.db.defer(
-            ADD_LOGOUT_DELIVERY,
-            id=tokens.token(),
-            client_id=grant.client_id,
-            subject=grant.user_id,
-            sid=grant.sid,
-            attempts=0,
-            next_attempt=ctx.now,
-            expires_at=ctx.now + LIFETIME,
-            created_at=ctx.now,
-            updated_at=ctx.now,
-        )
+        delivery = {
+            "id": tokens.token(),
+            "client_id": grant.client_id,
+            "subject": grant.user_id,
+            "sid": grant.sid,
+            "attempts": 0,
+            "next_attempt": ctx.now,
+            "expires_at": ctx.now + LIFETIME,
+            "created_at": ctx.now,
+            "updated_at": ctx.now,
+        }
+        filed.append(delivery)
+    if len(filed) > _FEW:
+        await ctx.db.execute_many(ADD_LOGOUT_DELIVERY, filed)
+    else:
+        for delivery in filed:
+            ctx.db.defer(ADD_LOGOUT_DELIVERY, **delivery)
+    if filed:
         ctx.queued.add(LOGOUTS)

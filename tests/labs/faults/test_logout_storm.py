@@ -110,7 +110,7 @@ async def storm(
                 times.append(time.monotonic() - asked)
                 return acting.done() and len(receivers[0].requests) >= SESSIONS
 
-            await until(are_told, 60 + SESSIONS / 20)
+            await until(are_told, 60 + SESSIONS / 5)
             await acting
             measured(f"O23 {SESSIONS} sessions until all are told", time.monotonic() - began)
             grown = peak(live) - before
