@@ -533,7 +533,6 @@ class TestRevoke:
 
     @pytest.mark.threat("O16")
     @pytest.mark.both_databases
-    @pytest.mark.threat("O16")
     async def test_an_access_token_ends_itself(
         self, service: Service, ada: Headers, shop: OAuthTestClient
     ) -> None:
