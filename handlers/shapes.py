@@ -437,6 +437,14 @@ class EnableTwoFactorRequest(TypedDict):
     method: NotRequired[Literal["totp", "otp"]]
 
 
+class EndGrantsRequest(TypedDict):
+    """Whose grants end; at least one of client and user is needed."""
+
+    clientId: NotRequired[str]
+    userId: NotRequired[str]
+    consents: NotRequired[bool]
+
+
 class EndSessionRequest(TypedDict):
     """A logout that a client asks for; no parameter is required."""
 
@@ -446,6 +454,13 @@ class EndSessionRequest(TypedDict):
     state: NotRequired[str]
     logout_hint: NotRequired[str]
     ui_locales: NotRequired[str]
+
+
+class EndedGrants(TypedDict):
+    """The grants are ended."""
+
+    success: bool
+    count: int
 
 
 ErrorCode: TypeAlias = Literal[
@@ -2440,6 +2455,24 @@ class OAuthClient(TypedDict):
     user_id: NotRequired[str]
 
 
+class ListedOAuthClient(TypedDict):
+    """A client, and how much it is used."""
+
+    client: OAuthClient
+    verified: bool
+    lastUsedOn: str | None
+    grantCount: int | None
+
+
+class ListedOAuthClients(TypedDict):
+    """A page of clients."""
+
+    clients: list[ListedOAuthClient]
+    total: int
+    totalCapped: bool
+    nextCursor: str | None
+
+
 class OAuthClientChanges(TypedDict):
     """The new members; null removes one, so that it has its default."""
 
@@ -2665,6 +2698,25 @@ LinkedAccountList: TypeAlias = list[LinkedAccount]
 """The linked accounts of the caller, oldest first."""
 
 
+class OAuthConnection(TypedDict):
+    """A client that a user has allowed something, or that holds a grant of theirs."""
+
+    clientId: str
+    clientName: str
+    verified: bool
+    scopes: list[Scope]
+    resources: list[Resource]
+    consentedAt: str | None
+    grantedAt: str | None
+    grantCount: int
+
+
+class OAuthConnections(TypedDict):
+    """The connected applications of a user."""
+
+    connections: list[OAuthConnection]
+
+
 class OAuthConsent(TypedDict):
     """What a user has allowed a client."""
 
@@ -2676,6 +2728,27 @@ class OAuthConsent(TypedDict):
     resources: list[Resource]
     createdAt: str
     updatedAt: str
+
+
+class OAuthGrant(TypedDict):
+    """What a user has granted a client in one authorization."""
+
+    id: str
+    clientId: str
+    clientName: str
+    userId: str
+    scopes: list[Scope]
+    resources: list[Resource]
+    offline: bool
+    createdAt: str
+    expiresAt: str
+
+
+class OAuthGrantPage(TypedDict):
+    """A page of grants."""
+
+    grants: list[OAuthGrant]
+    nextCursor: str | None
 
 
 class ProviderTokens(TypedDict):

@@ -147,3 +147,11 @@ REDEEM_DEVICE_REQUEST = (
 
 END_REQUESTS_OF_CLIENT = delete(table_of(DeviceRequest)).where(is_(DeviceRequest.client_id, "client_id"))
 """Delete the requests of `client_id`."""
+
+END_APPROVED_REQUESTS_OF_USER = delete(table_of(DeviceRequest)).where(
+    is_(DeviceRequest.user_id, "user_id"), col(DeviceRequest.status) == DeviceStatus.APPROVED.value
+)
+"""Delete the requests that `user_id` has approved, and that were not redeemed yet."""
+
+END_APPROVED_REQUESTS = END_APPROVED_REQUESTS_OF_USER.where(is_(DeviceRequest.client_id, "client_id"))
+"""Delete those of `client_id`."""

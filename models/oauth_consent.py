@@ -96,5 +96,11 @@ FIND_CONSENT_OF_USER = _WITH_CLIENT.where(
 END_CONSENTS_OF_CLIENT = delete(table_of(OauthConsent)).where(is_(OauthConsent.client_id, "client_id"))
 """Delete all consents for `client_id`."""
 
+REMOVE_CONSENTS_OF_USER = delete(table_of(OauthConsent)).where(is_(OauthConsent.user_id, "user_id"))
+"""Delete all consents of `user_id`."""
+
+REMOVE_CONSENT_FOR_CLIENT = REMOVE_CONSENTS_OF_USER.where(is_(OauthConsent.client_id, "client_id"))
+"""Delete the consent of `user_id` for `client_id`."""
+
 REMOVE_CONSENT = delete(table_of(OauthConsent)).where(is_(OauthConsent.id, "consent_id"))
 """Delete the consent `consent_id`."""

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, literal, or_, select, update
 from sqlmodel import Field, col
 
 from models.base import Access, Instant, Record, Retention
+from models.oauth_client import OauthClient
 from models.queries import ReadStatement, by
 from models.statements import insert, is_, table_of
 
@@ -75,6 +76,40 @@ class GrantRow(NamedTuple):
 GRANT_COLUMNS = tuple(col(getattr(OauthGrant, name)) for name in GrantRow._fields)
 """The columns of a `GrantRow`."""
 
+
+class ListedGrant(NamedTuple):
+    """A grant with the name of its client."""
+
+    id: str
+    client_id: str
+    user_id: str
+    scopes: str
+    resources: str
+    offline: bool
+    created_at: datetime
+    expires_at: datetime
+    client_name: str
+
+
+LIST_GRANTS = (
+    select(
+        *(col(getattr(OauthGrant, name)) for name in ListedGrant._fields[:-1]), col(OauthClient.client_name)
+    )
+    .join(OauthClient, col(OauthClient.client_id) == col(OauthGrant.client_id))
+    .execution_options(row=ListedGrant)
+)
+"""Grants with their clients, to be restricted."""
+
+
+def live(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of grants that give tokens at `now`, as in `GrantRow.is_live`."""
+    return (
+        col(OauthGrant.revoked_at).is_(None),
+        col(OauthGrant.expires_at) > literal(now, Instant),
+        or_(col(OauthGrant.offline), col(OauthGrant.session_id).is_not(None)),
+    )
+
+
 GRANTS_OF_USER = ReadStatement(
     select(*GRANT_COLUMNS).where(by(OauthGrant.user_id)), GrantRow._make, key=OauthGrant.user_id
 )
@@ -94,9 +129,7 @@ END_GRANTS_OF_USER = (
 )
 """Delete all grants of `user_id`, with their tokens."""
 
-END_GRANTS_OF_CONSENT = delete(table_of(OauthGrant)).where(
-    is_(OauthGrant.user_id, "user_id"), is_(OauthGrant.client_id, "client_id")
-)
+END_GRANTS_OF_CONSENT = END_GRANTS_OF_USER.where(is_(OauthGrant.client_id, "client_id"))
 """Delete all grants of `user_id` to `client_id`, with their tokens."""
 
 END_GRANTS_OF_CLIENT = (

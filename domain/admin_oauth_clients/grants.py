@@ -1,12 +1,20 @@
-"""Grants of users and clients, for the operator: list and end them."""
+"""Grants of users and clients, for the operator: list and end them. No permission is checked."""
 
 from collections.abc import Mapping, Sequence
 
 from domain.admin_oauth_clients import operator
 from domain.context import Context
 from domain.oauth_clients import clients, events
+from domain.oauth_consents import consents
 from domain.users import locking, lookup
+from domain.users.errors import UserNotFound
+from models.device_request import END_APPROVED_REQUESTS_OF_USER
 from models.oauth_code import CODES_OF_USER
+from models.oauth_consent import (
+    END_CONSENTS_OF_CLIENT,
+    REMOVE_CONSENT_FOR_CLIENT,
+    REMOVE_CONSENTS_OF_USER,
+)
 from models.oauth_grant import END_GRANTS_OF_USER, GRANTS_OF_USER, GrantRow
 
 
@@ -23,19 +31,39 @@ async def names(ctx: Context, rows: Sequence[GrantRow]) -> Mapping[str, str]:
     return {client.client_id: client.client_name for client in found if client is not None}
 
 
-async def revoke_of_user(ctx: Context, user: str) -> int:
-    """End all grants of a user, and the codes that are not redeemed; return their number. Raises NotFound."""
+async def revoke_of_user(ctx: Context, user: str, *, with_consents: bool = False) -> int:
+    """End all grants of a user, the codes that are not redeemed, and the devices that wait for tokens.
+
+    Returns the number of grants. Raises NotFound.
+    """
     owner = await lookup.find(ctx, user)
     await locking.lock(ctx, owner.id)
     await ctx.db.execute(CODES_OF_USER, user_id=owner.id)
+    await ctx.db.execute(END_APPROVED_REQUESTS_OF_USER, user_id=owner.id)
     number = len(await ctx.db.execute(END_GRANTS_OF_USER, user_id=owner.id))
+    if with_consents:
+        await ctx.db.execute(REMOVE_CONSENTS_OF_USER, user_id=owner.id)
     events.grants_revoked(ctx, number, user_id=owner.id)
     return number
 
 
-async def revoke_of_client(ctx: Context, client_id: str) -> int:
+async def revoke_of_client(ctx: Context, client_id: str, *, with_consents: bool = False) -> int:
     """End all grants and tokens of a client; return the number of grants. Raises ClientNotFound."""
     client = await operator.find(ctx, client_id)
     number = await operator.end_grants(ctx, client)
+    if with_consents:
+        await ctx.db.execute(END_CONSENTS_OF_CLIENT, client_id=client.client_id)
     events.grants_revoked(ctx, number, client_id=client_id)
+    return number
+
+
+async def revoke_of_both(ctx: Context, user_id: str, client_id: str, *, with_consents: bool = False) -> int:
+    """End what a user has granted a client; return the number of grants. Raises UserNotFound, ClientNotFound."""
+    if await locking.lock(ctx, user_id) is None:
+        raise UserNotFound
+    client = await operator.find(ctx, client_id)
+    number = await consents.end_grants(ctx, user_id, client.client_id)
+    if with_consents:
+        await ctx.db.execute(REMOVE_CONSENT_FOR_CLIENT, user_id=user_id, client_id=client.client_id)
+    events.grants_revoked(ctx, number, user_id=user_id, client_id=client.client_id)
     return number

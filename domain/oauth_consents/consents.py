@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from sqlalchemy import delete
-from sqlmodel import col
-
 from domain.context import Context
 from domain.oauth.errors import InvalidConsentScope
 from domain.oauth_consents import events
 from domain.oauth_consents.errors import ConsentNotFound
 from domain.users import locking
-from models.device_request import DeviceRequest, DeviceStatus
+from models.device_request import END_APPROVED_REQUESTS
 from models.oauth_client import ClientSource
-from models.oauth_code import OauthCode
+from models.oauth_code import CODES_OF_USER, OauthCode
 from models.oauth_consent import (
     CHANGE_CONSENT,
     CONSENTS_WITH_CLIENTS,
@@ -24,18 +21,11 @@ from models.oauth_consent import (
     ConsentWithClient,
 )
 from models.oauth_grant import END_GRANTS_OF_CONSENT
-from models.statements import is_, table_of
+from models.statements import is_
 
 _BY_AGE = attrgetter("consent.created_at", "consent.id")
 
-_END_CODES = delete(table_of(OauthCode)).where(
-    is_(OauthCode.user_id, "user_id"), is_(OauthCode.client_id, "client_id")
-)
-_END_DEVICES = delete(table_of(DeviceRequest)).where(
-    is_(DeviceRequest.user_id, "user_id"),
-    is_(DeviceRequest.client_id, "client_id"),
-    col(DeviceRequest.status) == DeviceStatus.APPROVED.value,
-)
+_END_CODES = CODES_OF_USER.where(is_(OauthCode.client_id, "client_id"))
 
 
 class Connection(NamedTuple):
@@ -74,7 +64,7 @@ async def narrow(ctx: Context, consent_id: str, scopes: Sequence[str]) -> Connec
         raise InvalidConsentScope
     text = " ".join(kept)
     await ctx.db.execute(CHANGE_CONSENT, consent_id=consent_id, scopes=text, updated_at=ctx.now)
-    await _end_grants(ctx, found.consent)
+    await end_grants(ctx, found.consent.user_id, found.consent.client_id)
     events.consent_revoked(ctx, found.consent.client_id, kept)
     return found._replace(consent=found.consent._replace(scopes=text, updated_at=ctx.now))
 
@@ -83,7 +73,7 @@ async def revoke(ctx: Context, consent_id: str) -> None:
     """Delete a consent of the caller, and end what was granted. Raises ConsentNotFound, Unauthenticated."""
     found = await _lock(ctx, consent_id)
     await ctx.db.execute(REMOVE_CONSENT, consent_id=consent_id)
-    await _end_grants(ctx, found.consent)
+    await end_grants(ctx, found.consent.user_id, found.consent.client_id)
     events.consent_revoked(ctx, found.consent.client_id)
 
 
@@ -96,14 +86,17 @@ async def _lock(ctx: Context, consent_id: str) -> Connection:
     return _connection(row)
 
 
-async def _end_grants(ctx: Context, consent: ConsentRow) -> None:
-    """End what a user has granted to a client, with the codes and the devices that wait for their tokens."""
-    of = {"user_id": consent.user_id, "client_id": consent.client_id}
+async def end_grants(ctx: Context, user_id: str, client_id: str) -> int:
+    """End what a user has granted to a client, with the codes and the devices that wait for their tokens.
+
+    Returns the number of grants. The user is locked by the caller.
+    """
+    of = {"user_id": user_id, "client_id": client_id}
     # Before the grants: a code that is being redeemed has its grant once its row can be deleted.
     # defence: O16 codes-of-consent
     await ctx.db.execute(_END_CODES, **of)
-    await ctx.db.execute(_END_DEVICES, **of)
-    await ctx.db.execute(END_GRANTS_OF_CONSENT, **of)  # defence: O16 consent
+    await ctx.db.execute(END_APPROVED_REQUESTS, **of)
+    return len(await ctx.db.execute(END_GRANTS_OF_CONSENT, **of))  # defence: O16 consent
 
 
 def _connection(row: ConsentWithClient) -> Connection:

@@ -7,7 +7,7 @@ MUTANTS = (
     Mutant("O5", "a consent does not grow", "narrow", Always(False)),
     Mutant("O5", "a consent is its user's", "consent-owner", Remove()),
     Mutant("O16", "a code ends with the consent", "codes-of-consent", Remove()),
-    Mutant("O16", "a grant ends with the consent", "consent", Remove()),
+    Mutant("O16", "a grant ends with the consent", "consent", Replace("return 0")),
     Mutant("O18", "nothing ends without a proof", "proof", Always(False, "test.values[1]")),
     Mutant("O18", "an ID token is of the client that is named", "audience", Always(False)),
     Mutant("O18", "an ID token is of this session", "current-session", Replace("True", "value")),
