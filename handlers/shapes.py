@@ -1382,6 +1382,59 @@ class ConsoleApiKeyForm(TypedDict):
     rateLimitTimeWindow: NotRequired[str]
 
 
+class ConsoleApplicationButtonForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
+class ConsoleApplicationDeletionForm(TypedDict):
+    """Proof that this application is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typedApplication: str
+
+
+class ConsoleApplicationForm(TypedDict):
+    """An application as it should be; what it may ask for are the names of the fields `scope-<name>`, `own-<name>` and `resource-<URI>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+    name: str
+    redirectUris: NotRequired[str]
+    postLogoutRedirectUris: NotRequired[str]
+    backchannelLogoutUri: NotRequired[str]
+    clientUri: NotRequired[str]
+    logoUri: NotRequired[str]
+    tosUri: NotRequired[str]
+    policyUri: NotRequired[str]
+    contacts: NotRequired[str]
+
+
+class ConsoleApplicationGrantsForm(TypedDict):
+    """The end of the access of an application."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    consents: NotRequired[str]
+
+
+class ConsoleApplicationRotationForm(TypedDict):
+    """The application whose secret is replaced, as it was shown."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    version: NotRequired[str]
+
+
 class ConsoleBanForm(TypedDict):
     """The ban."""
 
@@ -1491,6 +1544,18 @@ class ConsoleMemberRolesForm(TypedDict):
     user: NotRequired[str]
     version: NotRequired[str]
     member: str
+
+
+class ConsoleNewApplicationForm(TypedDict):
+    """A new application; what it may ask for are the names of the fields `scope-<name>`, `own-<name>` and `resource-<URI>`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    once: str
+    kind: Literal["web", "browser", "native", "machine", "device"]
+    name: str
+    redirectUris: NotRequired[str]
 
 
 class ConsoleNewKeyForm(TypedDict):
@@ -1627,6 +1692,15 @@ class ConsoleSessionForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     session: str
+
+
+class ConsoleUserApplicationForm(TypedDict):
+    """The application whose access to a user ends."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    application: str
 
 
 class ConsoleUserForm(TypedDict):

@@ -11,14 +11,21 @@ from domain.oauth_clients.errors import ClientNotFound
 from domain.oauth_clients.policy import ClientPolicy
 from domain.sessions import expiry
 from domain.sessions.policy import SessionPolicy
+from domain.users import locking
 from models.oauth_client import CLIENTS_OF_OWNER, ClientRow, ClientSource
 
 
-async def create(ctx: Context, sent: Mapping[str, Any]) -> tuple[ClientRow, str | None]:
-    """Create a client; return it and its secret, if it has one. Raises Forbidden, TwoFactorRequired, SessionNotFresh,
-    InvalidClientMetadata, InvalidRedirectUri."""
+async def create(
+    ctx: Context, sent: Mapping[str, Any], form: str | None = None
+) -> tuple[ClientRow, str | None]:
+    """Create a client, once for each form; return it and its secret, if it has one.
+
+    Raises Forbidden, TwoFactorRequired, SessionNotFresh, InvalidClientMetadata, InvalidRedirectUri, StaleClient.
+    """
     owner_id = _require(ctx, fresh=True)
-    return await operator.create(ctx, sent, _source(owner_id), owner_id=owner_id)
+    if form is not None:
+        await locking.lock_caller(ctx)  # Of two copies of a form one waits for the other.
+    return await operator.create(ctx, sent, _source(owner_id), owner_id=owner_id, form=form)
 
 
 async def list_all(ctx: Context) -> Sequence[ClientRow]:
@@ -29,9 +36,10 @@ async def list_all(ctx: Context) -> Sequence[ClientRow]:
     return await ctx.db.execute(CLIENTS_OF_OWNER, owner_id=owner_id)
 
 
-async def read(ctx: Context, client_id: str) -> ClientRow:
-    """Return a client. Raises ClientNotFound, also for one of another user, Forbidden, TwoFactorRequired."""
-    owner_id = _require(ctx)
+async def read(ctx: Context, client_id: str, *, fresh: bool = False) -> ClientRow:
+    """Return a client. Raises ClientNotFound, also for one of another user, Forbidden, TwoFactorRequired, and
+    SessionNotFresh if the session must be fresh."""
+    owner_id = _require(ctx, fresh=fresh)
     row = await operator.find(ctx, client_id)
     if owner_id is not None and row.owner_id != owner_id:  # defence: O14 owner-read
         raise ClientNotFound
@@ -39,19 +47,27 @@ async def read(ctx: Context, client_id: str) -> ClientRow:
 
 
 async def update(
-    ctx: Context, client_id: str, sent: Mapping[str, Any], *, is_disabled: bool | None
+    ctx: Context,
+    client_id: str,
+    sent: Mapping[str, Any],
+    *,
+    is_disabled: bool | None = None,
+    seen: str | None = None,
 ) -> ClientRow:
-    """Change members of a client. Raises Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly,
-    InvalidClientMetadata, InvalidRedirectUri."""
+    """Change members of a client; `seen` is the `operator.version` that a form was shown with.
+
+    Raises Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly, InvalidClientMetadata,
+    InvalidRedirectUri, StaleClient.
+    """
     owner_id = _require(ctx, fresh=True)
     return await operator.update(
-        ctx, client_id, sent, _source(owner_id), owner_id=owner_id, is_disabled=is_disabled
+        ctx, client_id, sent, _source(owner_id), owner_id=owner_id, is_disabled=is_disabled, seen=seen
     )
 
 
-async def rotate_secret(ctx: Context, client_id: str) -> tuple[ClientRow, str]:
+async def rotate_secret(ctx: Context, client_id: str, *, seen: str | None = None) -> tuple[ClientRow, str]:
     """Replace the secret of a client; return it and the new one. Raises the errors of `update`."""
-    return await operator.rotate_secret(ctx, client_id, owner_id=_require(ctx, fresh=True))
+    return await operator.rotate_secret(ctx, client_id, owner_id=_require(ctx, fresh=True), seen=seen)
 
 
 async def remove(ctx: Context, client_id: str) -> None:

@@ -16,6 +16,7 @@ from domain.oauth_clients.errors import (
     ClientReadOnly,
     InvalidClientMetadata,
     InvalidRedirectUri,
+    StaleClient,
 )
 from domain.oauth_clients.metadata import InvalidMetadata
 from domain.oauth_clients.policy import ClientPolicy
@@ -58,12 +59,25 @@ async def find(ctx: Context, client_id: str) -> ClientRow:
 
 
 async def create(
-    ctx: Context, sent: Mapping[str, Any], source: ClientSource, *, owner_id: str | None = None
+    ctx: Context,
+    sent: Mapping[str, Any],
+    source: ClientSource,
+    *,
+    owner_id: str | None = None,
+    form: str | None = None,
 ) -> tuple[ClientRow, str | None]:
-    """Create a client; return it and its secret, if it has one. Raises InvalidClientMetadata, InvalidRedirectUri."""
+    """Create a client; return it and its secret, if it has one.
+
+    `form` is a random text: a form that is sent twice creates one client. Raises InvalidClientMetadata,
+    InvalidRedirectUri, StaleClient.
+    """
     checked = _checked(ctx, sent, source)
     await _check_logout_uri(ctx, checked)
-    row, secret = await clients.add(ctx, checked, source, owner_id=owner_id)
+    client_id = None if form is None else clients.CLIENT_ID_PREFIX + tokens.digest(form).hex()[:24]
+    if client_id is not None and await ctx.db.execute(FIND_CLIENT, client_id=client_id):
+        # defence: C8 client-once
+        raise StaleClient
+    row, secret = await clients.add(ctx, checked, source, owner_id=owner_id, client_id=client_id)
     events.created(ctx, row)
     return row, secret
 
@@ -98,10 +112,12 @@ async def update(
     *,
     owner_id: str | None = None,
     is_disabled: bool | None = None,
+    seen: str | None = None,
 ) -> ClientRow:
     """Change members of a client, and whether it is disabled; None removes a member. `by` says who sends them.
 
-    Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata, InvalidRedirectUri.
+    `seen` is the `version` that a form was shown with. Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata,
+    InvalidRedirectUri, StaleClient.
     """
     for name in _FIXED:
         if name in sent:
@@ -112,6 +128,7 @@ async def update(
     checked = _checked(ctx, {**known, **sent}, by, only=sent) if sent else known
     changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
     if changed:
+        _check_version(row, seen)
         row = await clients.replace(ctx, row, checked)
         events.updated(ctx, row, changed)
     return row if is_disabled is None else await _set_disabled(ctx, row, is_disabled=is_disabled)
@@ -123,13 +140,15 @@ async def disable(ctx: Context, client_id: str) -> ClientRow:
 
 
 async def rotate_secret(
-    ctx: Context, client_id: str, *, owner_id: str | None = None
+    ctx: Context, client_id: str, *, owner_id: str | None = None, seen: str | None = None
 ) -> tuple[ClientRow, str]:
     """Replace the secret of a client; return it and the new one. The previous one is accepted for 24 hours.
 
-    Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata.
+    `seen` is the `version` that a form was shown with. Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata,
+    StaleClient.
     """
     row = await _locked(ctx, client_id, owner_id)
+    _check_version(row, seen)
     if row.secret is None:
         raise InvalidClientMetadata("Invalid client metadata: the client has no secret")
     secret = clients.new_secret()
@@ -209,10 +228,27 @@ def _checked(
         _refuse(fault)
 
 
+def version(row: ClientRow) -> str:
+    """Return what changes whenever the metadata or the secret of a client is changed, for forms."""
+    return tokens.digest(f"{row.client_id} {row.registration} {(row.secret or b'').hex()}").hex()
+
+
+def _check_version(row: ClientRow, seen: str | None) -> None:
+    """Check that a locked client is as a form has shown it. Raises StaleClient."""
+    if seen is not None and seen != version(row):  # defence: C8 seen-client
+        raise StaleClient
+
+
 def _refuse(fault: InvalidMetadata) -> NoReturn:
     if fault.is_redirect_uri:
         raise InvalidRedirectUri(f"Invalid redirect URI: {fault}") from None
-    raise InvalidClientMetadata(f"Invalid client metadata: {fault}") from None
+    raise _invalid(fault.member, f"{fault}") from None
+
+
+def _invalid(member: str, problem: str) -> InvalidClientMetadata:
+    error = InvalidClientMetadata(f"Invalid client metadata: {problem}")
+    error.member = member
+    return error
 
 
 async def _check_logout_uri(ctx: Context, sent: Mapping[str, Any]) -> None:
@@ -223,4 +259,4 @@ async def _check_logout_uri(ctx: Context, sent: Mapping[str, Any]) -> None:
     try:
         await ctx.port[OutboundGuard].check(uri)
     except OutboundError as error:
-        raise InvalidClientMetadata(f"Invalid client metadata: backchannel_logout_uri: {error}") from None
+        raise _invalid("backchannel_logout_uri", f"backchannel_logout_uri: {error}") from None

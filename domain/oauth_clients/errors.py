@@ -6,7 +6,7 @@ that repeat nothing of the request but the names of parameters that the protocol
 
 from typing import ClassVar
 
-from domain.errors import BadRequest, NotFound, Refusal
+from domain.errors import BadRequest, Conflict, NotFound, Refusal
 
 
 class OAuthError(Refusal):
@@ -138,12 +138,20 @@ class InvalidClientMetadata(BadRequest):
     """A member of the client metadata cannot be used; the message names it."""
 
     message = "Invalid client metadata"
+    member: str | None = None
+    """The member that cannot be used."""
 
 
 class InvalidRedirectUri(BadRequest):
     """A redirect URI cannot be registered."""
 
     message = "Invalid redirect URI"
+
+
+class StaleClient(Conflict):
+    """The client was changed after a form was shown with it, or a form that creates one was sent twice."""
+
+    message = "The client was changed meanwhile"
 
 
 class ClientReadOnly(BadRequest):

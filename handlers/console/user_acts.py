@@ -54,6 +54,7 @@ ACTS: Mapping[str, Act] = {
     "reset-two-factor": Act(("user", "reset-two-factor"), YouAreNotAllowedToResetTwoFactor, fresh=True),
     "remove-access": Act(("user", "set-password"), YouAreNotAllowedToRemoveUsersAccess, fresh=True),
     "impersonate": Act(("user", "impersonate"), YouAreNotAllowedToImpersonateUsers, fresh=True),
+    "end-grants": Act(("session", "revoke"), Forbidden, on_own=True, also=("session", "list")),
     "end-sessions": Act(("session", "revoke"), YouAreNotAllowedToRevokeUsersSessions, on_own=True),
     "export": Act(
         ("user", "get"), YouAreNotAllowedToGetUser, fresh=True, on_own=True, also=("session", "list")

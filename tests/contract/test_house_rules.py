@@ -18,7 +18,7 @@ from domain import errors
 from domain.admin_webhooks.errors import StaleEndpoint
 from domain.api_keys.errors import ApiKeysChanged, KeyPermissionsInsufficient
 from domain.oauth_clients import errors as protocol
-from domain.oauth_clients.errors import OAuthError
+from domain.oauth_clients.errors import OAuthError, StaleClient
 from domain.oauth_requests import errors as authorization
 from domain.organizations.errors import StaleOrganization
 from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
@@ -111,6 +111,7 @@ NEVER_ANSWERED = {
     ApiKeysChanged,
     KeyPermissionsInsufficient,
     errors.CrossSiteForm,
+    StaleClient,
     StaleEndpoint,
     StaleOrganization,
     StaleProfile,

@@ -50,6 +50,7 @@ class Page(HTMLParser):
         self.texts: list[str] = []
         self._open: list[str] = []
         self._link: str | None = None
+        self._area: str | None = None
         self._choice = ""
         self.feed(answer.text)
 
@@ -82,6 +83,9 @@ class Page(HTMLParser):
                 self.inputs[name] = said
                 if said.get("type") not in ("checkbox", "radio") or "checked" in said:
                     self.forms[-1].fields[name] = said.get("value") or ""
+            case "textarea":
+                self.forms[-1].fields[said["name"] or ""] = ""
+                self._area = said["name"]
             case "select":
                 self._choice = said["name"] or ""
             case "option" if "selected" in said or self._choice not in self.forms[-1].fields:
@@ -95,8 +99,13 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "a":
             self._link = None
+        if tag == "textarea":
+            self._area = None
 
     def handle_data(self, data: str) -> None:
+        if self._area is not None:
+            # A browser leaves out the line break after the tag, and sends others as CR LF.
+            self.forms[-1].fields[self._area] += data.removeprefix("\n").replace("\n", "\r\n")
         words = " ".join(data.split())
         if not words:
             return
