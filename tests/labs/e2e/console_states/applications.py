@@ -14,7 +14,7 @@ APPLICATIONS = {
     "Archive": "source = 'dynamic'",
     "Till": "disabled_at = created_at",
     "Assistant": "source = 'document', client_id = 'https://assistant.example.com/client.json'",
-    "Shop": "last_used_on = created_at",
+    "Bookshelf": "last_used_on = created_at",
 }
 """Applications by name, with what is special about each; the newest has grants."""
 SCOPES = "openid profile email offline_access files"
@@ -88,15 +88,15 @@ async def states(visitor: Visitor) -> AsyncIterator[str]:
     yield "console-applications-id-configured"
     await visitor.open(f"{configured}/edit")
     yield "console-applications-id-edit-configured"
-    shop = await _open(visitor, "Shop")
-    await visitor.open(f"{shop}/edit")
-    await visitor.send(f"{shop}/edit", redirectUris="shop.example.com", tosUri="http://shop.example.com")
+    books = await _open(visitor, "Bookshelf")
+    await visitor.open(f"{books}/edit")
+    await visitor.send(f"{books}/edit", redirectUris="bookshelf.example.com", tosUri="http://bookshelf.example.com")
     yield "console-applications-id-edit-refused"
-    await visitor.open(f"{shop}/delete")
-    await visitor.send(f"{shop}/delete", typedApplication="another")
+    await visitor.open(f"{books}/delete")
+    await visitor.send(f"{books}/delete", typedApplication="another")
     yield "console-applications-id-delete-refused"
-    await visitor.open(f"{shop}/rotate-secret")
-    await visitor.send(f"{shop}/rotate-secret")
+    await visitor.open(f"{books}/rotate-secret")
+    await visitor.send(f"{books}/rotate-secret")
     yield "console-applications-secret"
     for kind in ("web", "native", "machine"):
         await visitor.open(f"{NEW}?kind={kind}")
@@ -118,8 +118,8 @@ async def odd_states(visitor: Visitor) -> AsyncIterator[str]:
 def _change(site: Site) -> None:
     with sqlite3.connect(site.directory / "gatewright.db", timeout=30) as database:
         database.execute(
-            "UPDATE oauth_client SET client_name = ?, registration = replace(registration, 'https://shop.',"
-            " ?) WHERE client_name = 'Shop'",
+            "UPDATE oauth_client SET client_name = ?, registration = replace(registration, 'https://bookshelf.',"
+            " ?) WHERE client_name = 'Bookshelf'",
             (ODD[0][:64], f"https://{'long.' * 40}"),
         )
     database.close()
