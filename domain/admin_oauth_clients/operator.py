@@ -73,13 +73,17 @@ async def create(
     """
     checked = _checked(ctx, sent, source)
     await _check_logout_uri(ctx, checked)
-    client_id = None if form is None else clients.CLIENT_ID_PREFIX + tokens.digest(form).hex()[:24]
+    client_id = None if form is None else _id_for(form)  # defence: C8 client-once
     if client_id is not None and await ctx.db.execute(FIND_CLIENT, client_id=client_id):
-        # defence: C8 client-once
         raise StaleClient
     row, secret = await clients.add(ctx, checked, source, owner_id=owner_id, client_id=client_id)
     events.created(ctx, row)
     return row, secret
+
+
+def _id_for(form: str) -> str:
+    """Return the id of the client that a form creates."""
+    return clients.CLIENT_ID_PREFIX + tokens.digest(form).hex()[:24]
 
 
 async def import_client(ctx: Context, document: Mapping[str, Any]) -> tuple[ClientRow, str | None]:

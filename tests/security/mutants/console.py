@@ -16,7 +16,7 @@ MUTANTS = (
     Mutant("C8", "a key is created for the keys that were shown", "seen-keys", Always(False)),
     Mutant("C8", "an endpoint is created for the endpoints that were shown", "seen-endpoints", Always(False)),
     Mutant("C8", "an endpoint is changed as it was shown", "seen-endpoint", Always(False)),
-    Mutant("C8", "a form creates one application", "client-once", Replace("pass")),
+    Mutant("C8", "a form creates one application", "client-once", Replace("client_id = None")),
     Mutant("C8", "an application is changed as it was shown", "seen-client", Always(False)),
     Mutant("C8", "a form sends one test event", "test-once", Always(False)),
     Mutant("C8", "a form sends an event again once", "redelivered-once", Always(False)),

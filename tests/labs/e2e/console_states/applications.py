@@ -90,7 +90,9 @@ async def states(visitor: Visitor) -> AsyncIterator[str]:
     yield "console-applications-id-edit-configured"
     books = await _open(visitor, "Bookshelf")
     await visitor.open(f"{books}/edit")
-    await visitor.send(f"{books}/edit", redirectUris="bookshelf.example.com", tosUri="http://bookshelf.example.com")
+    await visitor.send(
+        f"{books}/edit", redirectUris="bookshelf.example.com", tosUri="http://bookshelf.example.com"
+    )
     yield "console-applications-id-edit-refused"
     await visitor.open(f"{books}/delete")
     await visitor.send(f"{books}/delete", typedApplication="another")
