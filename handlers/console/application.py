@@ -1,5 +1,6 @@
 """One application (OAuth client), and what is done with it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from handlers.console import application_fields, layout
 from handlers.console.applications import READ_ONLY, client_id_of, page_of, show_once, words
 from handlers.console.view import view
 from handlers.responses.reply import Page, Redirect
-from models.oauth_client import ClientRow
+from models.oauth_client import ClientRow, ClientSource
 
 NOTICES = {
     "application-saved": N_("The application is saved."),
@@ -89,9 +90,18 @@ def _previous_until(ctx: Context, row: ClientRow) -> datetime | None:
 
 
 async def _show_form(
-    ctx: Context, text: str, act: str, template: str, ui_locales: str | None, *, is_change: bool = True
+    ctx: Context,
+    text: str,
+    act: str,
+    template: str,
+    ui_locales: str | None,
+    *,
+    read_only: Collection[str] = READ_ONLY,
 ) -> Page | Redirect:
-    """Return the page with the form of an act; `act` is the last part of its path."""
+    """Return the page with the form of an act, which is not for applications from the sources `read_only`.
+
+    `act` is the last part of its path.
+    """
     try:
         row = await clients.read(ctx, client_id_of(text), fresh=True)
     except ClientNotFound:
@@ -110,7 +120,7 @@ async def _show_form(
         here,
         f"application/{template}",
         client=row,
-        is_read_only=is_change and row.source in READ_ONLY,
+        is_read_only=row.source in read_only,
         version=operator.version(row),
         overlap=operator.OVERLAP,
         count=await _count(ctx, row),
@@ -157,7 +167,9 @@ async def rotate_secret(ctx: Context, id_: str, body: shapes.ConsoleApplicationR
 # console.application.show_disabling
 async def show_disabling(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
     """Ask before an application is disabled."""
-    return await _show_form(ctx, id_, "disable", "disable.html", ui_locales)
+    # One that a document describes can be disabled, because its document says nothing about that.
+    configured = (ClientSource.CONFIG.value,)
+    return await _show_form(ctx, id_, "disable", "disable.html", ui_locales, read_only=configured)
 
 
 # console.application.disable
@@ -181,7 +193,7 @@ async def _set_disabled(ctx: Context, text: str, *, is_disabled: bool, notice: s
 # console.application.show_end_grants
 async def show_end_grants(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
     """Ask before the access of an application ends."""
-    return await _show_form(ctx, id_, "end-grants", "end_grants.html", ui_locales, is_change=False)
+    return await _show_form(ctx, id_, "end-grants", "end_grants.html", ui_locales, read_only=())
 
 
 # console.application.end_grants

@@ -462,6 +462,10 @@ class TestApplication:
 
             assert (page.status, client_id in page.text) == (200, True)
             assert "This application describes itself in a document" in page.text
+            assert ("Disable" in page.links, "Edit" in page.links) == (True, False)
+        page = await root.open(page.links["Disable"])
+        page = await root.submit(f"{page.path.partition('?')[0]}")
+        assert "The application is disabled" in page.text
         for unknown in ("~", "~x", "~_w", "unknown", "a%2Fb", "x" * 700):
             assert (await root.open(f"{LIST}/{unknown}")).status == 404
 
