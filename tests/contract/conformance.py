@@ -105,8 +105,8 @@ class Contract:
             and not is_error
         )
         # An endpoint that programs send browsers to shows a page when the service fails.
-        is_html = answer.headers.get("content-type", "").startswith("text/html")
-        is_page = is_no_page or is_html or (template in self._pages and not is_error)
+        is_error_page = status >= 400 and answer.headers.get("content-type", "").startswith("text/html")
+        is_page = is_no_page or is_error_page or (template in self._pages and not is_error)
         referrer = "same-origin" if is_page and method != "OPTIONS" and status != 405 else "no-referrer"
         assert answer.headers.get("referrer-policy") == referrer, f"{answer.what}: referrer-policy"
         if is_no_page:
