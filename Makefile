@@ -107,8 +107,8 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.labs.fuzz $(ARGS)
 
-fuzz-protocol: setup ## send many generated requests to the operations of the OAuth protocol (EXAMPLES=1000, each)
-	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py -k oauth_protocol
+fuzz-protocol: setup ## send generated requests to all operations with a cookie, and many to those of OAuth (EXAMPLES=1000, each)
+	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py -k "oauth_protocol or cookie"
 
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh

@@ -13,10 +13,10 @@ from domain.admin.errors import SearchTooBroad
 from domain.admin.policy import AdminPolicy
 from domain.admin_oauth_clients import grants
 from domain.context import Context
-from domain.errors import Field, Forbidden, ValidationError
+from domain.errors import Forbidden
 from domain.keyset import Ends, Position, place
 from domain.oauth_clients import clients
-from domain.oauth_clients.errors import ClientNotFound
+from domain.oauth_clients.errors import ClientNotFound, ClientOrUserRequired
 from domain.ports import Rows, SearchTimedOut
 from models.oauth_client import CLIENT_COLUMNS, ClientRow, OauthClient
 from models.oauth_consent import CONSENTS_WITH_CLIENTS
@@ -167,9 +167,9 @@ async def list_grants(
 ) -> tuple[Sequence[ListedGrant], Ends]:
     """Return a page of the live grants of a client, of a user, or of both, newest first.
 
-    Raises ValidationError without either, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound.
+    Raises ClientOrUserRequired, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound.
     """
-    _require_one(client_id, user_id, "query")
+    _require_one(client_id, user_id)
     conditions: list[ColumnElement[bool]] = [*live(ctx.now)]
     if user_id is not None:
         await _require_user(ctx, user_id)
@@ -225,9 +225,9 @@ async def end_grants(
 ) -> int:
     """End the grants of a client, of a user, or of a user to a client; return their number.
 
-    Raises ValidationError without either, Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, UserNotFound.
+    Raises ClientOrUserRequired, Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, UserNotFound.
     """
-    _require_one(client_id, user_id, "body")
+    _require_one(client_id, user_id)
     if user_id is None:
         require(ctx, fresh=True)
         return await grants.revoke_of_client(ctx, client_id or "", with_consents=with_consents)
@@ -244,10 +244,9 @@ async def _require_user(ctx: Context, user_id: str) -> None:
     permissions.check_rank(ctx, await targets.existing(ctx, user_id), Forbidden)
 
 
-def _require_one(client_id: str | None, user_id: str | None, place_: str) -> None:
+def _require_one(client_id: str | None, user_id: str | None) -> None:
     if client_id is None and user_id is None:
-        problem = "is needed if userId is not given"
-        raise ValidationError(f"[{place_}.clientId] {problem}", Field(place_, "clientId", problem))
+        raise ClientOrUserRequired
 
 
 def _position(row: ClientRow) -> Position:

@@ -160,6 +160,12 @@ class ClientReadOnly(BadRequest):
     message = "Client cannot be changed here"
 
 
+class ClientOrUserRequired(BadRequest):
+    """The grants of a client or of a user are meant, and neither is named."""
+
+    message = "Client or user is required"
+
+
 class ClientNotFound(NotFound):
     """There is no such client, or it is one of another user."""
 

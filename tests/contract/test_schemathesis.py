@@ -67,6 +67,7 @@ PROTOCOL = [
 
 EXAMPLES = os.environ.get("GATEWRIGHT_EXAMPLES", "")
 """How many requests are generated for each of them."""
+MANY = pytest.mark.skipif(not EXAMPLES, reason="takes long: make fuzz-protocol")
 
 _OF_EVERY_FORM = {"BAD_REQUEST", "VALIDATION_ERROR"}
 _ACCEPTANCE = ["2xx", "3xx", "400", "401", "403", "404", "409", "413", "414", "422", "429", "5xx"]
@@ -179,7 +180,7 @@ def test_a_few_requests_to_every_operation_keep_the_contract(door: Door) -> None
     [
         # What is wrong with a request does not depend on who sends it: the coverage of all schemas once is enough.
         ("bearer", "3.0", "examples,coverage,fuzzing", "3"),
-        ("cookie", "3.1", "examples,fuzzing", "1"),
+        pytest.param("cookie", "3.1", "examples,fuzzing", "1", marks=MANY),
         ("nothing", "3.1", "examples,fuzzing", "1"),
     ],
 )
@@ -203,7 +204,7 @@ def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: l
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not EXAMPLES, reason="takes long: make fuzz-protocol")
+@MANY
 def test_forms_of_the_oauth_protocol_keep_the_contract(door: Door) -> None:
     """The other tests send a few of them."""
     named = [word for name in PROTOCOL for word in ("--include-operation-id", name)]

@@ -11,12 +11,11 @@ export async function stage(): Promise<void> {
   assert.deepEqual(ok(await sdk.oauthClients.list()).map((one) => one.client_id), [client_id]);
   assert.deepEqual(ok(await sdk.oauthClients.read({ query: { client_id } })).redirect_uris, wanted.redirect_uris);
   assert.equal(ok(await sdk.oauthClients.readPublic({ query: { client_id } })).client_name, "Shop");
-  const admin = sdk.adminOauthClients;
-  const listed = ok(await admin.listClients({ query: { search: "sho" } })).clients;
+  const listed = ok(await sdk.adminOauthClients.listClients({ query: { search: "sho" } })).clients;
   assert.deepEqual(listed.map((one) => [one.client.client_id, one.grantCount]), [[client_id, 0]]);
-  assert.deepEqual(ok(await admin.listGrants({ query: { clientId: client_id } })).grants, []);
-  assert.equal(refused(await admin.listConnections({ query: { userId: "unknown" } })), "USER_NOT_FOUND");
-  assert.equal(ok(await admin.endGrants({ body: { clientId: client_id, consents: true } })).count, 0);
+  assert.deepEqual(ok(await sdk.adminOauthClients.listGrants({ query: { clientId: client_id } })).grants, []);
+  assert.equal(refused(await sdk.adminOauthClients.listConnections({ query: { userId: "unknown" } })), "USER_NOT_FOUND");
+  assert.equal(ok(await sdk.adminOauthClients.endGrants({ body: { clientId: client_id, consents: true } })).count, 0);
   const update = { client_name: "Store", disabled: true };
   assert.equal(ok(await sdk.oauthClients.update({ body: { client_id, update } })).client_name, "Store");
   assert.notEqual(ok(await sdk.oauthClients.rotateSecret({ body: { client_id } })).client_secret, made.client_secret);
