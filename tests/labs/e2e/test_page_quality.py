@@ -287,9 +287,7 @@ def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
     root = session_cookie(running, administrator(running.origin, running.directory))
     pages = {
         "sign-in": [running.url("/account/sign-in"), ""],
-        "sign-up": [running.url("/account/sign-up"), ""],
         "overview": [running.url("/account"), ada],
-        "console": [running.url("/console"), root],
         "console-users": [running.url("/console/users"), root],
     }
 
