@@ -28,12 +28,9 @@ SignIn = Callable[..., Awaitable[Headers]]
 Carry = Callable[[str], Headers]
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return one worker more than there are processors, and one more for long tests.
-
-    They wait for processes, browsers and time-outs.
-    """
-    return len(os.sched_getaffinity(0)) + (2 if config.option.markexpr == "long" else 1)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are processors: tests wait for processes, browsers and time-outs."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(wrapper=True)
