@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -107,8 +107,12 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.labs.fuzz $(ARGS)
 
-fuzz-protocol: setup ## send generated requests to all operations with a cookie, and many to those of OAuth (EXAMPLES=1000, each)
-	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py -k "oauth_protocol or cookie"
+fuzz-protocol: setup ## send more generated requests to every operation than test-long, and many to those of OAuth (EXAMPLES=1000, each)
+	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py
+
+page-quality: setup ## check every hosted page in Chromium, more of them than test-long: the console in Arabic, Lighthouse on five pages
+	@.ci/chromium.sh
+	path=$$(.ci/node.sh) && PATH=$$path GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_page_quality.py
 
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh

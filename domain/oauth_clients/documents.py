@@ -78,7 +78,8 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
     if client is not None and client.disabled_at is not None:  # defence: O27 disabled
         return client
     if client is None or not _is_fresh(client, ctx.now):
-        assert ctx.transaction is None, "no transaction waits for a document"  # noqa: S101
+        if ctx.transaction is not None:
+            raise RuntimeError("a client document must not be requested within a transaction")
         client = await _renewed(ctx, client_id)
     return None if client is None else _with_access(client, policy)
 

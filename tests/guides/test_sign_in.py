@@ -29,7 +29,7 @@ EXPIRE = """refreshToken => {
   const changed = { ...user, expires_at: 1, refresh_token: refreshToken ?? user.refresh_token };
   sessionStorage.setItem(key, JSON.stringify(changed));
 }"""
-"""Let the tokens of the application in the browser expire, which then has another refresh token, or the same."""
+"""A script that expires the tokens of the browser application, which then renews them."""
 
 expect.set_options(timeout=60_000)
 
@@ -183,7 +183,7 @@ async def test_users_sign_in_and_out_at_an_application_in_the_browser(
             await check_home(page, site, "Hello Ada <3")
 
             async def pass_slowly(route: Route) -> None:
-                """Let the library say that the tokens have expired, while they are being renewed."""
+                """Raise the library's event for expired tokens while a renewal is running."""
                 await page.clock.fast_forward(2000)
                 await expect(page.get_by_role("button", name="Sign in")).to_be_hidden()
                 await route.continue_()

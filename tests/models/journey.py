@@ -43,7 +43,7 @@ async def _come_from_elsewhere(service: Service, provider: ProviderProcess) -> N
 
 
 async def _use_applications(service: Service) -> None:
-    """Give applications access by a browser and by a device, have them use and lose tokens, and take it back."""
+    """Authorize applications in a browser and on a device, use and revoke their tokens, and end their access."""
     ann = await steps.join(service, "ann@example.com")
     shop = await add_client(service, **EVERYTHING)
     await _grant(service, shop, ann)

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class TestStoppedDatabase:
     ) -> None:
         shop, ada = await add_client(service, **metadata()), await join(service)
         sends = await requests_of(service, shop, ada)
-        documents: dict[str, Send] = {path: lambda path=path: service.get(path) for path in DOCUMENTS}  # type: ignore[misc]
+        documents: dict[str, Send] = {path: partial(service.get, path) for path in DOCUMENTS}
 
         answers = await away(server, service, sends | documents)
 
