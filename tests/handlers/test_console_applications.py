@@ -17,6 +17,7 @@ from tests.handlers.test_oauth_consents import allow
 from tests.oauth import REDIRECT_URI, OAuthTestClient, add_client
 from tests.oauth_codes import EVERYTHING, error, first_tokens, refresh
 from tests.oauth_codes import SETTINGS as RESOURCES
+from tests.oauth_logout import add_grant, session_of
 from tests.service import Service
 
 LIST = "/console/applications"
@@ -419,6 +420,20 @@ class TestApplication:
         assert await recorded(service, "oauth_client.grants_revoked") == 1
         await root.open(f"{path}/end-grants")
         assert "there was nothing to end" in (await root.submit(f"{path}/end-grants")).text
+
+    @pytest.mark.operation("console.application.show")
+    @pytest.mark.parametrize("number", [10, 11])
+    async def test_it_says_that_only_the_newest_grants_are_shown(
+        self, root: Browser, service: Service, number: int
+    ) -> None:
+        with other_profile(service):
+            session = await session_of(service, await join(service, ADA))
+        for _ in range(number):
+            await add_grant(service, "wiki", session)
+
+        page = await root.open(f"{LIST}/wiki")
+
+        assert ("The newest 10 are shown." in page.text) == (number > 10)
 
     @pytest.mark.operation("console.application.show_deletion", "console.application.delete")
     async def test_it_is_deleted_by_its_name(self, root: Browser, service: Service) -> None:
