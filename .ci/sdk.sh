@@ -27,19 +27,33 @@ is_made() {
 
 readme() { sed -e "s|@NAME@|$name|g" -e "s|@PACKAGE@|$package|g" "$config/$language/README.md"; }
 
+# What is written by hand goes next to what is generated. It imports the package by relative imports, the examples by name.
+python_kit() {
+  cp -r "$config/python/kit" "$target/$package/"
+  rm -rf "$target/$package/kit/__pycache__"
+  mkdir -p "$target/examples"
+  local example
+  for example in "$config"/python/examples/*.py; do
+    sed "s/gatewright_client/$package/g" "$example" >"$target/examples/${example##*/}"
+  done
+  cp "$config/python/CHANGELOG.md" "$target/"
+}
+
 python_sdk() {
   local package=${name//[-.]/_}
   python_tool python "$config/python/requirements.txt"
   contract --version 3.1 --ids bare >"$tools/python.json"
   local digest
-  digest=$(echo "$name" | cat - "$tools/python.json" "$config"/python/* codegen/python_events.py | sha256sum)
+  digest=$(echo "$name" | cat - "$tools/python.json" codegen/python_events.py .ci/sdk.sh \
+    $(find "$config/python" -type f ! -name '*.pyc' | sort) | sha256sum)
   ! is_made "$digest" "$target/$package" || return 0
   rm -rf "$target"
   sed -e "s/gatewright-client/$name/" -e "s/gatewright_client/$package/" "$config/python/config.yaml" >"$tools/python.yaml"
   PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
-    --config "$tools/python.yaml" --output-path "$target" --overwrite
+    --config "$tools/python.yaml" --custom-template-path "$config/python/templates" --output-path "$target" --overwrite
   .venv/bin/python -m codegen.python_events "$tools/python.json" >"$target/$package/webhooks.py"
   readme >"$target/README.md"
+  python_kit
   echo "$digest" >"$tools/python.made"
 }
 

@@ -160,7 +160,8 @@ def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
     journey = journey_in("python")
     mypy: Command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
     for checked in (journey, sdk / "gatewright_client"):
-        run(*mypy, "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
+        # What needs a framework is checked by test_python_kit.py, in an environment that has one.
+        run(*mypy, "--exclude", "/kit/", "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
     receive(python, journey / "events.py", where=tmp_path)
     drive(tmp_path, provider_process, python, journey / "journey.py", where=tmp_path)
 
