@@ -6,6 +6,7 @@ import httpx
 
 from tests.docs.typing_in import guide, write_files
 from tests.guides.protected import PATIENT, calling, running
+from tests.labs.sdk.test_sdks import generate
 from tests.live import promote, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
@@ -20,7 +21,7 @@ app = FastAPI()
 
 @app.get("/files")
 async def files(key: ReadsFiles) -> dict[str, str]:
-    return {"for": key["referenceId"]}
+    return {"for": key.reference_id}
 """
 
 
@@ -37,7 +38,8 @@ def test_an_application_lets_in_what_the_keys_permit(tmp_path: Path) -> None:
         limited = {"permissions": {"files": ["read"]}, "remaining": 1}
         plain, key = (ada.post("/api-key/create", json=body).json()["key"] for body in ({}, limited))
         command = f"uvicorn app:app --port {port}"
-        with running(command, place, port, directory / "printed.txt", AUTH_URL=live.url, VERIFIER=VERIFIER):
+        variables = {"AUTH_URL": live.url, "VERIFIER": VERIFIER, "PYTHONPATH": str(generate("python"))}
+        with running(command, place, port, directory / "printed.txt", **variables):
 
             def status(sent: str) -> int:
                 url, headers = f"http://127.0.0.1:{port}/files", {"x-api-key": sent}

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.docs.typing_in import blocks
 from tests.guides.protected import running
 from tests.labs.sdk.test_sdks import BUILD, CONSUMERS, Command, generate, run
 from tests.live import PROGRAM, environment, serving
@@ -209,9 +210,18 @@ def code_of(response: httpx.Response) -> str:
     return str(body.get("detail", body)["code"])
 
 
+def readme_examples(sdk: Path) -> dict[str, str]:
+    """Return the modules that the README shows: a program, and an application of FastAPI in several parts."""
+    program, application, _, *more = blocks((sdk / "README.md").read_text("utf-8"), "python")
+    parts = "\n".join(part.text for part in (application, *more))
+    return {"program.py": program.text, "application.py": parts}
+
+
 def test_types_are_strict(sdk: Path, python: Path, tmp_path: Path) -> None:
     mypy: Command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python]
-    sources = (sdk / "gatewright_client", sdk / "examples", CONSUMERS / "python_kit")
+    for name, text in readme_examples(sdk).items():
+        (tmp_path / name).write_text(text, "utf-8")
+    sources = (sdk / "gatewright_client", sdk / "examples", CONSUMERS / "python_kit", *tmp_path.glob("*.py"))
 
     run(*mypy, "--cache-dir", tmp_path / "mypy", *sources, where=tmp_path)
 

@@ -42,20 +42,26 @@ class Requirements:
     """What a caller must have: one of the roles, one of the roles in the active organization, and so on."""
 
     roles: Set[str] = NONE
+    organization: bool = False
+    """Whether the caller must be in an organization, with any role."""
     organization_roles: Set[str] = NONE
     max_age: timedelta | None = None
     """How long ago the user may have signed in at most."""
     verified_email: bool = False
 
+    @property
+    def in_organization(self) -> bool:
+        """Return whether the active organization matters, and with it the roles there."""
+        return self.organization or bool(self.organization_roles)
+
     def check(self, caller: Caller, now: datetime | None = None) -> None:
         """Raise Forbidden if the caller lacks something. `now` is by default the current time."""
         if self.roles and self.roles.isdisjoint(caller.roles):
             raise Forbidden("ROLE_REQUIRED", "This is not for you")
-        if self.organization_roles:
-            if caller.organization_id is None:
-                raise Forbidden("NO_ACTIVE_ORGANIZATION", "Choose an organization first")
-            if self.organization_roles.isdisjoint(caller.organization_roles):
-                raise Forbidden("ORGANIZATION_ROLE_REQUIRED", "This is not for you")
+        if self.in_organization and caller.organization_id is None:
+            raise Forbidden("NO_ACTIVE_ORGANIZATION", "Choose an organization first")
+        if self.organization_roles and self.organization_roles.isdisjoint(caller.organization_roles):
+            raise Forbidden("ORGANIZATION_ROLE_REQUIRED", "This is not for you")
         if self.verified_email and not caller.email_verified:
             raise Forbidden("EMAIL_NOT_VERIFIED", "Please verify your email address first")
         if self.max_age is not None and (now or datetime.now(UTC)) - caller.signed_in_at > self.max_age:

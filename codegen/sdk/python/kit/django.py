@@ -34,21 +34,23 @@ def require_session(
     service: Gatewright,
     *,
     roles: Set[str] = NONE,
+    organization: bool = False,
     organization_roles: Set[str] = NONE,
     max_age: timedelta | None = None,
     verified_email: bool = False,
 ) -> Callable[[CheckedView[Caller, Arguments]], View[Arguments]]:
     """Create a decorator that passes the user of the session, from the cookie or the bearer token.
 
-    The caller must have one of `roles`, one of `organization_roles` in the active organization, must have signed in no
-    longer than `max_age` ago, and must have a verified email address. The responses are 401, 403, 429 and 503.
+    The caller must have one of `roles`, must be in an organization, with one of `organization_roles` there, must have
+    signed in no longer than `max_age` ago, and must have a verified email address. The responses are 401, 403, 429 and
+    503.
     """
-    requirements = Requirements(roles, organization_roles, max_age, verified_email)
+    requirements = Requirements(roles, organization, organization_roles, max_age, verified_email)
 
     def check(request: HttpRequest) -> Caller:
         headers, address = request.headers, request.META.get("REMOTE_ADDR")
         sent = credentials(headers.get("Authorization"), headers.get("Cookie"), address)
-        caller = service.caller(sent, organization=bool(organization_roles))
+        caller = service.caller(sent, organization=requirements.in_organization)
         requirements.check(caller)
         return caller
 
@@ -59,12 +61,13 @@ def require_token(
     verifier: TokenVerifier,
     *,
     roles: Set[str] = NONE,
+    organization: bool = False,
     organization_roles: Set[str] = NONE,
     max_age: timedelta | None = None,
     verified_email: bool = False,
 ) -> Callable[[CheckedView[Caller, Arguments]], View[Arguments]]:
     """Create a decorator that passes the user of a JWT, without a request to the service; see `require_session`."""
-    requirements = Requirements(roles, organization_roles, max_age, verified_email)
+    requirements = Requirements(roles, organization, organization_roles, max_age, verified_email)
 
     def check(request: HttpRequest) -> Caller:
         caller = verifier.caller(request.headers.get("Authorization"))

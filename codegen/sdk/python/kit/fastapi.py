@@ -23,23 +23,25 @@ def require_session(
     service: Gatewright,
     *,
     roles: Set[str] = NONE,
+    organization: bool = False,
     organization_roles: Set[str] = NONE,
     max_age: timedelta | None = None,
     verified_email: bool = False,
 ) -> Callable[[Request, Response], Awaitable[Caller]]:
     """Create a dependency that returns the user of the session, from the cookie or the bearer token.
 
-    The caller must have one of `roles`, one of `organization_roles` in the active organization, must have signed in no
-    longer than `max_age` ago, and must have a verified email address. The responses are 401, 403, 429 and 503.
+    The caller must have one of `roles`, must be in an organization, with one of `organization_roles` there, must have
+    signed in no longer than `max_age` ago, and must have a verified email address. The responses are 401, 403, 429 and
+    503.
     """
-    requirements = Requirements(roles, organization_roles, max_age, verified_email)
+    requirements = Requirements(roles, organization, organization_roles, max_age, verified_email)
 
     async def session(request: Request, response: Response) -> Caller:
         address = request.client.host if request.client else None
         headers = request.headers
         sent = credentials(headers.get("authorization"), headers.get("cookie"), address)
         try:
-            caller = await service.acaller(sent, organization=bool(organization_roles))
+            caller = await service.acaller(sent, organization=requirements.in_organization)
             requirements.check(caller)
         except ApiError as error:
             raise http_error(error) from error
@@ -54,12 +56,13 @@ def require_token(
     verifier: TokenVerifier,
     *,
     roles: Set[str] = NONE,
+    organization: bool = False,
     organization_roles: Set[str] = NONE,
     max_age: timedelta | None = None,
     verified_email: bool = False,
 ) -> Callable[[Request], Caller]:
     """Create a dependency that returns the user of a JWT, without a request to the service; see `require_session`."""
-    requirements = Requirements(roles, organization_roles, max_age, verified_email)
+    requirements = Requirements(roles, organization, organization_roles, max_age, verified_email)
 
     # FastAPI runs it in a thread, because it may fetch keys.
     def token(request: Request) -> Caller:

@@ -12,7 +12,7 @@ import httpx
 from ..models import ApiKey, ApiKeyVerdict, CurrentSession, MemberRole
 from ..types import Unset
 from .callers import Caller, caller_of_session, roles_of
-from .errors import ApiError, Forbidden, RateLimited, Unauthenticated, Unavailable, unavailable
+from .errors import ApiError, Forbidden, RateLimited, Unauthenticated, unavailable
 from .transport import RETRIES, Retries, RetryTransport
 
 TIMEOUT = 2.0
@@ -122,7 +122,7 @@ def _asking(*expected: type[ApiError]) -> Iterator[None]:
     except Unauthenticated as error:
         raise Unauthenticated(error.code, "Please sign in", cookies=error.cookies) from None
     except (ApiError, httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, (RateLimited, Unavailable, *expected)):
+        if isinstance(error, (RateLimited, *expected)):
             raise
         raise unavailable() from error
 
