@@ -163,6 +163,8 @@ def test_python(tmp_path: Path, provider_process: ProviderProcess) -> None:
         # What needs a framework is checked by test_python_kit.py, in an environment that has one.
         run(*mypy, "--exclude", "/kit/", "--cache-dir", tmp_path / "mypy", checked, where=tmp_path)
     receive(python, journey / "events.py", where=tmp_path)
+    # Calls need no extra of the package.
+    run(python, CONSUMERS / "python_kit" / "calls.py", where=tmp_path)
     drive(tmp_path, provider_process, python, journey / "journey.py", where=tmp_path)
 
 
