@@ -350,6 +350,26 @@ def test_users_sign_in_through_the_provider(site: Site, name: str, visitor: http
 
 
 @FRAMEWORKS
+def test_a_code_of_another_browser_or_provider_is_refused(
+    site: Site, name: str, visitor: httpx.Client, user: User
+) -> None:
+    with visiting(site, name) as attacker:
+        begun = attacker.get("/sign-in").headers["location"]
+    code = httpx.URL(site.ask("GET", begun, by_cookie(user.token)).headers["location"]).params["code"]
+
+    def refusal(**query: str) -> str:
+        state = httpx.URL(visitor.get("/sign-in").headers["location"]).params["state"]
+        response = visitor.get("/callback", params={"state": state, "code": code, **query})
+        assert response.status_code == 401
+        return code_of(response)
+
+    assert refusal(state="") == "INVALID_STATE"
+    assert refusal(iss="https://other.example.com") == "INVALID_ISSUER"
+    assert refusal() == "invalid_grant"
+    assert visitor.get("/profile").status_code == 401
+
+
+@FRAMEWORKS
 def test_a_user_who_declines_is_not_signed_in(visitor: httpx.Client) -> None:
     state = httpx.URL(visitor.get("/sign-in").headers["location"]).params["state"]
 
