@@ -2,7 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from docs.site import generated_pages
 
 _GENERATED = {page.path: page for page in generated_pages()}
 _LINK = re.compile(r"\]\(([\w-]+\.md)")
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 Navigation = list[Any]
 
@@ -31,8 +33,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def completed(navigation: Navigation, pages: Mapping[str, str]) -> Navigation:
     """Return the navigation without missing pages, and with all pages of the folders whose `index.md` it names.
 
-    The pages that it does not name are in the order of the links of the index. `pages` has the text of each page by its
-    path.
+    The pages that it does not name are in the order of the links of the index, in groups by its headings. `pages` has
+    the text of each page by its path.
     """
     return _completed(navigation, pages, pages.keys() - set(_named(navigation)))
 
@@ -48,15 +50,29 @@ def _completed(navigation: Navigation, pages: Mapping[str, str], unnamed: Set[st
     indexes = [
         entry for entry in entries if isinstance(entry, str) and posixpath.basename(entry) == "index.md"
     ]
-    return entries + [path for index in indexes for path in _rest(index, pages[index], unnamed)]
+    return entries + [entry for index in indexes for entry in _rest(index, pages[index], unnamed)]
 
 
-def _rest(index: str, text: str, unnamed: Set[str]) -> Sequence[str]:
-    """Return the pages next to an index that the navigation does not name: those that it links to, then the others."""
+def _rest(index: str, text: str, unnamed: Set[str]) -> Navigation:
+    """Return the pages next to an index that the navigation does not name, in the order in which it links to them.
+
+    Pages that it links to below a heading of the second level are a group with that title, unless it would be the only
+    one. Pages without a link come last.
+    """
     folder = posixpath.dirname(index)
-    linked = [posixpath.join(folder, link) for link in _LINK.findall(text)]
-    rest = sorted(path for path in unnamed if posixpath.dirname(path) == folder)
-    return sorted(rest, key=lambda path: linked.index(path) if path in linked else len(linked))
+    first, *rest = _HEADING.split(text)
+    parts = {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    left = {path for path in unnamed if posixpath.dirname(path) == folder}
+    groups: dict[str, list[str]] = {}
+    for title, part in parts.items():
+        linked = dict.fromkeys(posixpath.join(folder, link) for link in _LINK.findall(part))
+        groups[title] = [path for path in linked if path in left]
+        left -= linked.keys()
+    untitled = groups.pop("")
+    titled = {title: paths for title, paths in groups.items() if paths}
+    if len(titled) > 1:
+        return [*untitled, *({title: paths} for title, paths in titled.items()), *sorted(left)]
+    return [*untitled, *chain(*titled.values()), *sorted(left)]
 
 
 def _below(entry: Any, pages: Mapping[str, str], unnamed: Set[str]) -> Any:
@@ -81,6 +97,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Rewrite the links of a page."""
+    """Rewrite the links of a page. Generated pages, which are long lists, come last in the search."""
     path = page.file.src_uri
-    return mended(markdown, _GENERATED[path].source if path in _GENERATED else PAGES + path, path)
+    if path not in _GENERATED:
+        return mended(markdown, PAGES + path, path)
+    page.meta.setdefault("search", {"boost": 0.5})
+    return mended(markdown, _GENERATED[path].source, path)

@@ -10,6 +10,7 @@ PAGES = "docs/pages/"
 
 HOMES = {
     "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing/index.md",
     "SECURITY.md": "security/index.md",
     "SECURITY-TESTS.md": "security/tests.md",
     "openapi/CHANGELOG.md": "changelog.md",

@@ -1,4 +1,4 @@
-"""The generated pages of the site: SECURITY.md, changelog, errors, contract."""
+"""The generated pages of the site: CONTRIBUTING.md, SECURITY.md, changelog, errors, contract."""
 
 from dataclasses import dataclass
 

@@ -41,5 +41,5 @@ async def show_list(
         "instances": running,
         "differences": instances.differences(running),
     }
-    reference = docs and f"{docs.rstrip('/')}/reference/settings/"
+    reference = docs and f"{docs.rstrip('/')}/reference/settings.html"
     return layout.render(ctx, here, "settings/list.html", values=values, reference=reference)

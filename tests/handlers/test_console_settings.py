@@ -38,5 +38,5 @@ async def test_each_group_has_a_link_to_its_documentation(make_service: MakeServ
 
     page = await browser.open(PATH)
 
-    reference = "https://docs.example.com/reference/settings/"
+    reference = "https://docs.example.com/reference/settings.html"
     assert {f"{reference}#mail-smtp", f"{reference}#the-service"} <= page.targets
