@@ -26,8 +26,10 @@ Walk = Callable[[Page, Site], AsyncIterator[str]]
 
 GALLERY = (
     "light/sign-in",
+    "dark/sign-in",
     "light/sign-up-refused",
     "dark/two-factor",
+    "light/overview",
     "dark/overview",
     "light/second-factor-setup",
     "light/sessions",
