@@ -289,6 +289,9 @@ async def make_service(
     yield make
     for key in list(opened)[:-OPEN_AT_MOST]:
         service = opened.pop(key)
+        if service.services.database.dialect == "postgresql":
+            # A service with other secrets would wait for the owner of a lease, and for keys that it cannot decrypt.
+            await service.reset()
         await close_service(service)
         if service.services.database.dialect == "postgresql":
             left.append(service.services.settings.database_url.get_secret_value())

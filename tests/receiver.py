@@ -11,6 +11,8 @@ It runs in the event loop of the test:
 import asyncio
 import gzip
 import ssl
+import struct
+import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,8 +98,15 @@ def endless(piece: bytes, first: bytes = b"HTTP/1.1 200 OK\r\n", every: float = 
 
 def bomb() -> Behaviour:
     """Send a body of 100 MiB, compressed to 100 KiB."""
-    body = gzip.compress(bytes(100 * 2**20))
-    return respond(200, body, {"Content-Encoding": "gzip"})
+    size = 2**20
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    # A block that refers to nothing before it can be repeated.
+    block = packer.compress(bytes(size)) + packer.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(100):
+        checksum = zlib.crc32(bytes(size), checksum)
+    head, tail = gzip.compress(b"")[:10], struct.pack("<II", checksum, 100 * size)
+    return respond(200, head + 100 * block + packer.flush() + tail, {"Content-Encoding": "gzip"})
 
 
 @dataclass

@@ -215,6 +215,13 @@ def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]
     )
 
 
+def codes_of(operation: dict[str, Any], status: int, document: dict[str, Any]) -> frozenset[str]:
+    """Return the error codes that an operation documents for a status."""
+    response = operation["responses"].get(str(status))
+    json = resolve(document, response).get("content", {}).get("application/json") if response else None
+    return _codes(json, document) if json else frozenset()
+
+
 def _codes(media: dict[str, Any], document: dict[str, Any]) -> frozenset[str]:
     return frozenset(code_of(body) for body in refusals(media, document).values())
 

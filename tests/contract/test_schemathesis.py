@@ -89,11 +89,10 @@ def refusing() -> list[str]:
 
 def permitted_tags() -> list[str]:
     """Return the tags with operations that need a permission."""
-    rules = conformance.Contract(DOCUMENT)
     tags = {
         operation.spec["tags"][0]
         for operation in JSON_OPERATIONS.values()
-        for code in rules.codes(operation.method, operation.path, 403)
+        for code in conformance.codes_of(operation.spec, 403, DOCUMENT)
         if code.startswith("YOU_ARE_NOT_ALLOWED_TO_")
     }
     return sorted(tags)
