@@ -1,23 +1,32 @@
 """Ports for servers that tests start."""
 
+import itertools
+import os
 import secrets
 import socket
 
-_RETURNED: set[int] = set()
-"""The ports that `free_port` has returned in this process."""
+_FIRST, _END, _SHARES = 20_000, 32_768, 8
+"""The ports of tests lie below those that the system gives to outgoing connections (32768 and above on Linux), so that
+no connection takes one before the server does."""
+
+
+def _own() -> list[int]:
+    """Return the ports of this worker of pytest-xdist, from a random one on.
+
+    Workers share no ports, because between the choice of a port and the start of its server another could choose it.
+    """
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    ports = range(_FIRST + number % _SHARES, _END, _SHARES)
+    start = secrets.randbelow(len(ports))
+    return [*ports[start:], *ports[:start]]
+
+
+_NEXT = itertools.cycle(_own())
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens on, another one with each call.
-
-    It lies below the ports that the system gives to outgoing connections (32768 and above on Linux), so that no
-    connection takes it before the server does.
-    """
-    while True:
-        port = 20_000 + secrets.randbelow(12_768)
-        if port not in _RETURNED and not _is_taken(port):
-            _RETURNED.add(port)
-            return port
+    """Return a port of the loopback interface that nobody listens on, another one with each call."""
+    return next(port for port in _NEXT if not _is_taken(port))
 
 
 def _is_taken(port: int) -> bool:

@@ -206,6 +206,7 @@ async def test_a_user_signs_in_allows_and_returns(page: Page, site: Site) -> Non
     await expect(page.get_by_role("heading", level=1)).to_have_text("Shop wants access to your account")
 
     # The decision is reached by the keyboard.
+    await page.wait_for_load_state()
     allow = page.get_by_role("button", name="Allow", exact=True)
     for _ in range(10):
         await page.keyboard.press("Tab")

@@ -44,8 +44,9 @@ async def signed_up(browser: Browser, live: LiveService, email: str) -> AsyncIte
 
 
 async def heading(page: Page, text: str) -> None:
-    """Wait for a page by its heading."""
+    """Wait for a page by its heading, and until its scripts answer keys and clicks."""
     await expect(page.get_by_role("heading", level=1)).to_contain_text(text)
+    await page.wait_for_load_state()
 
 
 async def press(page: Page, name: str) -> None:

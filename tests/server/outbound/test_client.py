@@ -282,7 +282,7 @@ class TestHostileResponses:
         receiver.script.append(behaviour)
         begun = time.monotonic()
 
-        assert await client.failure(receiver.url(), within=0.3) == reason
+        assert await client.failure(receiver.url(), within=1) == reason
 
         assert time.monotonic() - begun < 5
 
@@ -290,7 +290,7 @@ class TestHostileResponses:
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
         receiver.script += [hang(head), endless(b"x", head, every=0.01), raw(head + b"cut off")]
 
-        answers = [await client.post(receiver.url(), within=0.3) for _ in range(3)]
+        answers = [await client.post(receiver.url(), within=1) for _ in range(3)]
 
         assert answers == [Answer(200, None)] * 3
 
@@ -299,7 +299,7 @@ class TestHostileResponses:
             url = silent.url().replace("http:", "https:")
             begun = time.monotonic()
 
-            assert await make_client(Names({}), silent).failure(url, within=0.3) == OutboundFailure.TIMEOUT
+            assert await make_client(Names({}), silent).failure(url, within=1) == OutboundFailure.TIMEOUT
             assert time.monotonic() - begun < 5
 
     async def test_hold_up_no_other_request(self, client: Client, receiver: Receiver) -> None:
