@@ -110,7 +110,7 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 fuzz-protocol: setup ## send more generated requests to every operation than test-long, and many to those of OAuth (EXAMPLES=1000, each)
 	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py
 
-page-quality: setup ## check every hosted page in Chromium, more of them than test-long: the console in Arabic, Lighthouse on five pages
+page-quality: setup ## check every hosted page in Chromium, and the console in Arabic, which test-long omits
 	@.ci/chromium.sh
 	path=$$(.ci/node.sh) && PATH=$$path GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_page_quality.py
 

@@ -105,6 +105,7 @@ CARRIED_ON = {"sqlite": "bearer", "postgresql": "cookie"}
 LONGEST = (
     "test_schemathesis.py",
     "test_page_quality.py",
+    "test_matrix.py",
     "test_other_tools.py",
     "test_sequences.py",
     "test_first_clients.py",

@@ -28,8 +28,7 @@ WIDE = ViewportSize(width=1280, height=1024)
 ZOOMED = ViewportSize(width=320, height=256)
 """What is left of a window of 1280 by 1024 pixels at 400 %."""
 
-IS_LONG = bool(os.environ.get("GATEWRIGHT_LONG"))
-LONG = pytest.mark.skipif(not IS_LONG, reason="takes a minute: make page-quality")
+LONG = pytest.mark.skipif(not os.environ.get("GATEWRIGHT_LONG"), reason="takes a minute: make page-quality")
 Walk = Callable[[Page, Site], AsyncIterator[str]]
 
 OF_LOOKS = ["color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable"]
@@ -292,10 +291,9 @@ def test_lighthouse_finds_nothing(running: Site, judges: Path) -> None:
         "sign-in": [running.url("/account/sign-in"), ""],
         "overview": [running.url("/account"), ada],
         "console-users": [running.url("/console/users"), root],
+        "sign-up": [running.url("/account/sign-up"), ""],
+        "console": [running.url("/console"), root],
     }
-    if IS_LONG:
-        pages["sign-up"] = [running.url("/account/sign-up"), ""]
-        pages["console"] = [running.url("/console"), root]
 
     scores = json.loads(run(judges, "lighthouse.mjs", program(), json.dumps(pages)))
 
