@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from domain.trusted_origins import TrustedOrigins
-from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin
+from server.config.value_types import BasePath, Items, Network, OptionalUrl, Origin, setting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -74,58 +74,41 @@ class Settings(_Table):
     a group: code that reads it imports the class of the group, so that this module need not know any.
     """
 
-    profile: Literal["production", "development"] = Field(
-        default="production",
-        description="`development` uses defaults for local use; `production` requires explicit values.",
+    profile: Literal["production", "development"] = setting(
+        "production", "`development` uses defaults for local use; `production` requires explicit values."
     )
-    base_url: Origin = Field(
-        default="", description="Public origin of the service; links are built from it alone."
+    base_url: Origin = setting("", "Public origin of the service; links are built from it alone.")
+    base_path: BasePath = setting("", "Path prefix of all operations, such as /api/auth.")
+    allow_http: bool = setting(False, "Permits an http `base_url` and insecure cookies in production.")
+    secrets: Annotated[tuple[SecretStr, ...], Items] = setting(
+        (), "Service keys of at least 32 bytes, the newest first."
     )
-    base_path: BasePath = Field(default="", description="Path prefix of all operations, such as /api/auth.")
-    allow_http: bool = Field(
-        default=False, description="Permits an http `base_url` and insecure cookies in production."
+    database_url: SecretStr = setting(
+        SecretStr(""),
+        "PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
     )
-    secrets: Annotated[tuple[SecretStr, ...], Items] = Field(
-        default=(), description="Service keys of at least 32 bytes, the newest first."
+    app_name: str = setting(
+        "Gatewright", "Name shown in emails and authenticator apps.", min_length=1, max_length=128
     )
-    database_url: SecretStr = Field(
-        default=SecretStr(""),
-        description="PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
+    trusted_origins: Annotated[tuple[str, ...], Items] = setting(
+        (), "Origins that may send cookies and be redirected to, in addition to `base_url`."
     )
-    app_name: str = Field(
-        default="Gatewright",
-        min_length=1,
-        max_length=128,
-        description="Name shown in emails and authenticator apps.",
+    trusted_proxies: Annotated[tuple[Network, ...], Items] = setting(
+        (), "Networks of proxies whose X-Forwarded-For is trusted."
     )
-    trusted_origins: Annotated[tuple[str, ...], Items] = Field(
-        default=(),
-        description="Origins that may send cookies and be redirected to, in addition to `base_url`.",
+    default_redirect_url: OptionalUrl = setting(
+        None, "Redirect target of a provider sign-in without callbackURL; by default `base_url` and /."
     )
-    trusted_proxies: Annotated[tuple[Network, ...], Items] = Field(
-        default=(), description="Networks of proxies whose X-Forwarded-For is trusted."
+    require_authentication: bool = setting(
+        True, "False: without a session, session operations return empty bodies instead of 401."
     )
-    default_redirect_url: OptionalUrl = Field(
-        default=None,
-        description="Redirect target of a provider sign-in without callbackURL; by default `base_url` and /.",
+    enable_session_listing: bool = setting(True, "Whether /list-sessions exists.")
+    enable_session_revocation: bool = setting(True, "Whether the three revoke operations exist.")
+    reset_token_expiry_hours: int = setting(24, "Lifetime of a reset link, in hours.", ge=1, le=87600)
+    require_current_password: bool = setting(
+        True, "False: /change-password accepts a missing currentPassword."
     )
-    require_authentication: bool = Field(
-        default=True,
-        description="False: without a session, session operations return empty bodies instead of 401.",
-    )
-    enable_session_listing: bool = Field(default=True, description="Whether /list-sessions exists.")
-    enable_session_revocation: bool = Field(
-        default=True, description="Whether the three revoke operations exist."
-    )
-    reset_token_expiry_hours: int = Field(
-        default=24, ge=1, le=87600, description="Lifetime of a reset link, in hours."
-    )
-    require_current_password: bool = Field(
-        default=True, description="False: /change-password accepts a missing currentPassword."
-    )
-    send_email_notifications: bool = Field(
-        default=True, description="Whether users are notified of changes by email."
-    )
+    send_email_notifications: bool = setting(True, "Whether users are notified of changes by email.")
 
     def __getitem__(self, group: type[GroupType]) -> GroupType:
         """Return the settings of a group."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic.fields import FieldInfo
@@ -18,6 +18,14 @@ _LABEL = r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)"
 _URL = re.compile(r"https?://[^/?#@\\]+(?:[/?#].*)?", re.ASCII)
 _PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?", re.ASCII)
 _DOMAIN = re.compile(rf"\.?({_LABEL}(?:\.{_LABEL})+)", re.ASCII)
+
+Value = TypeVar("Value")
+
+
+def setting(default: Value, description: str, **constraints: Any) -> Value:
+    """Declare a setting with its default, its line in the reference, and arguments of pydantic's `Field`."""
+    declared: Value = Field(default=default, description=description, **constraints)
+    return declared
 
 
 def duration_between(

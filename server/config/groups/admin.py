@@ -5,15 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import Field
-
 from domain.admin.policy import AdminPolicy, ImpersonationPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.database import DatabaseSettings
 from server.config.groups.session import SessionSettings
-from server.config.value_types import Duration, Items, duration_between
+from server.config.value_types import Duration, Items, duration_between, setting
 
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
 """Lists of actions by resource."""
@@ -27,20 +25,19 @@ MOST = 64
 class Impersonation(Group):
     """`admin.impersonation.*`: sessions of administrators in the name of users."""
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether administrators may act in the name of users; by default true in development, where "
+    enabled: bool = setting(
+        False,
+        "Whether administrators may act in the name of users; by default true in development, where "
         "`admin.enabled` is.",
     )
     expires_in: Duration = duration_between(
         "1h", "Life of such a session, which is never extended.", at_least="1m", at_most="24h"
     )
-    restricted: bool = Field(
-        default=True,
-        description="Whether operations are refused there that could leave a lasting credential, such as a new "
-        "password.",
+    restricted: bool = setting(
+        True,
+        "Whether operations are refused there that could leave a lasting credential, such as a new password.",
     )
-    notify: bool = Field(default=False, description="Whether the user is notified of each such session.")
+    notify: bool = setting(False, "Whether the user is notified of each such session.")
 
 
 class AdminSettings(Group):
@@ -49,34 +46,31 @@ class AdminSettings(Group):
     key = "admin"
     enabled_in_development = True
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether the operations under /admin/ exist; by default true in development.",
+    enabled: bool = setting(
+        False, "Whether the operations under /admin/ exist; by default true in development."
     )
-    default_role: str = Field(default="user", description="Role of every user who is created without one.")
-    statements: Statements = Field(
-        default={}, description="Resources of the application and their actions, beside the built-in ones."
+    default_role: str = setting("user", "Role of every user who is created without one.")
+    statements: Statements = setting(
+        {}, "Resources of the application and their actions, beside the built-in ones."
     )
-    roles: dict[str, Statements] = Field(
-        default={}, description="Roles beside the built-in `admin` and `user`, each with actions by resource."
+    roles: dict[str, Statements] = setting(
+        {}, "Roles beside the built-in `admin` and `user`, each with actions by resource."
     )
-    fresh_age: Duration | None = Field(
-        default=None,
-        ge=timedelta(0),
-        description="Age up to which a session may make consequential changes, 0 = any age; by default that of "
+    fresh_age: Duration | None = setting(
+        None,
+        "Age up to which a session may make consequential changes, 0 = any age; by default that of "
         "`session.fresh_age`.",
+        ge=timedelta(0),
     )
-    require_two_factor: bool = Field(
-        default=False, description="Whether permissions count only for callers with a second factor."
+    require_two_factor: bool = setting(
+        False, "Whether permissions count only for callers with a second factor."
     )
-    default_ban_reason: str = Field(
-        default="No reason", max_length=1024, description="Reason of a ban without one."
-    )
+    default_ban_reason: str = setting("No reason", "Reason of a ban without one.", max_length=1024)
     default_ban_expires_in: Duration = duration_between(
         "0s", "Duration of a ban without one; 0 = for ever.", at_least="0s"
     )
-    count_limit: int = Field(
-        default=10_000, ge=1_000, le=1_000_000, description="Number up to which the total of a list is exact."
+    count_limit: int = setting(
+        10_000, "Number up to which the total of a list is exact.", ge=1_000, le=1_000_000
     )
     scan_timeout: Duration = duration_between(
         "2s",

@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from domain.api_keys.policy import DEFAULT, ApiKeyPolicy, KeyKind
 from server.config.base import Group, Settings, fill
 from server.config.groups.organizations import OrganizationSettings
-from server.config.value_types import Duration, Items, duration_between
+from server.config.value_types import Duration, Items, duration_between, setting
 
 Statements = dict[str, Annotated[tuple[str, ...], Items]]
 """Lists of actions by resource."""
@@ -24,9 +24,9 @@ _ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
 class KeyRateLimit(Group):
     """`rate_limit.*` of keys: of those that are created without their own."""
 
-    enabled: bool = Field(default=False, description="Whether uses of a key are limited in rate.")
+    enabled: bool = setting(False, "Whether uses of a key are limited in rate.")
     window: Duration = duration_between("1m", "Window of the rate limit.", at_most="365d")
-    max: int = Field(default=600, ge=1, le=2**31 - 1, description="Uses of a key within a window.")
+    max: int = setting(600, "Uses of a key within a window.", ge=1, le=2**31 - 1)
 
 
 class Kind(Group):
@@ -35,14 +35,14 @@ class Kind(Group):
     references: Literal["user", "organization"] = Field(
         description="Owner of the keys: `user` or `organization`."
     )
-    default_prefix: str | None = Field(default=None, description="Prefix of keys without their own.")
-    expires_in: Duration | None = Field(default=None, description="Lifetime of keys without their own.")
-    minimum_expires_in: Duration | None = Field(default=None, description="Shortest lifetime.")
-    maximum_expires_in: Duration | None = Field(default=None, description="Longest lifetime.")
-    custom_expiry: bool | None = Field(default=None, description="Whether users choose lifetimes.")
-    rate_limit: KeyRateLimit | None = Field(default=None, description="Rate limit of keys without their own.")
-    default_permissions: Statements | None = Field(default=None, description="Permissions of new keys.")
-    grantable: Statements | None = Field(default=None, description="Permissions that users may give.")
+    default_prefix: str | None = setting(None, "Prefix of keys without their own.")
+    expires_in: Duration | None = setting(None, "Lifetime of keys without their own.")
+    minimum_expires_in: Duration | None = setting(None, "Shortest lifetime.")
+    maximum_expires_in: Duration | None = setting(None, "Longest lifetime.")
+    custom_expiry: bool | None = setting(None, "Whether users choose lifetimes.")
+    rate_limit: KeyRateLimit | None = setting(None, "Rate limit of keys without their own.")
+    default_permissions: Statements | None = setting(None, "Permissions of new keys.")
+    grantable: Statements | None = setting(None, "Permissions that users may give.")
 
 
 class ApiKeySettings(Group):
@@ -51,67 +51,52 @@ class ApiKeySettings(Group):
     key = "api_keys"
     enabled_in_development = True
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether the operations under /api-key/ exist; by default true in development.",
+    enabled: bool = setting(
+        False, "Whether the operations under /api-key/ exist; by default true in development."
     )
-    verifiers: Annotated[tuple[SecretStr, ...], Items] = Field(
-        default=(),
+    verifiers: Annotated[tuple[SecretStr, ...], Items] = setting(
+        (),
+        "Services that verify keys, each as `name:token`; a name may occur twice, to change its token.",
         max_length=32,
-        description="Services that verify keys, each as `name:token`; a name may occur twice, to change its token.",
     )
-    sessions: bool = Field(
-        default=False, description="Whether /get-session accepts keys in the header x-api-key."
+    sessions: bool = setting(False, "Whether /get-session accepts keys in the header x-api-key.")
+    default_prefix: str = setting("gwk_", "Prefix of keys that are created without one.")
+    minimum_prefix_length: int = setting(1, "Shortest prefix in a request.", ge=1, le=32)
+    maximum_prefix_length: int = setting(32, "Longest prefix in a request.", ge=1, le=32)
+    starting_characters: int = setting(
+        4, "Characters shown of each key after its prefix; 0 = nothing is shown.", ge=0, le=8
     )
-    default_prefix: str = Field(default="gwk_", description="Prefix of keys that are created without one.")
-    minimum_prefix_length: int = Field(default=1, ge=1, le=32, description="Shortest prefix in a request.")
-    maximum_prefix_length: int = Field(default=32, ge=1, le=32, description="Longest prefix in a request.")
-    starting_characters: int = Field(
-        default=4,
-        ge=0,
-        le=8,
-        description="Characters shown of each key after its prefix; 0 = nothing is shown.",
-    )
-    require_name: bool = Field(default=False, description="Whether every key needs a name.")
-    minimum_name_length: int = Field(default=1, ge=0, le=256, description="Shortest name, in characters.")
-    maximum_name_length: int = Field(default=32, ge=1, le=256, description="Longest name, in characters.")
-    metadata: bool = Field(default=False, description="Whether keys have data of their owners.")
+    require_name: bool = setting(False, "Whether every key needs a name.")
+    minimum_name_length: int = setting(1, "Shortest name, in characters.", ge=0, le=256)
+    maximum_name_length: int = setting(32, "Longest name, in characters.", ge=1, le=256)
+    metadata: bool = setting(False, "Whether keys have data of their owners.")
     expires_in: Duration = duration_between(
         "0s", "Lifetime of keys that are created without one; 0 = for ever.", at_least="0s"
     )
     minimum_expires_in: Duration = duration_between("1d", "Shortest lifetime in a request.")
     maximum_expires_in: Duration = duration_between("365d", "Longest lifetime in a request.")
-    custom_expiry: bool = Field(default=True, description="Whether requests may choose the lifetime.")
-    allow_never: bool = Field(
-        default=True,
-        description="False: every key expires, after `expires_in` or `maximum_expires_in` at the latest.",
+    custom_expiry: bool = setting(True, "Whether requests may choose the lifetime.")
+    allow_never: bool = setting(
+        True, "False: every key expires, after `expires_in` or `maximum_expires_in` at the latest."
     )
-    accept_imported: bool = Field(
-        default=False, description="Whether keys are accepted that another service has created."
-    )
-    limit_per_owner: int = Field(
-        default=100,
-        ge=1,
-        le=10_000,
-        description="Keys of one user or organization; expired ones do not count.",
+    accept_imported: bool = setting(False, "Whether keys are accepted that another service has created.")
+    limit_per_owner: int = setting(
+        100, "Keys of one user or organization; expired ones do not count.", ge=1, le=10_000
     )
     rate_limit: KeyRateLimit = KeyRateLimit()
-    default_permissions: Statements = Field(
-        default={}, description="Permissions of keys that are created without any: actions by resource."
+    default_permissions: Statements = setting(
+        {}, "Permissions of keys that are created without any: actions by resource."
     )
-    grantable: Statements = Field(
-        default={},
-        description="Permissions that users may give their keys; empty = only administrators give any.",
+    grantable: Statements = setting(
+        {}, "Permissions that users may give their keys; empty = only administrators give any."
     )
     last_request_interval: Duration = duration_between(
         "60s", "How exact `lastRequest` of a key is.", at_most="1d"
     )
-    disable_on_reset: bool = Field(
-        default=False, description="Whether a password reset disables the keys of the user."
-    )
-    kinds: dict[str, Kind] = Field(
-        default={},
-        description="Further kinds of keys (`configId`), by id: each with `references` (user or organization) and its "
+    disable_on_reset: bool = setting(False, "Whether a password reset disables the keys of the user.")
+    kinds: dict[str, Kind] = setting(
+        {},
+        "Further kinds of keys (`configId`), by id: each with `references` (user or organization) and its "
         "own default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
         "default_permissions or grantable.",
     )

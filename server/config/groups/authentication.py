@@ -1,9 +1,8 @@
 """The settings of signing up and in."""
 
-from pydantic import Field
-
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from server.config.base import Group
+from server.config.value_types import setting
 
 
 class EmailPasswordSettings(Group):
@@ -13,7 +12,7 @@ class EmailPasswordSettings(Group):
 
     fills = (EmailPasswordPolicy,)
 
-    enabled: bool = Field(default=True, description="Enables sign-up and sign-in with email and password.")
+    enabled: bool = setting(True, "Enables sign-up and sign-in with email and password.")
 
 
 class SignUpSettings(Group):
@@ -23,11 +22,8 @@ class SignUpSettings(Group):
 
     fills = (SignUpPolicy,)
 
-    enabled: bool = Field(
-        default=True, description="Whether new users may sign up, with a password or through a provider."
-    )
-    auto_sign_in: bool = Field(default=True, description="Whether sign-up creates a session.")
-    notify_existing: bool = Field(
-        default=True,
-        description="Whether the owner of a registered address is notified when it is used to sign up.",
+    enabled: bool = setting(True, "Whether new users may sign up, with a password or through a provider.")
+    auto_sign_in: bool = setting(True, "Whether sign-up creates a session.")
+    notify_existing: bool = setting(
+        True, "Whether the owner of a registered address is notified when it is used to sign up."
     )

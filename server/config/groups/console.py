@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import Field
-
 from domain.console.policy import ConsolePolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.pages import PagesSettings, low_contrast
-from server.config.value_types import OptionalColour, OptionalUrl, PagesPath
+from server.config.value_types import OptionalColour, OptionalUrl, PagesPath, setting
 
 _LABEL_BACKGROUND = "#ffffff"
 """The text colour of the label."""
@@ -19,26 +17,23 @@ class ConsoleSettings(Group):
 
     key = "console"
 
-    enabled: bool = Field(
-        default=True,
-        description="Whether administrators have a console, which does not exist for others; needs `pages.enabled`.",
+    enabled: bool = setting(
+        True, "Whether administrators have a console, which does not exist for others; needs `pages.enabled`."
     )
-    path: PagesPath = Field(default="/console", description="Its path, below `base_path`.")
-    label: str = Field(
-        default="",
+    path: PagesPath = setting("/console", "Its path, below `base_path`.")
+    label: str = setting(
+        "",
+        "Name of the environment, such as staging, that is shown on every page of the console.",
         max_length=24,
-        description="Name of the environment, such as staging, that is shown on every page of the console.",
     )
-    label_colour: OptionalColour = Field(
-        default=None, description="Background of the label, as #rrggbb; the text is white."
-    )
-    home: Literal["overview", "users"] = Field(default="overview", description="First page of the console.")
-    docs_url: OptionalUrl = Field(
-        default=None,
-        description="URL of the documentation site of Gatewright, which `make docs` builds; the settings in the "
+    label_colour: OptionalColour = setting(None, "Background of the label, as #rrggbb; the text is white.")
+    home: Literal["overview", "users"] = setting("overview", "First page of the console.")
+    docs_url: OptionalUrl = setting(
+        None,
+        "URL of the documentation site of Gatewright, which `make docs` builds; the settings in the "
         "console link to their reference there.",
     )
-    page_size: int = Field(default=50, ge=10, le=100, description="Rows on one page of a list.")
+    page_size: int = setting(50, "Rows on one page of a list.", ge=10, le=100)
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return the policy of the console, which needs the hosted pages to sign in."""

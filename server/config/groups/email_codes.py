@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from pydantic import Field
-
 from domain.email_codes.policy import EmailCodePolicy
 from server.config.base import Group, Settings
 from server.config.groups.mail import MailSettings
-from server.config.value_types import Duration, duration_between
+from server.config.value_types import Duration, duration_between, setting
 
 
 class EmailCodeSettings(Group):
@@ -26,17 +24,16 @@ class EmailCodeSettings(Group):
         "email_otp.verify_current_email",
     )
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether codes are sent by email; by default true in development, where emails are sent.",
+    enabled: bool = setting(
+        False, "Whether codes are sent by email; by default true in development, where emails are sent."
     )
     expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
-    attempts: int = Field(default=3, ge=1, le=5, description="Attempts per code.")
-    sign_up: bool = Field(
-        default=True, description="Whether a code creates a user; no effect while `sign_up.enabled` is false."
+    attempts: int = setting(3, "Attempts per code.", ge=1, le=5)
+    sign_up: bool = setting(
+        True, "Whether a code creates a user; no effect while `sign_up.enabled` is false."
     )
-    verify_current_email: bool = Field(
-        default=False, description="Whether a change of address requires a code sent to the current one."
+    verify_current_email: bool = setting(
+        False, "Whether a change of address requires a code sent to the current one."
     )
 
     def problems(self, settings: Settings) -> Iterator[str]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from pydantic import Field
-
 from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.mail import MailSettings
-from server.config.value_types import Duration, duration_between
+from server.config.value_types import Duration, duration_between, setting
 
 
 class EmailVerificationSettings(Group):
@@ -15,14 +13,10 @@ class EmailVerificationSettings(Group):
 
     key = "email_verification"
 
-    enabled: bool = Field(default=True, description="Whether email addresses can be verified.")
-    required: bool = Field(
-        default=False, description="Whether only users with a verified address may sign in."
-    )
-    send_on_sign_up: bool = Field(default=True, description="Whether sign-up sends the verification email.")
-    send_on_sign_in: bool = Field(
-        default=False, description="Whether a sign-in that is refused as unverified sends it again."
-    )
+    enabled: bool = setting(True, "Whether email addresses can be verified.")
+    required: bool = setting(False, "Whether only users with a verified address may sign in.")
+    send_on_sign_up: bool = setting(True, "Whether sign-up sends the verification email.")
+    send_on_sign_in: bool = setting(False, "Whether a sign-in that is refused as unverified sends it again.")
     token_expires_in: Duration = duration_between("1h", "Lifetime of verification and email-change links.")
 
     def policies(self, settings: Settings) -> Iterable[object]:
@@ -50,7 +44,7 @@ class ChangeEmailSettings(Group):
 
     fills = (ChangeEmailPolicy,)
 
-    enabled: bool = Field(default=True, description="Whether users may change their address.")
-    immediate_if_unverified: bool = Field(
-        default=True, description="Whether an address that was never verified is replaced without a link."
+    enabled: bool = setting(True, "Whether users may change their address.")
+    immediate_if_unverified: bool = setting(
+        True, "Whether an address that was never verified is replaced without a link."
     )

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from domain.jwt.policy import JwtPolicy
 from domain.jwt.session_tokens import ORGANIZATION_CLAIMS, TEAM_CLAIMS
 from server.config.base import Group, Settings, fill
 from server.config.groups.organizations import OrganizationSettings
-from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http
+from server.config.value_types import Duration, Items, OptionalUrl, duration_between, is_http, setting
 
 _CLIENT_ID = "app_"
 """The prefix of client ids, which are the audiences of other tokens."""
@@ -36,33 +34,25 @@ class JwtSettings(Group):
     key = "jwt"
     enabled_in_development = True
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether /token, /jwks and /.well-known/jwks.json exist; by default true in development.",
+    enabled: bool = setting(
+        False, "Whether /token, /jwks and /.well-known/jwks.json exist; by default true in development."
     )
-    algorithms: Annotated[tuple[Algorithm, ...], Items] = Field(
-        default=("ES256", "RS256"),
-        description="One signing key of each is kept; the first signs session tokens.",
+    algorithms: Annotated[tuple[Algorithm, ...], Items] = setting(
+        ("ES256", "RS256"), "One signing key of each is kept; the first signs session tokens."
     )
-    issuer: OptionalUrl = Field(
-        default=None, description="`iss` of every token; by default `base_url` and `base_path`."
-    )
-    audiences: Annotated[tuple[str, ...], Items] = Field(
-        default=(),
-        max_length=20,
-        description="Audiences that may be requested; the first is the default. By default the issuer.",
+    issuer: OptionalUrl = setting(None, "`iss` of every token; by default `base_url` and `base_path`.")
+    audiences: Annotated[tuple[str, ...], Items] = setting(
+        (), "Audiences that may be requested; the first is the default. By default the issuer.", max_length=20
     )
     expires_in: Duration = duration_between(
         "5m", "Lifetime of a token, which never outlives its session.", at_least="1m", at_most="1h"
     )
-    claims: Annotated[tuple[Claim, ...], Items] = Field(
-        default=("email", "emailVerified", "name"),
-        description="Fields of the user in each token; `activeOrganizationId`, the roles there as `organizationRole`, "
+    claims: Annotated[tuple[Claim, ...], Items] = setting(
+        ("email", "emailVerified", "name"),
+        "Fields of the user in each token; `activeOrganizationId`, the roles there as `organizationRole`, "
         "and `activeTeamId` are absent while there are none.",
     )
-    header: bool = Field(
-        default=False, description="Whether /get-session also returns a token, in the header set-auth-jwt."
-    )
+    header: bool = setting(False, "Whether /get-session also returns a token, in the header set-auth-jwt.")
     rotation_interval: Duration = duration_between(
         "90d", "How long a key signs, at least 1d; 0 = for ever.", at_least="0s", at_most="400d"
     )

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from pydantic import Field, SecretStr
+from pydantic import SecretStr
 
 from domain.rate_limits.policy import Quota, RateLimitPolicy
 from server.config.base import Group, Settings
-from server.config.value_types import CounterStore, Duration, duration_between
+from server.config.value_types import CounterStore, Duration, duration_between, setting
 
 MOST = 1_000_000_000
 """The highest number of a limit: counters must fit into an integer of every store."""
@@ -18,44 +18,29 @@ class LimitSettings(Group):
 
     key = "limits"
 
-    enabled: bool = Field(default=True, description="Whether these limits are enforced.")
-    store: CounterStore = Field(
-        default=SecretStr("database"),
-        description="Where counters are stored: `database`, or the URL of a Valkey or Redis server, or of its Sentinels"
+    enabled: bool = setting(True, "Whether these limits are enforced.")
+    store: CounterStore = setting(
+        SecretStr("database"),
+        "Where counters are stored: `database`, or the URL of a Valkey or Redis server, or of its Sentinels"
         " (`redis+sentinel://host:26379,host:26379/service/0`).",
     )
-    requests: int = Field(
-        default=100, ge=0, le=MOST, description="Requests per client network and operation."
-    )
+    requests: int = setting(100, "Requests per client network and operation.", ge=0, le=MOST)
     requests_window: Duration = duration_between("10s", "Window of `requests`.")
-    failures: int = Field(
-        default=10, ge=0, le=MOST, description="Wrong passwords and codes per account and client network."
-    )
+    failures: int = setting(10, "Wrong passwords and codes per account and client network.", ge=0, le=MOST)
     failures_window: Duration = duration_between("15m", "Window of `failures`.")
-    network_failures: int = Field(
-        default=100, ge=0, le=MOST, description="Wrong passwords and codes per client network."
-    )
+    network_failures: int = setting(100, "Wrong passwords and codes per client network.", ge=0, le=MOST)
     network_failures_window: Duration = duration_between("15m", "Window of `network_failures`.")
-    account_failures: int = Field(
-        default=100, ge=0, le=MOST, description="Wrong passwords and codes per account."
-    )
+    account_failures: int = setting(100, "Wrong passwords and codes per account.", ge=0, le=MOST)
     account_failures_window: Duration = duration_between("24h", "Window of `account_failures`.")
-    mail_burst: int = Field(
-        default=5, ge=0, le=MOST, description="Emails per recipient in `mail_burst_window`."
-    )
+    mail_burst: int = setting(5, "Emails per recipient in `mail_burst_window`.", ge=0, le=MOST)
     mail_burst_window: Duration = duration_between("15m", "Window of `mail_burst`.")
-    mail_daily: int = Field(default=20, ge=0, le=MOST, description="Emails per recipient in 24 hours.")
+    mail_daily: int = setting(20, "Emails per recipient in 24 hours.", ge=0, le=MOST)
 
-    sign_in_mail_burst: int = Field(
-        default=5,
-        ge=0,
-        le=MOST,
-        description="Sign-in links and codes per recipient in `sign_in_mail_burst_window`.",
+    sign_in_mail_burst: int = setting(
+        5, "Sign-in links and codes per recipient in `sign_in_mail_burst_window`.", ge=0, le=MOST
     )
     sign_in_mail_burst_window: Duration = duration_between("15m", "Window of `sign_in_mail_burst`.")
-    sign_in_mail_daily: int = Field(
-        default=20, ge=0, le=MOST, description="Sign-in links and codes per recipient in 24 hours."
-    )
+    sign_in_mail_daily: int = setting(20, "Sign-in links and codes per recipient in 24 hours.", ge=0, le=MOST)
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return how often something may be tried."""

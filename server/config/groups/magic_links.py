@@ -3,13 +3,11 @@
 import contextlib
 from collections.abc import Iterator
 
-from pydantic import Field
-
 from domain.magic_links.policy import MagicLinkPolicy
 from server.config.base import Group, Settings
 from server.config.groups.mail import MailSettings
 from server.config.groups.pages import PagesSettings
-from server.config.value_types import Duration, OptionalUrl, duration_between
+from server.config.value_types import Duration, OptionalUrl, duration_between, setting
 
 
 class MagicLinkSettings(Group):
@@ -28,22 +26,22 @@ class MagicLinkSettings(Group):
         "magic_link.page",
     )
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether users can sign in with a link sent by email; by default true in development, where "
+    enabled: bool = setting(
+        False,
+        "Whether users can sign in with a link sent by email; by default true in development, where "
         "emails are sent.",
     )
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
-    sign_up: bool = Field(
-        default=True, description="Whether a link creates a user; no effect while `sign_up.enabled` is false."
+    sign_up: bool = setting(
+        True, "Whether a link creates a user; no effect while `sign_up.enabled` is false."
     )
-    confirm: bool = Field(
-        default=True,
-        description="Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
+    confirm: bool = setting(
+        True,
+        "Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
     )
-    page: OptionalUrl = Field(
-        default=None,
-        description="Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
+    page: OptionalUrl = setting(
+        None,
+        "Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
         "while `pages.enabled` is false.",
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import SecretStr
 
 from domain.mail.policy import MailPolicy, Sender
 from server.config.base import Group, Settings, fill
@@ -16,19 +16,19 @@ from server.config.value_types import (
     OptionalText,
     OptionalUrl,
     duration_between,
+    setting,
 )
 
 
 class Smtp(Group):
     """`mail.smtp.*`: the server that takes the mails."""
 
-    host: OptionalText = Field(default=None, description="Name of the SMTP server.")
-    port: int = Field(default=587, ge=1, le=65535, description="Its port.")
-    username: OptionalText = Field(default=None, description="User name, if the server requires one.")
-    password: SecretStr | None = Field(default=None, description="Password, if the server requires one.")
-    tls: Literal["starttls", "tls", "none"] = Field(
-        default="starttls",
-        description="Encryption after the greeting (starttls), from the start (tls), or none.",
+    host: OptionalText = setting(None, "Name of the SMTP server.")
+    port: int = setting(587, "Its port.", ge=1, le=65535)
+    username: OptionalText = setting(None, "User name, if the server requires one.")
+    password: SecretStr | None = setting(None, "Password, if the server requires one.")
+    tls: Literal["starttls", "tls", "none"] = setting(
+        "starttls", "Encryption after the greeting (starttls), from the start (tls), or none."
     )
 
 
@@ -37,30 +37,24 @@ class MailSettings(Group):
 
     key = "mail"
 
-    sender: Sender = Field(default="none", description="How emails are sent; none sends nothing.")
-    from_address: OptionalSender = Field(
-        default=None, alias="from", description="Sender address of every email."
-    )
-    smtp: Smtp = Field(default=Smtp(), description="The SMTP server.")
+    sender: Sender = setting("none", "How emails are sent; none sends nothing.")
+    from_address: OptionalSender = setting(None, "Sender address of every email.", alias="from")
+    smtp: Smtp = setting(Smtp(), "The SMTP server.")
     timeout: Duration = duration_between("10s", "Longest wait for the SMTP server.", at_least="0.05s")
     retry_for: Duration = duration_between("24h", "How long failed deliveries are retried.")
-    templates_dir: OptionalPath = Field(
-        default=None, description="Folder of templates that replace the built-in ones."
-    )
-    file_path: Path = Field(
-        default=Path("mail.jsonl"),
-        strict=False,
-        description="File to which the sender `file` appends one JSON line per email.",
+    templates_dir: OptionalPath = setting(None, "Folder of templates that replace the built-in ones.")
+    file_path: Path = setting(
+        Path("mail.jsonl"), "File to which the sender `file` appends one JSON line per email.", strict=False
     )
 
-    not_me_page: OptionalUrl = Field(
-        default=None,
-        description="Page at a trusted origin that the link `This was not me` in emails opens; by default the hosted "
+    not_me_page: OptionalUrl = setting(
+        None,
+        "Page at a trusted origin that the link `This was not me` in emails opens; by default the hosted "
         "one. Without either, emails have no such link.",
     )
-    mailbox: bool = Field(
-        default=False,
-        description="Whether /dev/mailbox shows the emails that `console` and `file` have sent. The development "
+    mailbox: bool = setting(
+        False,
+        "Whether /dev/mailbox shows the emails that `console` and `file` have sent. The development "
         "profile turns it on for a service that only this machine can reach; production refuses it.",
     )
 

@@ -16,7 +16,15 @@ from server.config.base import Group, Settings, fill
 from server.config.groups.authentication import SignUpSettings
 from server.config.groups.jwt import JwtSettings
 from server.config.groups.pages import PagesSettings
-from server.config.value_types import Duration, Items, OptionalPath, OptionalUrl, duration_between, is_http
+from server.config.value_types import (
+    Duration,
+    Items,
+    OptionalPath,
+    OptionalUrl,
+    duration_between,
+    is_http,
+    setting,
+)
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _SCOPE = re.compile(r"[A-Za-z0-9_.:/-]{1,64}", re.ASCII)
@@ -30,10 +38,10 @@ class ResourceSettings(Group):
     """`oauth.resources.<uri>.*`: an API that access tokens are for (RFC 8707)."""
 
     name: str = Field(min_length=1, max_length=64, description="Name for users.")
-    scopes: Texts = Field(default=(), description="Scopes that its access tokens may have.")
-    format: Literal["jwt", "opaque"] = Field(default="jwt", description="Form of its access tokens.")
-    expires_in: Duration | None = Field(
-        default=None, description="Lifetime of its access tokens, from 1m to 1h; by default that of all."
+    scopes: Texts = setting((), "Scopes that its access tokens may have.")
+    format: Literal["jwt", "opaque"] = setting("jwt", "Form of its access tokens.")
+    expires_in: Duration | None = setting(
+        None, "Lifetime of its access tokens, from 1m to 1h; by default that of all."
     )
 
 
@@ -41,44 +49,33 @@ class ClientSettings(Group):
     """`oauth.clients.<client_id>.*`: a client from the configuration, which cannot be changed elsewhere."""
 
     client_name: str = Field(description="Name for users.")
-    application_type: Literal["web", "native"] = Field(default="web", description="Kind of the application.")
-    redirect_uris: Texts = Field(default=(), description="Addresses that users return to.")
-    post_logout_redirect_uris: Texts = Field(
-        default=(), description="Addresses that users return to after signing out."
-    )
+    application_type: Literal["web", "native"] = setting("web", "Kind of the application.")
+    redirect_uris: Texts = setting((), "Addresses that users return to.")
+    post_logout_redirect_uris: Texts = setting((), "Addresses that users return to after signing out.")
     token_endpoint_auth_method: Literal[
         "client_secret_basic", "client_secret_post", "none", "private_key_jwt"
-    ] = Field(default="client_secret_basic", description="How the client authenticates.")
-    jwks: dict[str, Any] | None = Field(
-        default=None, description="Public keys of a client that authenticates by `private_key_jwt`."
+    ] = setting("client_secret_basic", "How the client authenticates.")
+    jwks: dict[str, Any] | None = setting(
+        None, "Public keys of a client that authenticates by `private_key_jwt`."
     )
-    grant_types: Texts = Field(default=("authorization_code",), description="Grant types it may use.")
-    scope: str = Field(
-        default="openid profile email", description="Scopes it may ask for, separated by spaces."
+    grant_types: Texts = setting(("authorization_code",), "Grant types it may use.")
+    scope: str = setting("openid profile email", "Scopes it may ask for, separated by spaces.")
+    resources: Texts = setting((), "Resources it may ask for.")
+    client_credentials_scopes: Texts = setting((), "Scopes of the tokens that act for the client itself.")
+    id_token_signed_response_alg: str | None = setting(
+        None, "Algorithm of its ID tokens; RS256 if that is among `jwt.algorithms`, else the first of them."
     )
-    resources: Texts = Field(default=(), description="Resources it may ask for.")
-    client_credentials_scopes: Texts = Field(
-        default=(), description="Scopes of the tokens that act for the client itself."
-    )
-    id_token_signed_response_alg: str | None = Field(
-        default=None,
-        description="Algorithm of its ID tokens; RS256 if that is among `jwt.algorithms`, else the first of them.",
-    )
-    backchannel_logout_uri: OptionalUrl = Field(
-        default=None, description="Address that learns of the end of sessions."
-    )
-    client_uri: OptionalUrl = Field(default=None, description="Home page.")
-    logo_uri: OptionalUrl = Field(default=None, description="Logo.")
-    tos_uri: OptionalUrl = Field(default=None, description="Terms of service.")
-    policy_uri: OptionalUrl = Field(default=None, description="Privacy notice.")
-    contacts: Texts = Field(default=(), description="Addresses of the people responsible.")
-    skip_consent: bool = Field(default=False, description="Whether users are not asked for their consent.")
-    session_sign_in: bool = Field(
-        default=False, description="Whether devices of it get a session by /device/token."
-    )
-    resource_server: Texts = Field(default=(), description="Resources whose access tokens it may introspect.")
-    secret: SecretStr | None = Field(default=None, description="Client secret.")
-    secret_file: OptionalPath = Field(default=None, description="File with the secret, instead of `secret`.")
+    backchannel_logout_uri: OptionalUrl = setting(None, "Address that learns of the end of sessions.")
+    client_uri: OptionalUrl = setting(None, "Home page.")
+    logo_uri: OptionalUrl = setting(None, "Logo.")
+    tos_uri: OptionalUrl = setting(None, "Terms of service.")
+    policy_uri: OptionalUrl = setting(None, "Privacy notice.")
+    contacts: Texts = setting((), "Addresses of the people responsible.")
+    skip_consent: bool = setting(False, "Whether users are not asked for their consent.")
+    session_sign_in: bool = setting(False, "Whether devices of it get a session by /device/token.")
+    resource_server: Texts = setting((), "Resources whose access tokens it may introspect.")
+    secret: SecretStr | None = setting(None, "Client secret.")
+    secret_file: OptionalPath = setting(None, "File with the secret, instead of `secret`.")
 
     def metadata(self) -> Mapping[str, Any]:
         """Return the client metadata that is set."""
@@ -95,12 +92,10 @@ class ClientSettings(Group):
 class DeviceSettings(Group):
     """`oauth.device.*`: sign-in on devices without a browser (RFC 8628)."""
 
-    enabled: bool = Field(default=False, description="Whether devices can sign in by a code.")
+    enabled: bool = setting(False, "Whether devices can sign in by a code.")
     expires_in: Duration = duration_between("10m", "Lifetime of a code.", at_least="1m", at_most="1h")
-    interval: int = Field(default=5, ge=1, le=60, description="Seconds between two polls of a device.")
-    complete_uri: bool = Field(
-        default=True, description="Whether devices get an address that has the code in it."
-    )
+    interval: int = setting(5, "Seconds between two polls of a device.", ge=1, le=60)
+    complete_uri: bool = setting(True, "Whether devices get an address that has the code in it.")
 
 
 class OAuthSettings(Group):
@@ -108,15 +103,14 @@ class OAuthSettings(Group):
 
     key = "oauth"
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether applications can sign users in through this service by OpenID Connect.",
+    enabled: bool = setting(
+        False, "Whether applications can sign users in through this service by OpenID Connect."
     )
-    scopes: dict[str, str] = Field(
-        default={}, description="Scopes beside openid, profile, email and offline_access, with descriptions."
+    scopes: dict[str, str] = setting(
+        {}, "Scopes beside openid, profile, email and offline_access, with descriptions."
     )
-    resources: dict[str, ResourceSettings] = Field(
-        default={}, description="APIs by their URI (RFC 8707), each with name, scopes, format and expires_in."
+    resources: dict[str, ResourceSettings] = setting(
+        {}, "APIs by their URI (RFC 8707), each with name, scopes, format and expires_in."
     )
     code_expires_in: Duration = duration_between("1m", "Lifetime of an authorization code.", at_most="10m")
     request_expires_in: Duration = duration_between(
@@ -136,33 +130,31 @@ class OAuthSettings(Group):
         "10s", "How long a refresh may be repeated with the same response.", at_least="0s", at_most="60s"
     )
     device: DeviceSettings = DeviceSettings()
-    registration: Literal["off", "token", "open"] = Field(
-        default="off", description="Who may register clients (RFC 7591): nobody, holders of a token, anyone."
+    registration: Literal["off", "token", "open"] = setting(
+        "off", "Who may register clients (RFC 7591): nobody, holders of a token, anyone."
     )
-    client_documents: bool = Field(
-        default=False,
-        description="Whether a client id may be the https URL of a document with the metadata of the client, "
+    client_documents: bool = setting(
+        False,
+        "Whether a client id may be the https URL of a document with the metadata of the client, "
         "as clients of the Model Context Protocol have it.",
     )
-    client_document_hosts: Texts = Field(
-        default=(),
+    client_document_hosts: Texts = setting(
+        (),
+        "Hosts of these documents, `*.` in front for all below one; by default every public host.",
         max_length=1000,
-        description="Hosts of these documents, `*.` in front for all below one; by default every public host.",
     )
-    client_management: Literal["off", "admin", "users"] = Field(
-        default="off",
-        description="Who may manage clients by operations: nobody, users with the permission `service: manage`, "
+    client_management: Literal["off", "admin", "users"] = setting(
+        "off",
+        "Who may manage clients by operations: nobody, users with the permission `service: manage`, "
         "every user their own.",
     )
-    login_page: OptionalUrl = Field(default=None, description="Page to sign in, instead of the hosted one.")
-    consent_page: OptionalUrl = Field(default=None, description="Page to consent, instead of the hosted one.")
-    device_page: OptionalUrl = Field(
-        default=None, description="Page to enter the code of a device, instead of the hosted one."
-    )
-    logout_page: OptionalUrl = Field(default=None, description="Page to sign out, instead of the hosted one.")
-    create_page: OptionalUrl = Field(default=None, description="Page to sign up, instead of the hosted one.")
-    clients: dict[str, ClientSettings] = Field(
-        default={}, description="Clients by client id, each with its metadata and secret or secret_file."
+    login_page: OptionalUrl = setting(None, "Page to sign in, instead of the hosted one.")
+    consent_page: OptionalUrl = setting(None, "Page to consent, instead of the hosted one.")
+    device_page: OptionalUrl = setting(None, "Page to enter the code of a device, instead of the hosted one.")
+    logout_page: OptionalUrl = setting(None, "Page to sign out, instead of the hosted one.")
+    create_page: OptionalUrl = setting(None, "Page to sign up, instead of the hosted one.")
+    clients: dict[str, ClientSettings] = setting(
+        {}, "Clients by client id, each with its metadata and secret or secret_file."
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:

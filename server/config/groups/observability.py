@@ -2,10 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from server.config.base import Group
-from server.config.value_types import Duration, OptionalUrl, duration_between
+from server.config.value_types import Duration, OptionalUrl, duration_between, setting
 
 
 class LogSettings(Group):
@@ -13,14 +11,11 @@ class LogSettings(Group):
 
     key = "log"
 
-    level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Lowest level written."
+    level: Literal["debug", "info", "warning", "error"] = setting("info", "Lowest level written.")
+    format: Literal["json", "console"] = setting(
+        "json", "JSON lines, or lines for people, the default in development on a terminal."
     )
-    format: Literal["json", "console"] = Field(
-        default="json",
-        description="JSON lines, or lines for people, the default in development on a terminal.",
-    )
-    requests: bool = Field(default=True, description="Whether every request is logged, at level info.")
+    requests: bool = setting(True, "Whether every request is logged, at level info.")
 
 
 class MetricsSettings(Group):
@@ -28,10 +23,8 @@ class MetricsSettings(Group):
 
     key = "metrics"
 
-    port: int | None = Field(
-        default=None, ge=0, le=65535, description="Port of the Prometheus metrics; 0 chooses a free one."
-    )
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address that port listens on.")
+    port: int | None = setting(None, "Port of the Prometheus metrics; 0 chooses a free one.", ge=0, le=65535)
+    host: str = setting("127.0.0.1", "Address that port listens on.", min_length=1)
 
 
 class TracingSettings(Group):
@@ -39,16 +32,11 @@ class TracingSettings(Group):
 
     key = "tracing"
 
-    endpoint: OptionalUrl = Field(
-        default=None,
-        description="URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces.",
+    endpoint: OptionalUrl = setting(
+        None, "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."
     )
-    ratio: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        strict=False,
-        description="Share of requests that are traced when the caller has not decided.",
+    ratio: float = setting(
+        1.0, "Share of requests that are traced when the caller has not decided.", ge=0, le=1, strict=False
     )
 
 

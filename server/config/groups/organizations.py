@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from pydantic import Field
-
 from domain.organizations import roles
 from domain.organizations.policy import ID, OrganizationPolicy, TeamPolicy
 from domain.rate_limits.policy import Quota
@@ -17,21 +15,17 @@ from server.config.groups.emails import EmailVerificationSettings
 from server.config.groups.limits import LimitSettings
 from server.config.groups.mail import MailSettings
 from server.config.groups.pages import PagesSettings
-from server.config.value_types import Duration, OptionalUrl, duration_between
+from server.config.value_types import Duration, OptionalUrl, duration_between, setting
 
 
 class TeamSettings(Group):
     """`organizations.teams.*`: groups of members of an organization."""
 
-    enabled: bool = Field(default=False, description="Whether organizations have teams.")
-    default_team: bool = Field(
-        default=True, description="Whether an organization begins with a team of its own name."
-    )
-    maximum: int = Field(default=100, ge=1, le=1000, description="Teams of one organization.")
-    maximum_members: int = Field(default=1000, ge=1, le=1000, description="Members of one team.")
-    allow_removing_all: bool = Field(
-        default=False, description="Whether the last team of an organization can be removed."
-    )
+    enabled: bool = setting(False, "Whether organizations have teams.")
+    default_team: bool = setting(True, "Whether an organization begins with a team of its own name.")
+    maximum: int = setting(100, "Teams of one organization.", ge=1, le=1000)
+    maximum_members: int = setting(1000, "Members of one team.", ge=1, le=1000)
+    allow_removing_all: bool = setting(False, "Whether the last team of an organization can be removed.")
 
 
 class OrganizationSettings(Group):
@@ -39,55 +33,48 @@ class OrganizationSettings(Group):
 
     key = "organizations"
 
-    enabled: bool = Field(
-        default=False, description="Whether the operations and pages of organizations exist."
+    enabled: bool = setting(False, "Whether the operations and pages of organizations exist.")
+    creation: Literal["everyone", "admins"] = setting(
+        "everyone",
+        "Who creates organizations: `everyone`, or only `admins` with the permission `organization: manage`.",
     )
-    creation: Literal["everyone", "admins"] = Field(
-        default="everyone",
-        description="Who creates organizations: `everyone`, or only `admins` with the permission "
-        "`organization: manage`.",
-    )
-    deletion: bool = Field(default=True, description="Whether owners can delete organizations.")
-    limit_per_user: int = Field(
-        default=100, ge=1, le=10_000, description="Organizations of which a user is a member."
-    )
-    membership_limit: int = Field(default=100, ge=1, le=100_000, description="Members of one organization.")
-    invitation_limit: int = Field(
-        default=100, ge=1, le=10_000, description="Pending invitations of one organization."
-    )
+    deletion: bool = setting(True, "Whether owners can delete organizations.")
+    limit_per_user: int = setting(100, "Organizations of which a user is a member.", ge=1, le=10_000)
+    membership_limit: int = setting(100, "Members of one organization.", ge=1, le=100_000)
+    invitation_limit: int = setting(100, "Pending invitations of one organization.", ge=1, le=10_000)
     invitation_expires_in: Duration = duration_between(
         "48h", "Lifetime of an invitation.", at_least="5m", at_most="30d"
     )
-    invitation_url: OptionalUrl = Field(
-        default=None,
-        description="Link of invitations at a trusted origin, with `{id}` for their secret; by default the hosted "
+    invitation_url: OptionalUrl = setting(
+        None,
+        "Link of invitations at a trusted origin, with `{id}` for their secret; by default the hosted "
         "page, or `/accept-invitation/{id}` at the origin of `base_url` while `pages.enabled` is false.",
     )
-    invitation_mails_per_user: int = Field(
-        default=50,
+    invitation_mails_per_user: int = setting(
+        50,
+        "Emails that invitations of one user cause in `invitation_mails_window`; 0 = any number.",
         ge=0,
         le=1_000_000,
-        description="Emails that invitations of one user cause in `invitation_mails_window`; 0 = any number.",
     )
     invitation_mails_window: Duration = duration_between("24h", "Window of `invitation_mails_per_user`.")
-    cancel_pending_on_reinvite: bool = Field(
-        default=False, description="Whether a second invitation of an address replaces the pending one."
+    cancel_pending_on_reinvite: bool = setting(
+        False, "Whether a second invitation of an address replaces the pending one."
     )
-    require_verified_email: bool = Field(
-        default=True,
-        description="Whether invitations that are not opened by their link need a verified address; no effect while "
+    require_verified_email: bool = setting(
+        True,
+        "Whether invitations that are not opened by their link need a verified address; no effect while "
         "`email_verification.enabled` is false.",
     )
-    member_directory: Literal["members", "managers"] = Field(
-        default="members",
-        description="Who sees the other members: all `members`, or only `managers` with a permission over members.",
+    member_directory: Literal["members", "managers"] = setting(
+        "members",
+        "Who sees the other members: all `members`, or only `managers` with a permission over members.",
     )
-    statements: Statements = Field(
-        default={}, description="Resources of the application and their actions, beside the built-in ones."
+    statements: Statements = setting(
+        {}, "Resources of the application and their actions, beside the built-in ones."
     )
-    roles: dict[str, Statements] = Field(
-        default={},
-        description="Roles of members beside `owner`, `admin` and `member`, each with actions by resource; `owner` "
+    roles: dict[str, Statements] = setting(
+        {},
+        "Roles of members beside `owner`, `admin` and `member`, each with actions by resource; `owner` "
         "cannot be replaced.",
     )
 

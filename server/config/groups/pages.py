@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
-
 from domain.pages.policy import PagesPolicy
 from server.config.base import Group, Settings
-from server.config.value_types import Colour, OptionalPath, OptionalUrl, PagesPath
+from server.config.value_types import Colour, OptionalPath, OptionalUrl, PagesPath, setting
 
 _BACKGROUNDS = {"accent": "#ffffff", "accent_dark": "#16181d"}
 """The background of each accent colour: that of a card in light and in dark mode."""
@@ -26,32 +24,23 @@ class PagesSettings(Group):
 
     fills = (PagesPolicy,)
 
-    enabled: bool = Field(default=True, description="Whether the pages exist, and emails lead to them.")
-    path: PagesPath = Field(default="/account", description="Their path, below `base_path`.")
-    locale: Literal["en", "de", "fr", "es", "pt-BR", "ar"] = Field(
-        default="en", description="Language for people of whom no other one is known."
+    enabled: bool = setting(True, "Whether the pages exist, and emails lead to them.")
+    path: PagesPath = setting("/account", "Their path, below `base_path`.")
+    locale: Literal["en", "de", "fr", "es", "pt-BR", "ar"] = setting(
+        "en", "Language for people of whom no other one is known."
     )
-    accent: Colour = Field(default="#2f55d4", description="Colour of buttons and links, as #rrggbb.")
-    accent_dark: Colour = Field(default="#9db4ff", description="The same in dark mode.")
-    logo: OptionalPath = Field(
-        default=None, description="Image shown above the forms (SVG, PNG, WebP, JPEG)."
+    accent: Colour = setting("#2f55d4", "Colour of buttons and links, as #rrggbb.")
+    accent_dark: Colour = setting("#9db4ff", "The same in dark mode.")
+    logo: OptionalPath = setting(None, "Image shown above the forms (SVG, PNG, WebP, JPEG).")
+    stylesheet: OptionalPath = setting(None, "Style sheet (UTF-8) that is appended to the built-in one.")
+    templates_dir: OptionalPath = setting(
+        None, "Folder of templates that replace the built-in ones of the same name."
     )
-    stylesheet: OptionalPath = Field(
-        default=None, description="Style sheet (UTF-8) that is appended to the built-in one."
+    home_url: OptionalUrl = setting(
+        None, "Where people go after signing in without callbackURL; by default the account page."
     )
-    templates_dir: OptionalPath = Field(
-        default=None, description="Folder of templates that replace the built-in ones of the same name."
-    )
-    home_url: OptionalUrl = Field(
-        default=None,
-        description="Where people go after signing in without callbackURL; by default the account page.",
-    )
-    terms_url: OptionalUrl = Field(
-        default=None, description="Terms of service, linked from the sign-up page."
-    )
-    privacy_url: OptionalUrl = Field(
-        default=None, description="Privacy notice, linked from the sign-up page."
-    )
+    terms_url: OptionalUrl = setting(None, "Terms of service, linked from the sign-up page.")
+    privacy_url: OptionalUrl = setting(None, "Privacy notice, linked from the sign-up page.")
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield colours with too little contrast, and files that do not exist or cannot be displayed."""

@@ -7,8 +7,6 @@ from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
 from domain import identifiers
 from domain.passkeys.policy import PasskeyPolicy
 from domain.trusted_origins import TrustedOrigins
@@ -16,7 +14,7 @@ from server.config.base import Group, Settings, fill
 from server.config.groups.email_codes import EmailCodeSettings
 from server.config.groups.magic_links import MagicLinkSettings
 from server.config.groups.password import PasswordResetSettings
-from server.config.value_types import Duration, Items, OptionalText, duration_between, is_http
+from server.config.value_types import Duration, Items, OptionalText, duration_between, is_http, setting
 
 _ANDROID_APP = re.compile(r"android:apk-key-hash:[A-Za-z0-9_-]{43}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -30,37 +28,35 @@ class PasskeySettings(Group):
     key = "passkey"
     enabled_in_development = True
 
-    enabled: bool = Field(
-        default=False,
-        description="Whether users can add passkeys and sign in with them; by default true in development, unless "
+    enabled: bool = setting(
+        False,
+        "Whether users can add passkeys and sign in with them; by default true in development, unless "
         "`base_url` has an IP address.",
     )
-    rp_id: OptionalText = Field(
-        default=None,
-        description="Domain that passkeys are for, with its subdomains; by default the host of `base_url`. "
+    rp_id: OptionalText = setting(
+        None,
+        "Domain that passkeys are for, with its subdomains; by default the host of `base_url`. "
         "A change makes all passkeys unusable.",
     )
-    rp_name: OptionalText = Field(
-        default=None, description="Name that browsers show, up to 64 characters; by default `app_name`."
+    rp_name: OptionalText = setting(
+        None, "Name that browsers show, up to 64 characters; by default `app_name`."
     )
-    origins: Annotated[tuple[str, ...], Items] = Field(
-        default=(),
-        max_length=32,
-        description="Pages and apps that may use passkeys, also `android:apk-key-hash:…`; by default `base_url` and "
+    origins: Annotated[tuple[str, ...], Items] = setting(
+        (),
+        "Pages and apps that may use passkeys, also `android:apk-key-hash:…`; by default `base_url` and "
         "those of `trusted_origins` at or below `rp_id`, without wildcards.",
+        max_length=32,
     )
-    user_verification: Literal["required", "preferred"] = Field(
-        default="required",
-        description="preferred: a passkey without fingerprint, face or PIN is accepted, as one factor.",
+    user_verification: Literal["required", "preferred"] = setting(
+        "required", "preferred: a passkey without fingerprint, face or PIN is accepted, as one factor."
     )
-    counts_as_two_factors: bool = Field(
-        default=True,
-        description="Whether a passkey with fingerprint, face or PIN replaces the second factor.",
+    counts_as_two_factors: bool = setting(
+        True, "Whether a passkey with fingerprint, face or PIN replaces the second factor."
     )
     challenge_expires_in: Duration = duration_between(
         "5m", "How long a browser may take to use a passkey.", at_least="1m", at_most="10m"
     )
-    max_per_user: int = Field(default=20, ge=1, le=100, description="Passkeys of one user.")
+    max_per_user: int = setting(20, "Passkeys of one user.", ge=1, le=100)
 
     def effective_rp_id(self, settings: Settings) -> str:
         """Return the domain that passkeys are for."""

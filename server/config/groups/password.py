@@ -12,7 +12,7 @@ from domain.mail.policy import Sender
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.mail import MailSettings, console_problems
-from server.config.value_types import Duration, OptionalPath, duration_between
+from server.config.value_types import Duration, OptionalPath, duration_between, setting
 
 
 def _processors() -> int:
@@ -30,15 +30,13 @@ class PasswordSettings(Group):
 
     key = "password"
 
-    min_length: int = Field(default=8, ge=1, le=1024, description="Shortest password, in code points.")
-    max_length: int = Field(default=128, ge=1, le=1024, description="Longest password, in code points.")
-    blocklist: bool = Field(default=True, description="Whether common and guessable passwords are refused.")
-    blocklist_file: OptionalPath = Field(
-        default=None, description="File of further refused passwords, one per line."
-    )
-    argon2_memory_kib: int = Field(default=19456, ge=8, le=2**22, description="Memory of one hash, in KiB.")
-    argon2_time: int = Field(default=2, ge=1, le=100, description="Passes over this memory.")
-    argon2_parallelism: int = Field(default=1, ge=1, le=64, description="Lanes of one hash.")
+    min_length: int = setting(8, "Shortest password, in code points.", ge=1, le=1024)
+    max_length: int = setting(128, "Longest password, in code points.", ge=1, le=1024)
+    blocklist: bool = setting(True, "Whether common and guessable passwords are refused.")
+    blocklist_file: OptionalPath = setting(None, "File of further refused passwords, one per line.")
+    argon2_memory_kib: int = setting(19456, "Memory of one hash, in KiB.", ge=8, le=2**22)
+    argon2_time: int = setting(2, "Passes over this memory.", ge=1, le=100)
+    argon2_parallelism: int = setting(1, "Lanes of one hash.", ge=1, le=64)
     hash_workers: int = Field(
         default_factory=partial(hash_workers, 1),
         ge=1,
@@ -46,12 +44,9 @@ class PasswordSettings(Group):
         description="Threads that hash; by default one per CPU core that the process may use, but at most 4. "
         "Processes of `--workers` share the cores.",
     )
-    hash_queue: int = Field(default=64, ge=0, le=100_000, description="Hashes that may wait for a thread.")
-    hash_nice: int = Field(
-        default=10,
-        ge=0,
-        le=19,
-        description="By how much the priority of hashing threads is lowered; Linux only.",
+    hash_queue: int = setting(64, "Hashes that may wait for a thread.", ge=0, le=100_000)
+    hash_nice: int = setting(
+        10, "By how much the priority of hashing threads is lowered; Linux only.", ge=0, le=19
     )
     hash_wait: Duration = duration_between(
         "5s", "Longest wait for a thread; then the response is 503.", at_least="0.05s"
@@ -74,11 +69,10 @@ class PasswordResetSettings(Group):
 
     key = "password_reset"
 
-    sender: Literal["mail", "none", "smtp", "console", "file"] = Field(
-        default="mail",
-        description="How reset emails are sent: mail means as `mail.sender` says; none disables resets.",
+    sender: Literal["mail", "none", "smtp", "console", "file"] = setting(
+        "mail", "How reset emails are sent: mail means as `mail.sender` says; none disables resets."
     )
-    revoke_sessions: bool = Field(default=True, description="Whether a reset ends every session of the user.")
+    revoke_sessions: bool = setting(True, "Whether a reset ends every session of the user.")
 
     def effective_sender(self, settings: Settings) -> Sender:
         """Return how reset emails are sent."""

@@ -1,9 +1,7 @@
 """The settings of the HTTP server, and of the contract it serves."""
 
-from pydantic import Field
-
 from server.config.base import Group
-from server.config.value_types import Duration, Size, duration_between
+from server.config.value_types import Duration, Size, duration_between, setting
 
 
 class ServerSettings(Group):
@@ -11,14 +9,14 @@ class ServerSettings(Group):
 
     key = "server"
 
-    host: str = Field(
-        default="127.0.0.1",
+    host: str = setting(
+        "127.0.0.1",
+        "Address to listen on; `localhost` means 127.0.0.1 and ::1, and is the default in development.",
         min_length=1,
-        description="Address to listen on; `localhost` means 127.0.0.1 and ::1, and is the default in development.",
     )
-    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
+    port: int = setting(8000, "Port to listen on; 0 chooses a free one.", ge=0, le=65535)
     # defence: V72 R28 max-body
-    max_body: Size = Field(default=65536, ge=1024, le=2**24, description="Largest request body in bytes.")
+    max_body: Size = setting(65536, "Largest request body in bytes.", ge=1024, le=2**24)
     request_timeout: Duration = duration_between(
         "30s",
         "Longest time a client may take to send one request, or to go without reading a response.",
@@ -41,7 +39,6 @@ class DocumentsSettings(Group):
 
     key = "documents"
 
-    enabled: bool = Field(
-        default=True,
-        description="Whether the documents exist: /, /docs, /openapi.json, /openapi-clients.json and /favicon.ico.",
+    enabled: bool = setting(
+        True, "Whether the documents exist: /, /docs, /openapi.json, /openapi-clients.json and /favicon.ico."
     )

@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import Field
-
 from domain.policy import Cookies
 from domain.sessions.policy import SessionPolicy
 from server.config.base import Group, Settings, fill
-from server.config.value_types import CookieName, CookiePrefix, Duration, OptionalDomain, duration_between
+from server.config.value_types import (
+    CookieName,
+    CookiePrefix,
+    Duration,
+    OptionalDomain,
+    duration_between,
+    setting,
+)
 
 
 class SessionSettings(Group):
@@ -31,32 +36,27 @@ class SessionSettings(Group):
         "Age up to which a session may delete the account without the password; 0 = any age.",
         at_least="0s",
     )
-    list_tokens: bool = Field(
-        default=True,
-        description="Whether /list-sessions returns tokens; false: handles that can only revoke.",
+    list_tokens: bool = setting(
+        True, "Whether /list-sessions returns tokens; false: handles that can only revoke."
     )
-    max_per_user: int = Field(
-        default=1000,
+    max_per_user: int = setting(
+        1000,
+        "Most live sessions of one user; a further one ends the oldest. 0 = no limit.",
         ge=0,
         le=1_000_000,
-        description="Most live sessions of one user; a further one ends the oldest. 0 = no limit.",
     )
-    cookie_name: CookieName = Field(
-        default="service.session-token", description="Name of the session cookie."
+    cookie_name: CookieName = setting("service.session-token", "Name of the session cookie.")
+    cookie_secure: bool = setting(True, "Whether browsers send the cookies over https only.")
+    cookie_http_only: bool = setting(True, "Whether the cookies are hidden from scripts.")
+    cookie_same_site: Literal["Lax", "Strict", "None"] = setting(
+        "Lax", "When browsers send the cookies with requests from other sites."
     )
-    cookie_secure: bool = Field(
-        default=True, description="Whether browsers send the cookies over https only."
-    )
-    cookie_http_only: bool = Field(default=True, description="Whether the cookies are hidden from scripts.")
-    cookie_same_site: Literal["Lax", "Strict", "None"] = Field(
-        default="Lax", description="When browsers send the cookies with requests from other sites."
-    )
-    cookie_domain: OptionalDomain = Field(
-        default=None,
-        description="Domain whose hosts all receive the cookies; empty: this host alone. With a domain, every response "
+    cookie_domain: OptionalDomain = setting(
+        None,
+        "Domain whose hosts all receive the cookies; empty: this host alone. With a domain, every response "
         "that sets or clears a cookie also clears the one of the same name without a domain.",
     )
-    cookie_prefix: CookiePrefix = Field(default="service.", description="Prefix of the other cookies' names.")
+    cookie_prefix: CookiePrefix = setting("service.", "Prefix of the other cookies' names.")
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return the policy of sessions."""

@@ -3,14 +3,12 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 
-from pydantic import Field
-
 from domain import identifiers
 from domain.trusted_devices.policy import TrustedDevicePolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.config.base import Group, Settings, fill
 from server.config.groups.mail import MailSettings
-from server.config.value_types import Duration, OptionalText, OptionalUrl, duration_between
+from server.config.value_types import Duration, OptionalText, OptionalUrl, duration_between, setting
 
 
 class TwoFactorSettings(Group):
@@ -18,34 +16,20 @@ class TwoFactorSettings(Group):
 
     key = "two_factor"
 
-    issuer: OptionalText = Field(
-        default=None, description="Name authenticator apps show; by default `app_name`."
+    issuer: OptionalText = setting(None, "Name authenticator apps show; by default `app_name`.")
+    otp_enabled: bool = setting(True, "Whether codes can be sent by email (needs `mail.sender`).")
+    enforce_for_social: bool = setting(True, "Whether sign-in through a provider requires it too.")
+    page: OptionalUrl = setting(
+        None, "Page at a trusted origin for sign-ins through a provider that require a code."
     )
-    otp_enabled: bool = Field(
-        default=True, description="Whether codes can be sent by email (needs `mail.sender`)."
-    )
-    enforce_for_social: bool = Field(
-        default=True, description="Whether sign-in through a provider requires it too."
-    )
-    page: OptionalUrl = Field(
-        default=None,
-        description="Page at a trusted origin for sign-ins through a provider that require a code.",
-    )
-    totp_window: int = Field(
-        default=1, ge=0, le=10, description="Steps of 30 s accepted before and after the current one."
-    )
+    totp_window: int = setting(1, "Steps of 30 s accepted before and after the current one.", ge=0, le=10)
     otp_expires_in: Duration = duration_between("3m", "Lifetime of an emailed code.")
-    otp_attempts: int = Field(default=5, ge=1, le=100, description="Attempts per emailed code.")
-    backup_code_count: int = Field(default=10, ge=1, le=100, description="Backup codes in one set.")
+    otp_attempts: int = setting(5, "Attempts per emailed code.", ge=1, le=100)
+    backup_code_count: int = setting(10, "Backup codes in one set.", ge=1, le=100)
     challenge_expires_in: Duration = duration_between("10m", "Time to enter the code after the password.")
-    challenge_attempts: int = Field(
-        default=5, ge=1, le=100, description="Attempts per sign-in, over all methods."
-    )
-    lock_after: int = Field(
-        default=10,
-        ge=1,
-        le=10_000,
-        description="Consecutive wrong codes at sign-ins that lock the second factor.",
+    challenge_attempts: int = setting(5, "Attempts per sign-in, over all methods.", ge=1, le=100)
+    lock_after: int = setting(
+        10, "Consecutive wrong codes at sign-ins that lock the second factor.", ge=1, le=10_000
     )
     lock_for: Duration = duration_between("15m", "How long it stays locked.")
     trust_expires_in: Duration = duration_between("30d", "How long a trusted device skips the second factor.")

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from pydantic import Field
-
 from domain.user_deletion.policy import DeletionPolicy
 from domain.users.policy import UsernamePolicy
 from server.config.base import Group, Settings
 from server.config.groups.mail import MailSettings
-from server.config.value_types import Duration, duration_between
+from server.config.value_types import Duration, duration_between, setting
 
 _SWITCH = "Whether the operations of this group exist."
 
@@ -20,7 +18,7 @@ class UsernameSettings(Group):
 
     fills = (UsernamePolicy,)
 
-    enabled: bool = Field(default=True, description=f"{_SWITCH} False: username fields are ignored.")
+    enabled: bool = setting(True, f"{_SWITCH} False: username fields are ignored.")
 
 
 class DeleteUserSettings(Group):
@@ -30,10 +28,8 @@ class DeleteUserSettings(Group):
 
     fills = (DeletionPolicy,)
 
-    enabled: bool = Field(default=True, description=_SWITCH)
-    confirm_by_mail: bool = Field(
-        default=False, description="Whether deletion must be confirmed through an emailed link."
-    )
+    enabled: bool = setting(True, _SWITCH)
+    confirm_by_mail: bool = setting(False, "Whether deletion must be confirmed through an emailed link.")
     token_expires_in: Duration = duration_between("24h", "Lifetime of the deletion link.")
 
     def problems(self, settings: Settings) -> Iterator[str]:

@@ -9,7 +9,15 @@ from pydantic import Field, SecretStr
 from domain.webhooks.policy import WebhookPolicy
 from domain.webhooks.secrets import ConfiguredEndpoint, is_secret
 from server.config.base import Group, Settings, fill
-from server.config.value_types import Duration, Items, Network, OptionalPath, OptionalText, duration_between
+from server.config.value_types import (
+    Duration,
+    Items,
+    Network,
+    OptionalPath,
+    OptionalText,
+    duration_between,
+    setting,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
@@ -20,12 +28,12 @@ class ConfiguredWebhook(Group):
     """`webhooks.endpoints.<name>.*`: an endpoint from the configuration, which cannot be changed elsewhere."""
 
     url: str = Field(description="URL of the receiver.")
-    secret: SecretStr | None = Field(default=None, description="Secret `whsec_…` that signs the requests.")
-    secret_file: OptionalPath = Field(default=None, description="File with the secret, instead of `secret`.")
+    secret: SecretStr | None = setting(None, "Secret `whsec_…` that signs the requests.")
+    secret_file: OptionalPath = setting(None, "File with the secret, instead of `secret`.")
     events: Annotated[tuple[str, ...], Items] = Field(
         min_length=1, max_length=50, description="Events, groups such as `user.*`, or `*`."
     )
-    description: OptionalText = Field(default=None, description="Text for administrators.")
+    description: OptionalText = setting(None, "Text for administrators.")
 
 
 class WebhookSettings(Group):
@@ -33,31 +41,28 @@ class WebhookSettings(Group):
 
     key = "webhooks"
 
-    enabled: bool = Field(
-        default=False, description="Whether events are written and sent, and their operations exist."
-    )
-    management: Literal["admin", "cli"] = Field(
-        default="cli",
-        description="Where endpoints are managed: only on the command line (`cli`), or also by operations and pages "
+    enabled: bool = setting(False, "Whether events are written and sent, and their operations exist.")
+    management: Literal["admin", "cli"] = setting(
+        "cli",
+        "Where endpoints are managed: only on the command line (`cli`), or also by operations and pages "
         "for users with the permission `service: manage` (`admin`).",
     )
-    endpoints: dict[str, ConfiguredWebhook] = Field(
-        default={},
-        description="Endpoints by name, each with url, events, secret or secret_file, and a description.",
+    endpoints: dict[str, ConfiguredWebhook] = setting(
+        {}, "Endpoints by name, each with url, events, secret or secret_file, and a description."
     )
-    max_endpoints: int = Field(default=50, ge=1, le=1000, description="Endpoints at most.")
+    max_endpoints: int = setting(50, "Endpoints at most.", ge=1, le=1000)
     timeout: Duration = duration_between(
         "15s", "Time of one attempt, from the look-up of the address to the status.", at_most="30s"
     )
-    allowed_ports: Annotated[tuple[Annotated[int, Field(strict=False)], ...], Items] = Field(
-        default=(443,), min_length=1, max_length=100, description="Ports of endpoints."
+    allowed_ports: Annotated[tuple[Annotated[int, Field(strict=False)], ...], Items] = setting(
+        (443,), "Ports of endpoints.", min_length=1, max_length=100
     )
-    allowed_networks: Annotated[tuple[Network, ...], Items] = Field(
-        default=(), description="Private networks in which endpoints may be."
+    allowed_networks: Annotated[tuple[Network, ...], Items] = setting(
+        (), "Private networks in which endpoints may be."
     )
-    concurrency: int = Field(default=16, ge=1, le=256, description="Attempts at the same time, per instance.")
-    endpoint_concurrency: int = Field(
-        default=4, ge=1, le=64, description="Attempts at the same time at one endpoint, per instance."
+    concurrency: int = setting(16, "Attempts at the same time, per instance.", ge=1, le=256)
+    endpoint_concurrency: int = setting(
+        4, "Attempts at the same time at one endpoint, per instance.", ge=1, le=64
     )
     payload_retention: Duration = duration_between(
         "3d", "How long the content of an event is kept after its last delivery.", at_least="0s"
@@ -69,8 +74,8 @@ class WebhookSettings(Group):
     secret_overlap: Duration = duration_between(
         "24h", "How long both secrets sign after a rotation.", at_least="0s", at_most="7d"
     )
-    user_fields: Annotated[tuple[UserField, ...], Items] = Field(
-        default=("id", "email", "emailVerified", "name"), description="Fields of the user in events."
+    user_fields: Annotated[tuple[UserField, ...], Items] = setting(
+        ("id", "email", "emailVerified", "name"), "Fields of the user in events."
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:

@@ -141,7 +141,7 @@ MUTANTS = (
             "        waiting = (await db.execute(text(query))).first() is not None"
         ),
     ),
-    Mutant("V72", "a body has a limit", "max-body", Replace("2 ** 24", "value.keywords[0].value")),
+    Mutant("V72", "a body has a limit", "max-body", Replace("2 ** 24", "value.args[0]")),
     Mutant("V72", "what is too long for a password is not even compared", "password-length", Remove()),
     Mutant(
         "V72",
