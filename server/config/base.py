@@ -1,5 +1,6 @@
 """The base classes of settings: those of the service itself, and the groups, which capabilities declare."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
@@ -137,6 +138,12 @@ class Settings(_Table):
         """
         loopback = self.profile == "development" and "trusted_origins" not in self.model_fields_set
         return TrustedOrigins.parse(self.base_url, self.trusted_origins, loopback=loopback)
+
+    def page_problems(self, key: str, page: str | None) -> Iterator[str]:
+        """Yield a problem if a page is set and at none of the origins that users may be redirected to."""
+        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
+            if page is not None and not self.parsed_origins().accepts(page):
+                yield f"{key}: must be at base_url or at one of trusted_origins"
 
 
 def fill(kind: type[PolicyType], source: BaseModel, *, prefix: str = "", **computed: object) -> PolicyType:

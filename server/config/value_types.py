@@ -53,6 +53,13 @@ def _spell(bound: float | timedelta) -> str:
     return durations.spell(bound) if isinstance(bound, timedelta) else str(bound)
 
 
+def read_secret(secret: SecretStr | None, file: Path | None) -> str | None:
+    """Return a secret, of the file if there is one. Raises OSError and UnicodeDecodeError."""
+    if file is not None:
+        return file.read_text("utf-8").strip()
+    return None if secret is None else secret.get_secret_value()
+
+
 def is_http(url: str) -> bool:
     """Return whether a URL is unencrypted http."""
     return url.lower().startswith("http://")

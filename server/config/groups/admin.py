@@ -8,6 +8,7 @@ from typing import Annotated
 from domain.admin.policy import AdminPolicy, ImpersonationPolicy
 from domain.users import roles
 from domain.users.policy import RolePolicy
+from domain.users.roles import permissions_of
 from server.config.base import Group, Settings, fill
 from server.config.groups.database import DatabaseSettings
 from server.config.groups.session import SessionSettings
@@ -93,33 +94,16 @@ class AdminSettings(Group):
         ]
 
     def _roles(self) -> Mapping[str, frozenset[tuple[str, str]]]:
-        everything = roles.permissions_of(self._statements()) - {roles.NOT_OF_ADMIN}
-        written = {name: roles.permissions_of(granted) for name, granted in self.roles.items()}
-        return {"admin": everything, "user": frozenset(), **written}
-
-    def _statements(self) -> dict[str, set[str]]:
-        known = {resource: set(actions) for resource, actions in roles.STATEMENTS.items()}
-        for resource, actions in self.statements.items():
-            known.setdefault(resource, set()).update(actions)
-        return known
+        everything = permissions_of(roles.STATEMENTS) | permissions_of(self.statements)
+        written = {name: permissions_of(granted) for name, granted in self.roles.items()}
+        return {"admin": everything - {roles.NOT_OF_ADMIN}, "user": frozenset(), **written}
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield malformed names, unknown actions, a default role with permissions, and impersonation without
         administration."""
         if self.impersonation.enabled and not self.enabled:
             yield "admin.impersonation.enabled: needs admin.enabled"
-        yield from malformed_statements("admin.statements", self.statements)
-        known = self._statements()
-        if len(self.roles) > MOST:
-            yield f"admin.roles: at most {MOST}"
-        for role, granted in self.roles.items():
-            key = f"admin.roles.{role}"
-            if not NAME.fullmatch(role):
-                yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
-            yield from malformed_statements(key, granted)
-            for resource, actions in granted.items():
-                for action in sorted(set(actions) - known.get(resource, set())):
-                    yield f"{key}.{resource}: no statement has the action {action}"
+        yield from role_problems("admin", self.statements, self.roles, roles.STATEMENTS)
         default = self._roles().get(self.default_role)
         if default is None:
             yield f"admin.default_role: {self.default_role} is not a role"
@@ -127,8 +111,27 @@ class AdminSettings(Group):
             yield "admin.default_role: every new user would have powers of an administrator"
 
 
-def malformed_statements(key: str, statements: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield the problems with the names and numbers of resources and actions."""
+def role_problems(
+    group: str,
+    statements: Statements,
+    granted: Mapping[str, Statements],
+    built_in: Mapping[str, Iterable[str]],
+) -> Iterator[str]:
+    """Yield the problems with the names and numbers of resources, actions and roles, and the actions that none has."""
+    yield from _statement_problems(f"{group}.statements", statements)
+    if len(granted) > MOST:
+        yield f"{group}.roles: at most {MOST}"
+    known = permissions_of(built_in) | permissions_of(statements)
+    for role, actions_by_resource in granted.items():
+        key = f"{group}.roles.{role}"
+        if not NAME.fullmatch(role):
+            yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
+        yield from _statement_problems(key, actions_by_resource)
+        for resource, action in sorted(permissions_of(actions_by_resource) - known):
+            yield f"{key}.{resource}: no statement has the action {action}"
+
+
+def _statement_problems(key: str, statements: Statements) -> Iterator[str]:
     for resource, actions in statements.items():
         if not all(NAME.fullmatch(name) for name in (resource, *actions)):
             yield f"{key}.{resource}: names have 1 to 32 letters, digits, _ and -, the first a letter"

@@ -1,6 +1,5 @@
 """The settings of magic links."""
 
-import contextlib
 from collections.abc import Iterator
 
 from domain.magic_links.policy import MagicLinkPolicy
@@ -51,6 +50,4 @@ class MagicLinkSettings(Group):
             yield "magic_links.enabled: needs a mail.sender"
         if self.enabled and self.confirm and self.page is None and not settings[PagesSettings].enabled:
             yield "magic_links.page: is required while magic_links.confirm is true and pages.enabled false"
-        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
-            if self.page is not None and not settings.parsed_origins().accepts(self.page):
-                yield "magic_links.page: must be at base_url or at one of trusted_origins"
+        yield from settings.page_problems("magic_links.page", self.page)

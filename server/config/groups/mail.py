@@ -1,6 +1,5 @@
 """The settings of mail."""
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -71,9 +70,7 @@ class MailSettings(Group):
         """Yield missing settings of SMTP, and a page with an untrusted origin."""
         if self.sender == "smtp":
             yield from self.smtp_problems()
-        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
-            if self.not_me_page is not None and not settings.parsed_origins().accepts(self.not_me_page):
-                yield "mail.not_me_page: must be at base_url or at one of trusted_origins"
+        yield from settings.page_problems("mail.not_me_page", self.not_me_page)
 
     def smtp_problems(self) -> Iterator[str]:
         """Yield the settings that are missing to send emails by SMTP."""

@@ -23,6 +23,7 @@ from server.config.value_types import (
     OptionalUrl,
     duration_between,
     is_http,
+    read_secret,
     setting,
 )
 
@@ -84,9 +85,7 @@ class ClientSettings(Group):
 
     def read_secret(self) -> str | None:
         """Return the secret. Raises OSError and UnicodeDecodeError for a file that cannot be read."""
-        if self.secret_file is not None:
-            return self.secret_file.read_text(encoding="utf-8").strip()
-        return None if self.secret is None else self.secret.get_secret_value()
+        return read_secret(self.secret, self.secret_file)
 
 
 class DeviceSettings(Group):
@@ -235,9 +234,7 @@ class OAuthSettings(Group):
                 if getattr(self, name) is None:
                     yield f"oauth.{name}: must be set while pages.enabled is false"
         for name in PAGES:
-            page = getattr(self, name)
-            if page is not None and not settings.parsed_origins().accepts(page):
-                yield f"oauth.{name}: must be at a trusted origin"
+            yield from settings.page_problems(f"oauth.{name}", getattr(self, name))
 
     def _resource_problems(self, key: str, uri: str, resource: ResourceSettings) -> Iterator[str]:
         parts = urlsplit(uri)

@@ -1,6 +1,5 @@
 """The settings of organizations and their teams."""
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -10,7 +9,7 @@ from domain.rate_limits.policy import Quota
 from domain.users.policy import Permission
 from domain.users.roles import permissions_of
 from server.config.base import Group, Settings, fill
-from server.config.groups.admin import MOST, NAME, Statements, malformed_statements
+from server.config.groups.admin import Statements, role_problems
 from server.config.groups.emails import EmailVerificationSettings
 from server.config.groups.limits import LimitSettings
 from server.config.groups.mail import MailSettings
@@ -109,39 +108,19 @@ class OrganizationSettings(Group):
 
     def _roles(self) -> Mapping[str, frozenset[Permission]]:
         written = {name: permissions_of(granted) for name, granted in self.roles.items()}
-        owner = permissions_of(self._statements())
+        owner = permissions_of(roles.STATEMENTS) | permissions_of(self.statements)
         return {**roles.BUILT_IN, **written, roles.OWNER: owner}
-
-    def _statements(self) -> dict[str, set[str]]:
-        known = {resource: set(actions) for resource, actions in roles.STATEMENTS.items()}
-        for resource, actions in self.statements.items():
-            known.setdefault(resource, set()).update(actions)
-        return known
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield malformed names, unknown actions, a replaced owner, and a link that leads to an untrusted origin."""
         if self.teams.enabled and not self.enabled:
             yield "organizations.teams.enabled: needs organizations.enabled"
-        yield from malformed_statements("organizations.statements", self.statements)
-        if len(self.roles) > MOST:
-            yield f"organizations.roles: at most {MOST}"
+        yield from role_problems("organizations", self.statements, self.roles, roles.STATEMENTS)
         if roles.OWNER in self.roles:
             yield f"organizations.roles.{roles.OWNER}: this role has every permission and cannot be replaced"
-        known = self._statements()
-        for role, granted in self.roles.items():
-            key = f"organizations.roles.{role}"
-            if not NAME.fullmatch(role):
-                yield f"{key}: a name has 1 to 32 letters, digits, _ and -, the first a letter"
-            yield from malformed_statements(key, granted)
-            for resource, actions in granted.items():
-                for action in sorted(set(actions) - known.get(resource, set())):
-                    yield f"{key}.{resource}: no statement has the action {action}"
         if self.invitation_url is not None:
-            yield from self._link_problems(settings, self.invitation_url)
-
-    def _link_problems(self, settings: Settings, url: str) -> Iterator[str]:
-        if ID not in url:
-            yield f"organizations.invitation_url: must contain {ID}"
-        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
-            if not settings.parsed_origins().accepts(url.replace(ID, "id")):
-                yield "organizations.invitation_url: must be at base_url or at one of trusted_origins"
+            if ID not in self.invitation_url:
+                yield f"organizations.invitation_url: must contain {ID}"
+            yield from settings.page_problems(
+                "organizations.invitation_url", self.invitation_url.replace(ID, "id")
+            )

@@ -1,6 +1,5 @@
 """The settings of the second factor and of trusted devices."""
 
-import contextlib
 from collections.abc import Iterable, Iterator
 
 from domain import identifiers
@@ -50,6 +49,4 @@ class TwoFactorSettings(Group):
             yield (
                 f"two_factor.issuer: at most {identifiers.ISSUER_LENGTH} characters, no colon, no control characters"
             )
-        with contextlib.suppress(ValueError):  # Malformed origins are reported as problems of their own.
-            if self.page is not None and not settings.parsed_origins().accepts(self.page):
-                yield "two_factor.page: must be at base_url or at one of trusted_origins"
+        yield from settings.page_problems("two_factor.page", self.page)

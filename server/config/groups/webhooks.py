@@ -16,6 +16,7 @@ from server.config.value_types import (
     OptionalPath,
     OptionalText,
     duration_between,
+    read_secret,
     setting,
 )
 
@@ -80,13 +81,8 @@ class WebhookSettings(Group):
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return who manages endpoints, where they may be, and what they receive."""
-        return [
-            fill(
-                WebhookPolicy,
-                self,
-                configured={name: _endpoint(one) for name, one in self.endpoints.items()},
-            )
-        ]
+        configured = {name: _endpoint(one) for name, one in self.endpoints.items()}
+        return [fill(WebhookPolicy, self, configured=configured)]
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield malformed ports and endpoints."""
@@ -116,9 +112,7 @@ def _problems(key: str, endpoint: ConfiguredWebhook) -> Iterator[str]:
 
 def _secret(endpoint: ConfiguredWebhook) -> str:
     """Return the secret of an endpoint. Raises OSError and UnicodeDecodeError for a file that cannot be read."""
-    if endpoint.secret_file is not None:
-        return endpoint.secret_file.read_text(encoding="utf-8").strip()
-    return "" if endpoint.secret is None else endpoint.secret.get_secret_value()
+    return read_secret(endpoint.secret, endpoint.secret_file) or ""
 
 
 def _endpoint(one: ConfiguredWebhook) -> ConfiguredEndpoint:

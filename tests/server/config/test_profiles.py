@@ -375,6 +375,17 @@ class TestBoth:
                 {"TRUSTED_ORIGINS": "javascript://x,https://app.test/path"},
                 ["trusted_origins", "trusted_origins"],
             ),
+            *(
+                ({**variables, "TRUSTED_ORIGINS": "*"}, ["trusted_origins"])
+                for variables in (
+                    {"MAGIC_LINKS__PAGE": "https://app.test/in"},
+                    {
+                        "JWT__ENABLED": "true",
+                        "OAUTH__ENABLED": "true",
+                        "OAUTH__LOGIN_PAGE": "https://app.test/in",
+                    },
+                )
+            ),
             ({"PASSWORD__MIN_LENGTH": "20", "PASSWORD__MAX_LENGTH": "10"}, ["password.min_length"]),
             (
                 {"PASSWORD__ARGON2_MEMORY_KIB": "8", "PASSWORD__ARGON2_PARALLELISM": "2"},
