@@ -1,13 +1,13 @@
 """The log: one line per event on standard error, in JSON or for people.
 
 No text from outside can begin a new line. Messages of exceptions are never written, because they may contain
-passwords, tokens or SQL: only types and locations are.
+passwords, tokens or SQL: only types and locations are. structlog's JSONRenderer and ProcessorFormatter would replace
+no code: lines must be ASCII, and lines that are torn or pending need a stream of our own.
 """
 
 import asyncio
 import json
 import logging
-import re
 import sys
 import time
 import traceback
@@ -31,16 +31,12 @@ _FOREIGN_LINE = 500
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
 """Libraries whose messages below a warning are useless to operators, or contain values of statements."""
 
-_HEAD = frozenset({"timestamp", "level", "event"})
-_LEFT_OUT = frozenset(
+_ONLY_OF_ERRORS = frozenset(
     {"id", "time", "outcome", "operation", "actor_id", "session_id", "address", "user_agent", "request_id"}
 )
 """Fields that lines for people do not show, unless they report an error."""
-_COLOURS = {"debug": "dim", "info": "green", "warning": "yellow"}
 
 _output: "Output | None" = None
-
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:@+*{}-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +123,10 @@ def configure(
     least = logging.getLevelNamesMapping()[level.upper()]
     # Only the raw stream reports how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
-    colours = terminal.shows_colours(stream or standard)
-    render = _json_line if form == "json" else partial(_console_line, colours=colours)
+    renderer = structlog.dev.ConsoleRenderer(
+        pad_event_to=0, colors=terminal.shows_colours(stream or standard), sort_keys=False
+    )
+    render = _json_line if form == "json" else partial(_console_line, renderer=renderer)
     global _output  # noqa: PLW0603  # structlog's own configuration takes ten times as long to read, and every request reads it.
     output = _output = Output(stream or standard, render, least, shows_requests)
     structlog.configure(
@@ -228,31 +226,19 @@ def _json_line(event: Mapping[str, Any]) -> bytes:
     return line
 
 
-def _console_line(event: Mapping[str, Any], *, colours: bool) -> bytes:
-    """Return a line for people: the local time, level and event, and the fields that matter during development.
+def _console_line(event: Mapping[str, Any], *, renderer: structlog.dev.ConsoleRenderer) -> bytes:
+    """Return a line for people, with the local time and the fields that matter during development.
 
     The trace of an error follows in lines of its own, which are indented.
     """
-    paint = terminal.paint if colours else lambda text, _: text
-    level = event["level"]
-    hidden = _HEAD if level in ("error", "critical") else _HEAD | _LEFT_OUT
-    fields = {key: value for key, value in event.items() if key not in hidden and value is not None}
-    parts = [f"{datetime.fromisoformat(event['timestamp']).astimezone():%H:%M:%S}"]
-    parts.append(paint(f"{level:<8}", _COLOURS.get(level, "red")))
-    if event["event"] == "request" and "path" in fields:
-        status = fields.pop("status")
-        ok = "green" if status < 400 else "yellow" if status < 500 else "red"
-        parts += [_word(fields.pop("method")), _word(fields.pop("path")), paint(str(status), ok)]
-        parts.append(paint(f"{fields.pop('ms')} ms", "dim"))
-    else:
-        parts.append(paint(_word(event["event"]), "bold"))
-    trace = fields.pop("trace", ())
-    parts += [f"{paint(f'{key}=', 'dim')}{_word(value)}" for key, value in fields.items()]
-    # `_word` quotes whatever is not a plain word, so that no value can begin a new line or look like another field.
-    lines = (" ".join(parts), *(f"    {_word(frame)}" for frame in trace))
-    return b"".join(line.encode("ascii", "backslashreplace") + b"\n" for line in lines)
+    hidden = _ONLY_OF_ERRORS if event["level"] not in ("error", "critical") else ()
+    shown = {key: _escaped(value) for key, value in event.items() if key not in hidden and value is not None}
+    shown["timestamp"] = f"{datetime.fromisoformat(event['timestamp']).astimezone():%H:%M:%S}"
+    if trace := shown.pop("trace", ()):
+        shown["stack"] = "\n".join(f"    {_escaped(frame)}" for frame in trace)
+    return renderer(None, "", shown).encode("ascii", "backslashreplace") + b"\n"
 
 
-def _word(value: Any) -> str:
-    text = value if isinstance(value, str) else ""
-    return text if _PLAIN_WORD.fullmatch(text) else _json_line(value)[:-1].decode()
+def _escaped(value: Any) -> Any:
+    """Return a text without control characters, which could begin a new line; the renderer escapes other values."""
+    return value.encode("unicode_escape").decode() if isinstance(value, str) else value

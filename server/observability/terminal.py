@@ -3,7 +3,7 @@
 import os
 from typing import IO, Any
 
-_CODES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
+_CODES = {"bold": 1, "red": 31, "green": 32, "cyan": 36}
 
 
 def shows_colours(stream: IO[Any]) -> bool:
@@ -11,8 +11,6 @@ def shows_colours(stream: IO[Any]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def paint(text: str, colour: str, stream: IO[Any] | None = None) -> str:
+def paint(text: str, colour: str, stream: IO[Any]) -> str:
     """Return a text in a colour, unless the stream shows none."""
-    if stream is not None and not shows_colours(stream):
-        return text
-    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
+    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if shows_colours(stream) else text

@@ -116,9 +116,11 @@ class TestLines:
 
         event, asked = stream.getvalue().decode().splitlines()
         assert re.fullmatch(
-            r"\d\d:\d\d:\d\d warning  mail.failed template=otp reason=\"no route\" attempts=3", event
+            r"\d\d:\d\d:\d\d \[warning  \] mail.failed template=otp reason='no route' attempts=3", event
         )
-        assert asked.partition(" ")[2] == "info     GET /get-session 404 12.3 ms"
+        assert (
+            asked.partition(" ")[2] == "[info     ] request method=GET path=/get-session status=404 ms=12.3"
+        )
 
     def test_for_people_show_where_an_error_came_from(self) -> None:
         stream = logged(form="console")
@@ -129,7 +131,7 @@ class TestLines:
             structlog.get_logger().exception("broken", request_id="r")
 
         head, *frames = stream.getvalue().decode().splitlines()
-        assert 'error    broken request_id=r error=["builtins.KeyError"]' in head
+        assert "[error    ] broken request_id=r error=['builtins.KeyError']" in head
         assert frames[0].startswith("    ")
         assert "test_for_people_show_where_an_error_came_from" in frames[0]
         assert "hunter2" not in stream.getvalue().decode()
@@ -154,8 +156,8 @@ class TestLines:
         coloured, plain = os.read(primary, 1000).decode().splitlines()
         os.close(primary)
         assert coloured.replace("\x1b[1m", "").count(" x") == 1
-        assert "\x1b[33mwarning" in coloured
-        assert "warning  x" in plain
+        assert "[\x1b[33m\x1b[1mwarning  \x1b[0m]" in coloured
+        assert "[warning  ] x" in plain
 
 
 class TestExceptions:
