@@ -23,9 +23,7 @@ app = typer.Typer(help="Administer the clients of the OAuth provider.", no_args_
 Client = Annotated[str, typer.Argument(metavar="CLIENT_ID", help="Client id.")]
 RedirectUris = Annotated[
     list[str] | None,
-    typer.Option(
-        "--redirect-uri", metavar="URI", help="Where users return to; may be repeated.", show_default=False
-    ),
+    typer.Option("--redirect-uri", metavar="URI", help="Where users return to; may be repeated."),
 ]
 LogoutUris = Annotated[
     list[str] | None,
@@ -33,24 +31,19 @@ LogoutUris = Annotated[
         "--post-logout-redirect-uri",
         metavar="URI",
         help="Where users return to after signing out; may be repeated.",
-        show_default=False,
     ),
 ]
 Scope = Annotated[
     str | None,
-    typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces.", show_default=False),
+    typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces."),
 ]
 GrantTypes = Annotated[
     list[str] | None,
-    typer.Option(
-        "--grant-type", metavar="TYPE", help="Grant type it may use; may be repeated.", show_default=False
-    ),
+    typer.Option("--grant-type", metavar="TYPE", help="Grant type it may use; may be repeated."),
 ]
 Resources = Annotated[
     list[str] | None,
-    typer.Option(
-        "--resource", metavar="URI", help="Resource it may ask for; may be repeated.", show_default=False
-    ),
+    typer.Option("--resource", metavar="URI", help="Resource it may ask for; may be repeated."),
 ]
 OwnScopes = Annotated[
     list[str] | None,
@@ -58,7 +51,6 @@ OwnScopes = Annotated[
         "--client-credentials-scope",
         metavar="SCOPE",
         help="Scope of tokens that act for the client itself; may be repeated.",
-        show_default=False,
     ),
 ]
 ResourceServer = Annotated[
@@ -67,7 +59,6 @@ ResourceServer = Annotated[
         "--resource-server",
         metavar="URI",
         help="Resource whose access tokens it may introspect; may be repeated.",
-        show_default=False,
     ),
 ]
 SkipConsent = Annotated[
@@ -75,7 +66,6 @@ SkipConsent = Annotated[
     typer.Option(
         "--skip-consent/--ask-consent",
         help="Whether users are not asked for their consent.",
-        show_default=False,
     ),
 ]
 Metadata = Annotated[
@@ -83,7 +73,6 @@ Metadata = Annotated[
     typer.Option(
         metavar="FILE",
         help="File with further members of the client metadata, as JSON; - is standard input.",
-        show_default=False,
     ),
 ]
 
@@ -101,7 +90,6 @@ def create(  # noqa: PLR0913 - one parameter per option
         typer.Option(
             metavar="METHOD",
             help="How it authenticates: client_secret_basic, client_secret_post, none or private_key_jwt.",
-            show_default=False,
         ),
     ] = None,
     grant_type: GrantTypes = None,
@@ -212,7 +200,7 @@ def show(client: Client, as_json: AsJson = False) -> None:
 @app.command()
 def update(  # noqa: PLR0913 - one parameter per option
     client: Client,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="New name.")] = None,
     redirect_uri: RedirectUris = None,
     post_logout_redirect_uri: LogoutUris = None,
     grant_type: GrantTypes = None,

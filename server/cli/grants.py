@@ -15,9 +15,7 @@ app = typer.Typer(help="List and end what users have granted OAuth clients.", no
 
 @app.command("list")
 def list_grants(
-    user: Annotated[
-        str, typer.Option(metavar="USER", help="Email address, username or id.", show_default=False)
-    ],
+    user: Annotated[str, typer.Option(metavar="USER", help="Email address, username or id.")],
     as_json: AsJson = False,
 ) -> None:
     """List the grants of a user, newest first.

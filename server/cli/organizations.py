@@ -75,10 +75,10 @@ def show(org: Org, as_json: AsJson = False) -> None:
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the organization.")],
-    slug: Annotated[str, typer.Option(metavar="SLUG", help="Name in URLs, unique.", show_default=False)],
+    slug: Annotated[str, typer.Option(metavar="SLUG", help="Name in URLs, unique.")],
     owner: Annotated[
         str,
-        typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False),
+        typer.Option(metavar="USER", help="Owner: email address, username or id."),
     ],
     logo: Logo = None,
 ) -> None:
@@ -147,9 +147,7 @@ def members(org: Org, as_json: AsJson = False) -> None:
 def add_member(
     org: Org,
     user: User,
-    role: Annotated[
-        str, typer.Option(metavar="ROLES", help="Role names, separated by commas.", show_default=False)
-    ],
+    role: Annotated[str, typer.Option(metavar="ROLES", help="Role names, separated by commas.")],
 ) -> None:
     """Make a user a member, without an invitation.
 
@@ -191,12 +189,10 @@ def remove_member(org: Org, user: User) -> None:
 def invite(
     org: Org,
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address to invite.")],
-    role: Annotated[
-        str, typer.Option(metavar="ROLES", help="Role names, separated by commas.", show_default=False)
-    ],
+    role: Annotated[str, typer.Option(metavar="ROLES", help="Role names, separated by commas.")],
     inviter: Annotated[
         str,
-        typer.Option("--as", metavar="USER", help="Inviter: a member who may invite.", show_default=False),
+        typer.Option("--as", metavar="USER", help="Inviter: a member who may invite."),
     ],
 ) -> None:
     """Invite an email address in the name of a member.

@@ -11,9 +11,7 @@ from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, pr
 
 app = typer.Typer(help="List and remove the passkeys of users.", no_args_is_help=True)
 
-User = Annotated[
-    str, typer.Option(metavar="USER", help="Owner: email address, username or id.", show_default=False)
-]
+User = Annotated[str, typer.Option(metavar="USER", help="Owner: email address, username or id.")]
 
 
 @app.command("list")

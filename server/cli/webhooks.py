@@ -32,7 +32,6 @@ Events = Annotated[
         "--event",
         metavar="EVENT",
         help="Event, group such as user.*, or *; may be repeated.",
-        show_default=False,
     ),
 ]
 Description = Annotated[str | None, typer.Option(metavar="TEXT", help="Text for administrators.")]
@@ -235,9 +234,7 @@ def redeliver(
 
 @app.command()
 def verify(
-    secret_file: Annotated[
-        str, typer.Option(metavar="FILE", help="File with the secret of the endpoint.", show_default=False)
-    ],
+    secret_file: Annotated[str, typer.Option(metavar="FILE", help="File with the secret of the endpoint.")],
 ) -> None:
     """Verify the signature of a captured request.
 
