@@ -24,7 +24,7 @@ from server.config.groups.console import ConsoleSettings
 from server.config.groups.pages import PagesSettings
 from server.config.groups.server import DocumentsSettings, ServerSettings
 from server.config.groups.session import SessionSettings
-from server.config.sources import setting
+from server.config.sources import value_of
 from server.observability.tracing import tracing_of
 from server.services import Services
 
@@ -159,7 +159,7 @@ def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]
 
 def _is_on(settings: Settings, switch: str) -> bool:
     key, equals, wanted = switch.partition("=")
-    value = setting(settings, key)
+    value = value_of(settings, key)
     if equals and isinstance(value, str):
         return value in wanted.split("|")
     if not isinstance(value, bool | tuple):

@@ -10,8 +10,9 @@ from domain.api_keys import operator
 from domain.api_keys.verification import VerifiedKey
 from handlers.api_keys import api_key_shape
 from models.api_key import ApiKeyRow
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
-from server.config import durations
+from server.cli.options import AsJson, Yes, confirm, duration, given
+from server.cli.output import print_json, print_list, print_secret, print_table
+from server.cli.support import run
 
 app = typer.Typer(help="Administer API keys.", no_args_is_help=True)
 
@@ -64,9 +65,7 @@ def create(  # noqa: PLR0913 - one parameter per option
     if (user is None) == (organization is None):
         raise typer.BadParameter("name the owner, either with --user or with --org")
     row, text = run(lambda ctx: operator.create(ctx, kind, requested, user=user, organization=organization))
-    # On standard error, so that standard output is only the key and can be piped.
-    typer.echo(f"Created the key {row.id} of {user or organization}; it is shown only here:", err=True)
-    typer.echo(text)
+    print_secret(text, f"Created the key {row.id} of {user or organization}; it is shown only here:")
 
 
 @app.command("list")
@@ -90,19 +89,14 @@ def list_keys(
 
     Example: gatewright api-keys list --unused 90d
     """
-    period = None if unused is None else _duration(unused)
+    period = None if unused is None else duration(unused)
     keys = run(
         lambda ctx: operator.list_keys(
             ctx, user=user, organization=organization, created_by=created_by, unused=period
         )
     )
-    if as_json:
-        print_json([api_key_shape(row) for row in keys])
-        return
-    if keys:
-        titles = ("ID", "Owner", "Kind", "Name", "Begins with", "Created", "Last used", "Expires", "State")
-        print_table(titles, map(_row, keys), {"disabled": "red"})
-    typer.echo(count(len(keys), "key"))
+    titles = ("ID", "Owner", "Kind", "Name", "Begins with", "Created", "Last used", "Expires", "State")
+    print_list(keys, "key", titles, _row, api_key_shape, as_json=as_json, colours={"disabled": "red"})
 
 
 @app.command()
@@ -115,7 +109,7 @@ def show(key: KeyId, as_json: AsJson = False) -> None:
     if as_json:
         print_json(shape)
     else:
-        print_table(("", ""), [(name, cell(value)) for name, value in shape.items()])
+        print_table(("", ""), shape.items())
 
 
 @app.command()
@@ -201,8 +195,7 @@ def verifier(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of t
     Example: gatewright api-keys verifier files
     """
     token = tokens.token(40)
-    typer.echo(f'Add to api_keys.verifiers: "{name}:{token}"', err=True)
-    typer.echo(token)
+    print_secret(token, f'Add to api_keys.verifiers: "{name}:{token}"')
 
 
 def _enable(key: str, *, enabled: bool) -> None:
@@ -212,27 +205,21 @@ def _enable(key: str, *, enabled: bool) -> None:
 
 def _print_verified(verified: VerifiedKey) -> None:
     row, user = verified
-    print_table(
-        ("", ""),
-        [
-            ("Key", row.id),
-            (
-                "Owner",
-                f"organization {row.owner_id}" if user is None else f"{user.email} ({user.id})",
-            ),
-            ("Name", row.name or ""),
-            ("Kind", row.kind),
-            ("State", "enabled" if row.enabled else "disabled"),
-            ("Expires", cell(row.expires_at)),
-            ("Last used", cell(row.last_request)),
-        ],
-    )
+    shown = {
+        "Key": row.id,
+        "Owner": f"organization {row.owner_id}" if user is None else f"{user.email} ({user.id})",
+        "Name": row.name,
+        "Kind": row.kind,
+        "State": "enabled" if row.enabled else "disabled",
+        "Expires": row.expires_at,
+        "Last used": row.last_request,
+    }
+    print_table(("", ""), shown.items())
 
 
-def _row(row: ApiKeyRow) -> tuple[str, ...]:
-    moments = map(cell, (row.created_at, row.last_request, row.expires_at))
-    state = "" if row.enabled else "disabled"
-    return row.id, row.owner_id, row.kind, row.name or "", row.start or "", *moments, state
+def _row(row: ApiKeyRow) -> tuple[object, ...]:
+    moments = (row.created_at, row.last_request, row.expires_at)
+    return row.id, row.owner_id, row.kind, row.name, row.start, *moments, "" if row.enabled else "disabled"
 
 
 def _read_key() -> str:
@@ -251,10 +238,9 @@ def _fields(
     rate: str | None,
 ) -> dict[str, Any]:
     """Return the options that were given as fields of a request."""
-    given: dict[str, Any] = {"name": name, "remaining": remaining}
-    values = {key: value for key, value in given.items() if value is not None}
+    values = given(name=name, remaining=remaining)
     if lasts is not None:
-        values["expiresIn"] = None if lasts == "never" else int(_duration(lasts).total_seconds())
+        values["expiresIn"] = None if lasts == "never" else int(duration(lasts).total_seconds())
     if permissions:
         values["permissions"] = _permissions(permissions)
     if refill is not None:
@@ -282,11 +268,4 @@ def _quota(written: str) -> tuple[int, int]:
     number, _, period = written.partition("/")
     if not number.isdecimal() or not int(number):
         raise typer.BadParameter(f"{written} should be like 1000/1d")
-    return int(number), int(_duration(period).total_seconds() * 1000)
-
-
-def _duration(text: str) -> Any:
-    try:
-        return durations.parse(text)
-    except ValueError as fault:
-        raise typer.BadParameter(str(fault)) from None
+    return int(number), int(duration(period).total_seconds() * 1000)

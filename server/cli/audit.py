@@ -11,7 +11,8 @@ from domain.admin import audit as admin_audit
 from domain.context import Context
 from handlers import wire
 from models import Outcome
-from server.cli.support import cell, print_table, run
+from server.cli.output import print_table
+from server.cli.support import run
 from server.config import durations
 
 _COLUMNS = ("Time", "Event", "Outcome", "Code", "User", "Method", "Address", "Details")
@@ -95,7 +96,7 @@ def shape(record: Any) -> dict[str, Any]:
     return {**record._asdict(), "time": wire.instant(record.time)}
 
 
-def _row(record: Any) -> tuple[str, ...]:
+def _row(record: Any) -> tuple[object, ...]:
     who = record.user_id or (f"hint {record.hint[:12]}" if record.hint else "")
     columns = (record.event, record.outcome, record.code, who, record.method, record.address, record.details)
-    return f"{record.time:%Y-%m-%d %H:%M:%S}", *map(cell, columns)
+    return f"{record.time:%Y-%m-%d %H:%M:%S}", *columns

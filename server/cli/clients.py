@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,52 +14,31 @@ from domain.errors import BadRequest
 from handlers.oauth_clients import client_shape, with_secret
 from models.oauth_client import ClientRow, ClientSource
 from server.cli import check_config
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Yes, confirm, given, repeated
+from server.cli.output import cell, print_json, print_list, print_secret, print_table
+from server.cli.support import run
 from server.config.groups.oauth import OAuthSettings
-from server.config.sources import ConfigurationError, reason
+from server.config.sources import ConfigurationError, file_errors
 
 app = typer.Typer(help="Administer the clients of the OAuth provider.", no_args_is_help=True)
 
 Client = Annotated[str, typer.Argument(metavar="CLIENT_ID", help="Client id.")]
-RedirectUris = Annotated[
-    list[str] | None,
-    typer.Option("--redirect-uri", metavar="URI", help="Where users return to; may be repeated."),
-]
+RedirectUris = Annotated[list[str] | None, repeated("--redirect-uri", "URI", "Where users return to")]
 LogoutUris = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--post-logout-redirect-uri",
-        metavar="URI",
-        help="Where users return to after signing out; may be repeated.",
-    ),
+    list[str] | None, repeated("--post-logout-redirect-uri", "URI", "Where users return to after signing out")
 ]
 Scope = Annotated[
     str | None,
     typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces."),
 ]
-GrantTypes = Annotated[
-    list[str] | None,
-    typer.Option("--grant-type", metavar="TYPE", help="Grant type it may use; may be repeated."),
-]
-Resources = Annotated[
-    list[str] | None,
-    typer.Option("--resource", metavar="URI", help="Resource it may ask for; may be repeated."),
-]
+GrantTypes = Annotated[list[str] | None, repeated("--grant-type", "TYPE", "Grant type it may use")]
+Resources = Annotated[list[str] | None, repeated("--resource", "URI", "Resource it may ask for")]
 OwnScopes = Annotated[
     list[str] | None,
-    typer.Option(
-        "--client-credentials-scope",
-        metavar="SCOPE",
-        help="Scope of tokens that act for the client itself; may be repeated.",
-    ),
+    repeated("--client-credentials-scope", "SCOPE", "Scope of tokens that act for the client itself"),
 ]
 ResourceServer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--resource-server",
-        metavar="URI",
-        help="Resource whose access tokens it may introspect; may be repeated.",
-    ),
+    list[str] | None, repeated("--resource-server", "URI", "Resource whose access tokens it may introspect")
 ]
 SkipConsent = Annotated[
     bool | None,
@@ -107,7 +86,7 @@ def create(  # noqa: PLR0913 - one parameter per option
 
     Example: gatewright clients create Shop --redirect-uri https://shop.example/callback
     """
-    sent = _read_metadata(metadata) | _given(
+    sent = _read_metadata(metadata) | given(
         client_name=name,
         redirect_uris=redirect_uri,
         post_logout_redirect_uris=post_logout_redirect_uri,
@@ -124,12 +103,9 @@ def create(  # noqa: PLR0913 - one parameter per option
     if as_json:
         print_json(with_secret(row, secret))
     elif secret is None:
-        typer.echo("Created the client:", err=True)
-        typer.echo(row.client_id)
+        print_secret(row.client_id, "Created the client:")
     else:
-        # On standard error, so that standard output is only the secret and can be piped.
-        typer.echo(f"Created the client {row.client_id}; its secret is shown only here:", err=True)
-        typer.echo(secret)
+        print_secret(secret, f"Created the client {row.client_id}; its secret is shown only here:")
     if not check_config.read()[OAuthSettings].enabled:
         typer.echo("The OAuth provider is off; set oauth.enabled to use the client.", err=True)
 
@@ -173,14 +149,10 @@ def list_clients(as_json: AsJson = False) -> None:
 
     Example: gatewright clients list
     """
-    found: Sequence[ClientRow] = run(operator.list_clients)
-    if as_json:
-        print_json([client_shape(row) for row in found])
-        return
-    if found:
-        titles = ("Client ID", "Name", "Source", "Type", "Authentication", "State", "Created", "Last used")
-        print_table(titles, map(_row, found), {"disabled": "red"})
-    typer.echo(count(len(found), "client"))
+    titles = ("Client ID", "Name", "Source", "Type", "Authentication", "State", "Created", "Last used")
+    found = run(operator.list_clients)
+    colours = {"disabled": "red"}
+    print_list(found, "client", titles, _row, client_shape, as_json=as_json, colours=colours)
 
 
 @app.command()
@@ -216,7 +188,7 @@ def update(  # noqa: PLR0913 - one parameter per option
 
     Example: gatewright clients update app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K --name "Shop 2"
     """
-    sent = _read_metadata(metadata) | _given(
+    sent = _read_metadata(metadata) | given(
         client_name=name,
         redirect_uris=redirect_uri,
         post_logout_redirect_uris=post_logout_redirect_uri,
@@ -266,14 +238,9 @@ def rotate_secret(client: Client) -> None:
     """
     row, secret = run(lambda ctx: operator.rotate_secret(ctx, client))
     until = cell(row.previous_until)
-    typer.echo(
-        f"The previous secret is accepted until {until} UTC. The new one is shown only here:", err=True
+    print_secret(
+        secret, f"The previous secret is accepted until {until} UTC. The new one is shown only here:"
     )
-    typer.echo(secret)
-
-
-def _given(**members: Any) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None and value != []}
 
 
 def _read_metadata(path: str | None) -> dict[str, Any]:
@@ -286,26 +253,20 @@ def _read_metadata(path: str | None) -> dict[str, Any]:
 
 
 def _read(path: str, option: str) -> Any:
+    with file_errors(f"{option}: {path}"):
+        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
     try:
-        return json.loads(sys.stdin.read() if path == "-" else Path(path).read_text("utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"{option}: {path}: {reason(error)}") from None
+        return json.loads(text)
     except ValueError:
         raise ConfigurationError(f"{option}: {path}: is not JSON") from None
 
 
-def _row(row: ClientRow) -> tuple[str, ...]:
-    metadata = row.metadata
-    return (
-        row.client_id,
-        row.client_name,
-        row.source,
-        metadata["application_type"],
-        metadata["token_endpoint_auth_method"],
-        "active" if row.disabled_at is None else "disabled",
-        cell(row.created_at),
-        "" if row.last_used_on is None else f"{row.last_used_on:%Y-%m-%d}",
-    )
+def _row(row: ClientRow) -> tuple[object, ...]:
+    kind, authentication = row.metadata["application_type"], row.metadata["token_endpoint_auth_method"]
+    state = "active" if row.disabled_at is None else "disabled"
+    names = (row.client_id, row.client_name, row.source)
+    last_used = row.last_used_on and row.last_used_on.date()
+    return *names, kind, authentication, state, row.created_at, last_used
 
 
 def _text(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from server.cli.support import print_table
+from server.cli.output import print_table
 from server.doctor.examination import examine
 from server.doctor.findings import Verdict
 

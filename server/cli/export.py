@@ -12,7 +12,9 @@ from domain.data_export import export
 from domain.errors import Unavailable
 from handlers import wire
 from server.cli import check_config
-from server.cli.support import count, created, run
+from server.cli.options import created
+from server.cli.output import count
+from server.cli.support import run
 from server.config.base import Settings
 from server.services import opened
 from server.unit_of_work import UnitOfWork

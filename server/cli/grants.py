@@ -1,6 +1,7 @@
 """`gatewright grants`: List and end what users have granted OAuth clients."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -8,7 +9,9 @@ import typer
 from domain.admin_oauth_clients import grants
 from domain.context import Context
 from models.oauth_grant import GrantRow
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Yes, confirm
+from server.cli.output import count, print_list
+from server.cli.support import run
 
 app = typer.Typer(help="List and end what users have granted OAuth clients.", no_args_is_help=True)
 
@@ -23,13 +26,9 @@ def list_grants(
     Example: gatewright grants list --user ada@example.com
     """
     found, names = run(lambda ctx: _listed(ctx, user))
-    if as_json:
-        print_json([_shape(row, names) for row in found])
-        return
-    if found:
-        titles = ("ID", "Client", "Name", "Scopes", "Resources", "Lasts", "Granted", "Expires")
-        print_table(titles, [_row(row, names) for row in found])
-    typer.echo(count(len(found), "grant"))
+    titles = ("ID", "Client", "Name", "Scopes", "Resources", "Lasts", "Granted", "Expires")
+    cells, shape = partial(_cells, names=names), partial(_shape, names=names)
+    print_list(found, "grant", titles, cells, shape, as_json=as_json)
 
 
 @app.command()
@@ -79,15 +78,6 @@ def _shape(row: GrantRow, names: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _row(row: GrantRow, names: Mapping[str, str]) -> tuple[str, ...]:
-    lasts = "after sign-out" if row.offline else "until sign-out"
-    return (
-        row.id,
-        row.client_id,
-        names.get(row.client_id, ""),
-        row.scopes,
-        row.resources,
-        lasts,
-        cell(row.created_at),
-        cell(row.expires_at),
-    )
+def _cells(row: GrantRow, names: Mapping[str, str]) -> tuple[object, ...]:
+    client, lasts = names.get(row.client_id), "after sign-out" if row.offline else "until sign-out"
+    return row.id, row.client_id, client, row.scopes, row.resources, lasts, row.created_at, row.expires_at

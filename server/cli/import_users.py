@@ -26,10 +26,11 @@ from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
 from server.cli import check_config
-from server.cli.support import count, created
+from server.cli.options import created
+from server.cli.output import count
 from server.config.base import Settings
 from server.config.groups.observability import LogSettings
-from server.config.sources import ConfigurationError, reason
+from server.config.sources import file_errors
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import run, tables
@@ -167,10 +168,8 @@ def _json_lines(
 
 
 def _stream(file: Path) -> AbstractContextManager[BinaryIO]:
-    try:
+    with file_errors(str(file)):
         return nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb")
-    except OSError as fault:
-        raise ConfigurationError(f"{file}: {reason(fault)}") from None
 
 
 def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) -> Open:
@@ -185,10 +184,8 @@ def _in_tables(url: str, take: Callable[[SourceDatabase], Awaitable[Source]]) ->
 
 
 def _secret(path: Path) -> str:
-    try:
+    with file_errors(f"--secret-file: {path}"):
         return path.read_text("utf-8").strip()
-    except (OSError, ValueError) as fault:
-        raise ConfigurationError(f"--secret-file: {path}: {fault}") from None
 
 
 def _run(open_source: Open, options: Options) -> None:

@@ -11,17 +11,12 @@ from domain.mail.templates import templates
 from server.cli import check_config
 from server.clock import system_clock
 from server.config.groups.pages import PagesSettings
-from server.config.sources import ConfigurationError, reason
+from server.config.sources import ConfigurationError, file_errors
 from server.mail import preview as previews
 from server.mail.backends import deliver_test
 from server.mail.message import Mail
 
 app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
-
-
-@app.callback()
-def mail() -> None:
-    """Send a test email; preview all."""
 
 
 @app.command()
@@ -80,14 +75,12 @@ def preview(
 
 
 def _write(folder: Path, mail: Mail, locale: str) -> None:
-    try:
+    with file_errors(f"--output: {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         for ending, content in (("txt", _text(mail)), ("html", mail.html)):
             path = folder / f"{mail.template}.{locale}.{ending}"
             path.write_text(content, "utf-8")
             typer.echo(path)
-    except OSError as error:
-        raise ConfigurationError(f"--output: {folder}: {reason(error)}") from None
 
 
 def _text(mail: Mail) -> str:

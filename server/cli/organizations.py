@@ -1,24 +1,27 @@
 """`gatewright orgs`: Administer organizations and their members."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
 
 from domain.context import Context
 from domain.organizations import operator
+from domain.organizations.operator import ListedOrganization
 from handlers.organizations import invitation_shape, organization_shape, with_user_shape
 from models.invitation import InvitationRow, InvitationStatus
 from models.member import MemberWithUser
 from models.organization import OrganizationRow
 from server.cli import check_config
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Identifier, Yes, confirm, given
+from server.cli.output import print_json, print_list, print_table
+from server.cli.support import run
 from server.config.groups.organizations import OrganizationSettings
 
 app = typer.Typer(help="Administer organizations and their members.", no_args_is_help=True)
 
 Org = Annotated[str, typer.Argument(metavar="ORG", help="Identifier or slug of the organization.")]
-User = Annotated[str, typer.Argument(metavar="USER", help="Email address, username or id.")]
 Logo = Annotated[str | None, typer.Option(metavar="URL", help="URL of a picture.")]
 
 
@@ -38,17 +41,17 @@ def list_organizations(
     Example: gatewright orgs list --user ada@example.com
     """
     found = run(lambda ctx: operator.list_organizations(ctx, search, user=user, without_owner=without_owner))
-    if as_json:
-        print_json([{**organization_shape(one.organization), "memberCount": one.members} for one in found])
-        return
-    if found:
-        rows = [
-            (row.id, row.slug, row.name, str(one.members), cell(row.created_at))
-            for one in found
-            for row in (one.organization,)
-        ]
-        print_table(("ID", "Slug", "Name", "Members", "Created"), rows)
-    typer.echo(count(len(found), "organization"))
+    titles = ("ID", "Slug", "Name", "Members", "Created")
+    print_list(found, "organization", titles, _row, _shape, as_json=as_json)
+
+
+def _row(found: ListedOrganization) -> tuple[object, ...]:
+    row = found.organization
+    return row.id, row.slug, row.name, found.members, row.created_at
+
+
+def _shape(found: ListedOrganization) -> dict[str, Any]:
+    return {**organization_shape(found.organization), "memberCount": found.members}
 
 
 @app.command()
@@ -68,7 +71,7 @@ def show(org: Org, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**shape, "owners": [with_user_shape(owner) for owner in owners]})
         return
-    print_table(("", ""), [(name, cell(value)) for name, value in shape.items()])
+    print_table(("", ""), shape.items())
     typer.echo(f"Owners: {', '.join(owner.email for owner in owners) or 'none'}")
 
 
@@ -104,8 +107,7 @@ def update(
 
     Example: gatewright orgs update acme --name "Acme Inc."
     """
-    given = {"name": name, "slug": slug, "logo": logo}
-    requested: dict[str, str | None] = {key: value for key, value in given.items() if value is not None}
+    requested = given(name=name, slug=slug, logo=logo)
     if not requested:
         raise typer.BadParameter("name what to change; gatewright orgs update --help lists the options")
     if logo == "none":
@@ -134,19 +136,18 @@ def members(org: Org, as_json: AsJson = False) -> None:
     Example: gatewright orgs members acme
     """
     found = run(lambda ctx: operator.list_members(ctx, org))
-    if as_json:
-        print_json([with_user_shape(member) for member in found])
-        return
-    if found:
-        rows = [(one.user_id, one.email, one.name, one.role, cell(one.created_at)) for one in found]
-        print_table(("User ID", "Email", "Name", "Roles", "Member since"), rows)
-    typer.echo(count(len(found), "member"))
+    titles = ("User ID", "Email", "Name", "Roles", "Member since")
+    print_list(found, "member", titles, _member, with_user_shape, as_json=as_json)
+
+
+def _member(one: MemberWithUser) -> tuple[object, ...]:
+    return one.user_id, one.email, one.name, one.role, one.created_at
 
 
 @app.command()
 def add_member(
     org: Org,
-    user: User,
+    user: Identifier,
     role: Annotated[str, typer.Option(metavar="ROLES", help="Role names, separated by commas.")],
 ) -> None:
     """Make a user a member, without an invitation.
@@ -160,7 +161,7 @@ def add_member(
 @app.command()
 def set_role(
     org: Org,
-    user: User,
+    user: Identifier,
     roles: Annotated[str, typer.Argument(metavar="ROLES", help="Role names, separated by commas.")],
 ) -> None:
     """Replace the roles of a member.
@@ -174,7 +175,7 @@ def set_role(
 
 
 @app.command()
-def remove_member(org: Org, user: User) -> None:
+def remove_member(org: Org, user: Identifier) -> None:
     """Remove a member.
 
     An organization keeps at least one owner.
@@ -210,29 +211,19 @@ def invitations(org: Org, as_json: AsJson = False) -> None:
     Example: gatewright orgs invitations acme
     """
 
-    async def job(ctx: Context) -> tuple[Sequence[Any], Sequence[tuple[str, ...]]]:
+    async def job(ctx: Context) -> list[tuple[Any, tuple[object, ...]]]:
         found = await operator.list_invitations(ctx, org)
-        shapes = [invitation_shape(ctx, one) for one in found]
-        rows = [
-            (row.id, row.email, row.role, _state(ctx, row), cell(row.created_at), cell(row.expires_at))
-            for one in found
-            for row in (one.invitation,)
-        ]
-        return shapes, rows
+        return [(invitation_shape(ctx, one), _invitation(ctx, one.invitation)) for one in found]
 
-    shapes, rows = run(job)
-    if as_json:
-        print_json(shapes)
-        return
-    if rows:
-        print_table(("ID", "Email", "Roles", "State", "Created", "Expires"), rows)
-    typer.echo(count(len(rows), "invitation"))
+    titles = ("ID", "Email", "Roles", "State", "Created", "Expires")
+    print_list(run(job), "invitation", titles, itemgetter(1), itemgetter(0), as_json=as_json)
 
 
-def _state(ctx: Context, invitation: InvitationRow) -> str:
-    """Return what became of an invitation; a pending one may have expired."""
-    is_over = invitation.status == InvitationStatus.PENDING and not invitation.is_open(ctx.now)
-    return "expired" if is_over else invitation.status
+def _invitation(ctx: Context, row: InvitationRow) -> tuple[object, ...]:
+    """Return the cells of an invitation; a pending one may have expired."""
+    is_over = row.status == InvitationStatus.PENDING and not row.is_open(ctx.now)
+    state = "expired" if is_over else row.status
+    return row.id, row.email, row.role, state, row.created_at, row.expires_at
 
 
 @app.command()

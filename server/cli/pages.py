@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from handlers.pages.environment import TEMPLATES, built_in
-from server.cli.support import Yes, confirm, count
-from server.config.sources import ConfigurationError, reason
+from server.cli.options import Yes, confirm
+from server.cli.output import count
+from server.config.sources import ConfigurationError, file_errors
 
 app = typer.Typer(help="Export the templates of the pages.", no_args_is_help=True)
 
@@ -39,11 +40,9 @@ def export(
     names = sorted(set(template or known))
     if existing := [name for name in names if (folder / name).exists()]:
         confirm(f"Replace {count(len(existing), 'file')} in {folder}?", yes)
-    try:
+    with file_errors(str(folder)):
         for name in names:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((TEMPLATES / name).read_bytes())
-    except OSError as error:
-        raise ConfigurationError(f"{folder}: {reason(error)}") from None
     typer.echo(f"Wrote {count(len(names), 'template')} to {folder}. Use them with pages.templates_dir.")

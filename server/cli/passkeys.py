@@ -7,7 +7,9 @@ import typer
 from domain.passkeys import passkeys
 from handlers.passkeys import passkey_shape
 from models.passkey import PasskeyRow
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Yes, confirm
+from server.cli.output import count, print_list
+from server.cli.support import run
 
 app = typer.Typer(help="List and remove the passkeys of users.", no_args_is_help=True)
 
@@ -20,13 +22,9 @@ def list_passkeys(user: User, as_json: AsJson = False) -> None:
 
     Example: gatewright passkeys list --user ada@example.com
     """
+    titles = ("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used")
     rows = run(lambda ctx: passkeys.list_of(ctx, user))
-    if as_json:
-        print_json([passkey_shape(row) for row in rows])
-        return
-    if rows:
-        print_table(("ID", "Name", "Domain", "Device", "Copied", "Added", "Last used"), map(_row, rows))
-    typer.echo(count(len(rows), "passkey"))
+    print_list(rows, "passkey", titles, _row, passkey_shape, as_json=as_json)
 
 
 @app.command()
@@ -49,13 +47,6 @@ def remove(
     typer.echo(f"Removed {count(number, 'passkey')} of {user}.")
 
 
-def _row(row: PasskeyRow) -> tuple[str, ...]:
-    return (
-        row.id,
-        row.name or "",
-        row.rp_id,
-        row.device_type,
-        cell(row.backed_up),
-        cell(row.created_at),
-        cell(row.last_used_at),
-    )
+def _row(row: PasskeyRow) -> tuple[object, ...]:
+    moments = (row.created_at, row.last_used_at)
+    return row.id, row.name, row.rp_id, row.device_type, row.backed_up, *moments

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from server.cli import check_config
-from server.cli.support import print_table
+from server.cli.output import print_table
 from server.config.base import Settings
 from server.config.sources import ConfigurationError
 from server.identity_providers import inspection

@@ -7,8 +7,9 @@ import typer
 from domain.oauth_clients import initial_tokens
 from models.initial_access_token import InitialTokenRow
 from server.cli import check_config
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
-from server.config import durations
+from server.cli.options import AsJson, Yes, confirm, duration
+from server.cli.output import print_list, print_secret
+from server.cli.support import run
 from server.config.groups.oauth import OAuthSettings
 from server.config.sources import ConfigurationError
 
@@ -33,14 +34,9 @@ def create(
     """
     if not 0 < len(label) <= 64 or not label.isprintable():
         raise typer.BadParameter("LABEL must have 1 to 64 printable characters")
-    try:
-        lifetime = durations.parse(expires_in)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    lifetime = duration(expires_in)
     row, token = run(lambda ctx: initial_tokens.create(ctx, label, uses=uses, expires_in=lifetime))
-    # On standard error, so that standard output is only the token and can be piped.
-    typer.echo(f"Created the token {row.id}; it is shown only here:", err=True)
-    typer.echo(token)
+    print_secret(token, f"Created the token {row.id}; it is shown only here:")
     if check_config.read()[OAuthSettings].registration != "token":
         typer.echo('It is not accepted now; set oauth.registration to "token".', err=True)
 
@@ -51,13 +47,8 @@ def list_tokens(as_json: AsJson = False) -> None:
 
     Example: gatewright registration-tokens list
     """
-    found = run(initial_tokens.list_all)
-    if as_json:
-        print_json([_shape(row) for row in found])
-        return
-    if found:
-        print_table(("ID", "Label", "Uses left", "Created", "Expires"), map(_row, found))
-    typer.echo(count(len(found), "token"))
+    titles = ("ID", "Label", "Uses left", "Created", "Expires")
+    print_list(run(initial_tokens.list_all), "token", titles, _row, _shape, as_json=as_json)
 
 
 @app.command()
@@ -85,5 +76,5 @@ def _shape(row: InitialTokenRow) -> dict[str, object]:
     }
 
 
-def _row(row: InitialTokenRow) -> tuple[str, ...]:
-    return row.id, row.label, str(row.uses_left), cell(row.created_at), cell(row.expires_at)
+def _row(row: InitialTokenRow) -> tuple[object, ...]:
+    return row.id, row.label, row.uses_left, row.created_at, row.expires_at

@@ -9,7 +9,7 @@ import typer
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from server.cli.support import print_table
+from server.cli.output import print_table
 from server.config import profiles
 from server.config.effective import MASK, EffectiveSetting, effective_settings, shown
 from server.config.settings import AllSettings, load

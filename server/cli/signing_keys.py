@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import datetime
 from functools import partial
 from typing import Annotated
 
@@ -13,7 +12,9 @@ from domain.errors import BadRequest, Unavailable
 from domain.jwt import rotation
 from domain.jwt.rotation import KeyPair, Rule
 from models.signing_key import SigningKeyRow
-from server.cli.support import Yes, cell, confirm, print_table, run, run_services
+from server.cli.options import Yes, confirm
+from server.cli.output import print_table
+from server.cli.support import run, run_services
 from server.components.jwt import SigningKeyStore
 from server.config.groups.jwt import JwtSettings
 from server.services import Services
@@ -32,7 +33,7 @@ def list_keys() -> None:
     """
     titles = ("Key", "Algorithm", "State", "Created", "Signs from", "Signs until", "Published until")
     rows = [
-        (row.kid, row.algorithm, state.value, *map(cell, (row.created_at, *_times(row))))
+        (row.kid, row.algorithm, state, row.created_at, row.signs_from, row.signs_until, row.published_until)
         for row, state in run(rotation.list_keys)
     ]
     print_table(titles, rows, {"signing": "green", "revoked": "red"})
@@ -88,10 +89,6 @@ def export_public() -> None:
 
 def _keys(services: Services) -> SigningKeyStore:
     return services.port[SigningKeyStore]
-
-
-def _times(row: SigningKeyRow) -> tuple[datetime | None, ...]:
-    return row.signs_from, row.signs_until, row.published_until
 
 
 async def _rotate(services: Services, *, algorithm: str | None, now: bool) -> None:

@@ -1,13 +1,17 @@
 """The commands of `gatewright users` about roles."""
 
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from domain.admin import impersonation, operator
 from handlers import wire
+from models.user import UserRow
 from server.cli import check_config
-from server.cli.support import AsJson, Identifier, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Identifier, Yes, confirm
+from server.cli.output import count, print_json, print_list, print_table
+from server.cli.support import run
 from server.config.groups.admin import AdminSettings
 
 app = typer.Typer()
@@ -63,28 +67,20 @@ def admins(as_json: AsJson = False) -> None:
 
     Example: gatewright users admins
     """
-    users = run(operator.administrators)
-    if as_json:
-        print_json([{**wire.user(user), "lastSignIn": last and wire.instant(last)} for user, last in users])
-        return
-    if users:
-        rows = [
-            (
-                user.id,
-                user.email,
-                user.role,
-                "yes" if user.two_factor_enabled else "no",
-                cell(last),
-                "banned" * user.banned,
-            )
-            for user, last in users
-        ]
-        print_table(
-            ("ID", "Email", "Role", "Second factor", "Last sign-in", "State"),
-            rows,
-            {"banned": "red", "no": "yellow"},
-        )
-    typer.echo(count(len(users), "administrator"))
+    print_list(
+        run(operator.administrators),
+        "administrator",
+        ("ID", "Email", "Role", "Second factor", "Last sign-in", "State"),
+        _cells_of_admin,
+        lambda found: {**wire.user(found[0]), "lastSignIn": found[1] and wire.instant(found[1])},
+        as_json=as_json,
+        colours={"banned": "red", "no": "yellow"},
+    )
+
+
+def _cells_of_admin(found: tuple[UserRow, datetime | None]) -> tuple[object, ...]:
+    user, last = found
+    return user.id, user.email, user.role, user.two_factor_enabled, last, "banned" * user.banned
 
 
 @app.command()
@@ -118,8 +114,7 @@ def impersonations(
         return
     if found:
         rows = [
-            (row.session_id, row.administrator, row.user, cell(row.created_at), cell(row.expires_at))
-            for row in found
+            (row.session_id, row.administrator, row.user, row.created_at, row.expires_at) for row in found
         ]
         print_table(("Session", "Administrator", "User", "Since", "Expires"), rows)
     typer.echo(f"{count(len(found), 'session')} in the name of users")

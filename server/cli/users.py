@@ -14,17 +14,9 @@ from handlers import wire
 from models.session import SessionRow
 from models.user import UserRow
 from server.cli import user_roles
-from server.cli.support import (
-    AsJson,
-    Identifier,
-    Yes,
-    cell,
-    confirm,
-    count,
-    print_json,
-    print_table,
-    run,
-)
+from server.cli.options import AsJson, Identifier, Yes, confirm
+from server.cli.output import count, print_json, print_table
+from server.cli.support import run
 from server.config import durations
 from server.database.compile import is_storable
 
@@ -71,7 +63,7 @@ def show(user: Identifier, as_json: AsJson = False) -> None:
     if as_json:
         print_json(_overview_shape(overview))
         return
-    print_table(("", ""), [(key, cell(value)) for key, value in wire.user(overview.user).items()])
+    print_table(("", ""), wire.user(overview.user).items())
     typer.echo(f"Signs in with: {', '.join(overview.providers) or 'nothing'}")
     if overview.sessions:
         titles = ("Session", "Last used", "Expires", "IP address", "User agent")
@@ -241,27 +233,13 @@ def _read_password() -> str:
     return answer
 
 
-def _row(user: UserRow) -> tuple[str, ...]:
+def _row(user: UserRow) -> tuple[object, ...]:
     state = "banned" if user.banned else "" if user.email_verified else "unverified"
-    return (
-        user.id,
-        user.email,
-        user.username or "",
-        user.name,
-        user.role,
-        f"{user.created_at:%Y-%m-%d}",
-        state,
-    )
+    return user.id, user.email, user.username, user.name, user.role, user.created_at.date(), state
 
 
-def _session(session: SessionRow) -> tuple[str, ...]:
-    return (
-        session.id,
-        cell(session.updated_at),
-        cell(session.expires_at),
-        session.ip_address or "",
-        session.user_agent or "",
-    )
+def _session(session: SessionRow) -> tuple[object, ...]:
+    return session.id, session.updated_at, session.expires_at, session.ip_address, session.user_agent
 
 
 def _overview_shape(overview: Overview) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`gatewright webhooks`: Administer webhook endpoints; verify signatures."""
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -15,10 +15,12 @@ from handlers.webhooks import delivery_shape, endpoint_shape
 from models.delivery import DeliveryState, ListedDelivery
 from models.webhook_endpoint import EndpointRow, EndpointSource
 from server.cli import check_config
-from server.cli.support import AsJson, Yes, cell, confirm, count, print_json, print_table, run
+from server.cli.options import AsJson, Yes, confirm, given, repeated
+from server.cli.output import cell, print_json, print_list, print_secret, print_table
+from server.cli.support import run
 from server.clock import system_clock
 from server.config.groups.webhooks import WebhookSettings
-from server.config.sources import ConfigurationError, reason
+from server.config.sources import ConfigurationError, file_errors
 from server.webhooks import signature
 
 app = typer.Typer(help="Administer webhook endpoints; verify signatures.", no_args_is_help=True)
@@ -26,14 +28,7 @@ app = typer.Typer(help="Administer webhook endpoints; verify signatures.", no_ar
 Result = TypeVar("Result")
 
 Endpoint = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Identifier or name of the endpoint.")]
-Events = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--event",
-        metavar="EVENT",
-        help="Event, group such as user.*, or *; may be repeated.",
-    ),
-]
+Events = Annotated[list[str] | None, repeated("--event", "EVENT", "Event, group such as user.*, or *")]
 Description = Annotated[str | None, typer.Option(metavar="TEXT", help="Text for administrators.")]
 OwnSecret = Annotated[
     str | None,
@@ -49,34 +44,28 @@ def list_endpoints(as_json: AsJson = False) -> None:
 
     Example: gatewright webhooks list
     """
-    found, pending = run(_listed)
-    if as_json:
-        print_json([endpoint_shape(row, pending.get(row.id, 0)) for row in found])
-        return
-    if found:
-        rows = [
-            (
-                row.id,
-                row.name,
-                row.url,
-                ", ".join(row.subscriptions),
-                row.source,
-                _state(row),
-                str(pending.get(row.id, 0)),
-            )
-            for row in found
-        ]
-        print_table(
-            ("ID", "Name", "URL", "Events", "Source", "State", "Pending"),
-            rows,
-            {"disabled": "red", "failing": "red"},
-        )
-    typer.echo(count(len(found), "endpoint"))
+    print_list(
+        run(_listed),
+        "endpoint",
+        ("ID", "Name", "URL", "Events", "Source", "State", "Pending"),
+        _cells_of_endpoint,
+        lambda found: endpoint_shape(*found),
+        as_json=as_json,
+        colours={"disabled": "red", "failing": "red"},
+    )
 
 
-async def _listed(ctx: Context) -> tuple[Sequence[EndpointRow], Mapping[str, int]]:
+async def _listed(ctx: Context) -> list[tuple[EndpointRow, int]]:
+    """Return the endpoints with the numbers of their pending deliveries."""
     rows = await operator.list_endpoints(ctx)
-    return rows, await operator_deliveries.count_pending(ctx, [row.id for row in rows])
+    pending = await operator_deliveries.count_pending(ctx, [row.id for row in rows])
+    return [(row, pending.get(row.id, 0)) for row in rows]
+
+
+def _cells_of_endpoint(found: tuple[EndpointRow, int]) -> tuple[object, ...]:
+    row, pending = found
+    state = "failing" if row.is_active and row.failing_since is not None else row.state
+    return row.id, row.name, row.url, row.subscriptions, row.source, state, pending
 
 
 @app.command()
@@ -98,9 +87,7 @@ def create(
     sent = {"name": name, "url": url, "events": event, "description": description}
     secret = _read_secret(secret_file)
     row, text = run(lambda ctx: operator.create(ctx, sent, secret, EndpointSource.CLI))
-    # On standard error, so that standard output is only the secret and can be piped.
-    typer.echo(f"Created the endpoint {row.id}; its secret is shown only here:", err=True)
-    typer.echo(text)
+    print_secret(text, f"Created the endpoint {row.id}; its secret is shown only here:")
     if not _are_enabled():
         typer.echo("Webhooks are off; set webhooks.enabled to send events.", err=True)
 
@@ -121,8 +108,7 @@ def update(
 
     Example: gatewright webhooks update crm --state paused
     """
-    given = {"name": name, "url": url, "events": event, "description": description, "state": state}
-    sent = {key: value for key, value in given.items() if value is not None}
+    sent = given(name=name, url=url, events=event, description=description, state=state)
     if not sent:
         raise typer.BadParameter("name what to change; gatewright webhooks update --help lists the options")
     row = run(lambda ctx: _found(ctx, endpoint, lambda own, id_: operator.update(own, id_, sent)))
@@ -153,8 +139,7 @@ def rotate_secret(endpoint: Endpoint, secret_file: OwnSecret = None) -> None:
         lambda ctx: _found(ctx, endpoint, lambda own, id_: operator.rotate_secret(own, id_, secret))
     )
     ends = "has ended" if until is None else f"signs until {cell(until)} UTC, too"
-    typer.echo(f"The previous secret {ends}. The new one is shown only here:", err=True)
-    typer.echo(text)
+    print_secret(text, f"The previous secret {ends}. The new one is shown only here:")
 
 
 @app.command()
@@ -265,10 +250,8 @@ async def _found(ctx: Context, endpoint: str, rule: Callable[[Context, str], Awa
 def _read_secret(path: str | None) -> str | None:
     if path is None:
         return None
-    try:
+    with file_errors(f"--secret-file: {path}"):
         return Path(path).read_text("utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"--secret-file: {path}: {reason(error)}") from None
 
 
 def _are_enabled() -> bool:
@@ -280,12 +263,7 @@ def _require_enabled() -> None:
         raise ConfigurationError("webhooks.enabled: is false, so nothing is sent")
 
 
-def _state(row: EndpointRow) -> str:
-    return "failing" if row.is_active and row.failing_since is not None else row.state
-
-
-def _row(row: ListedDelivery) -> tuple[str, ...]:
+def _row(row: ListedDelivery) -> tuple[object, ...]:
     shape: Any = delivery_shape(row)
-    due = cell(row.next_attempt) if shape["nextAttempt"] else ""
-    status, error = cell(row.last_status), cell(row.last_error)
-    return row.id, row.type, row.state, str(row.attempts), status, error, cell(row.created_at), due
+    attempts = (row.attempts, row.last_status, row.last_error)
+    return row.id, row.type, row.state, *attempts, row.created_at, shape["nextAttempt"] and row.next_attempt

@@ -19,7 +19,7 @@ from domain import tokens
 from models.base import EPOCH, Retention, metadata, tables
 from server.components.component import Component, Core, PeriodicJob
 from server.components.scheduler import take_lease
-from server.config.sources import setting
+from server.config.sources import value_of
 from server.database.database import Database
 
 EVERY = 300.0
@@ -152,5 +152,5 @@ class Cleanup(Component):
     def jobs(self) -> Iterable[PeriodicJob]:
         """Remove expired rows; retention periods that are settings are looked up by name."""
         core = self._core
-        job = partial(run, core.database, core.clock, tokens.token(), partial(setting, core.settings))
+        job = partial(run, core.database, core.clock, tokens.token(), partial(value_of, core.settings))
         yield PeriodicJob("cleanup", job, EVERY)

@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -18,14 +19,8 @@ CONFIG = "GATEWRIGHT_CONFIG"
 FILE_SUFFIX = "_FILE"
 """The suffix of a variable that names a file with the value of the setting."""
 _WORDS = {
-    "true": True,
-    "1": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "0": False,
-    "no": False,
-    "off": False,
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
 }
 
 
@@ -70,7 +65,7 @@ def values(model: BaseModel, above: tuple[str, ...] = ()) -> Iterator[tuple[tupl
             yield path, field, value
 
 
-def setting(settings: BaseModel, key: str) -> Any:
+def value_of(settings: BaseModel, key: str) -> Any:
     """Return the value of a setting by its dotted key, such as `audit.retention`. Raises ValueError if unknown."""
     *groups, name = key.split(".")
     group: Any = settings
@@ -90,13 +85,11 @@ def table_of(field: FieldInfo) -> type[BaseModel] | None:
 
 def read_file(path: Path, *, required: bool) -> dict[str, Any]:
     """Return the values of the settings file; empty if an optional file is missing. Raises ConfigurationError."""
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        if required:
-            raise ConfigurationError(f"{CONFIG}: there is no file {path}") from None
-    except (OSError, ValueError) as fault:
-        raise ConfigurationError(f"{path}: {reason(fault)}") from None
+    with file_errors(str(path)):
+        if path.exists():
+            return tomllib.loads(path.read_text("utf-8"))
+    if required:
+        raise ConfigurationError(f"{CONFIG}: there is no file {path}")
     return {}
 
 
@@ -187,7 +180,8 @@ class Environment:
     def _take(self, name: str, text: str, known: Mapping[str, tuple[tuple[str, ...], FieldInfo]]) -> None:
         if name not in known and name.removesuffix(FILE_SUFFIX) in known:
             path, field = known[name.removesuffix(FILE_SUFFIX)]
-            text = _contents(name, text)
+            with file_errors(f"{name}: {text}"):
+                text = Path(text).read_text("utf-8").strip()
         elif name in known:
             path, field = known[name]
         else:
@@ -223,11 +217,13 @@ def _named_tables(
     return known
 
 
-def _contents(name: str, path: str) -> str:
+@contextmanager
+def file_errors(name: str) -> Iterator[None]:
+    """Raise ConfigurationError, with a line that begins with `name`, if the block cannot read or write a file."""
     try:
-        return Path(path).read_text("utf-8").strip()
+        yield
     except (OSError, ValueError) as fault:
-        raise ConfigurationError(f"{name}: {path}: {reason(fault)}") from None
+        raise ConfigurationError(f"{name}: {reason(fault)}") from None
 
 
 def reason(fault: OSError | ValueError) -> str:

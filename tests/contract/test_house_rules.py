@@ -25,7 +25,7 @@ from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
 from server.config.settings import AllSettings
-from server.config.sources import setting
+from server.config.sources import value_of
 from tests.contract import conformance
 from tests.contract.json_schemas import with_components
 from tests.contract.reading import (
@@ -176,7 +176,7 @@ def is_switch(switch: str) -> bool:
     """Whether a switch is a boolean setting, a list, or one of the values of a setting."""
     key, equals, value = switch.partition("=")
     if not equals:
-        return isinstance(setting(AllSettings(), key), bool | tuple)
+        return isinstance(value_of(AllSettings(), key), bool | tuple)
     group, _, name = key.rpartition(".")
     fields = type(getattr(AllSettings(), group)).model_fields
     return {*value.split("|")} <= {*get_args(fields[name].annotation)}

@@ -40,7 +40,7 @@ from models.webhook_event import WebhookEvent
 from server.components import cleanup
 from server.components.scheduler import take_lease
 from server.config.settings import AllSettings
-from server.config.sources import setting
+from server.config.sources import value_of
 from server.database.database import Database
 from tests.rows import NOW, add, session, user
 
@@ -213,7 +213,7 @@ class TestDeclared:
         named = [keep for keep in kept if isinstance(keep, str)]
 
         assert "audit.retention" in named
-        assert all(isinstance(setting(AllSettings(), name), timedelta) for name in named)
+        assert all(isinstance(value_of(AllSettings(), name), timedelta) for name in named)
 
     async def test_records_go_after_the_time_that_is_set_and_never_where_that_is_nought(
         self, migrated: Database
