@@ -28,8 +28,7 @@ LogoutUris = Annotated[
     list[str] | None, repeated("--post-logout-redirect-uri", "URI", "Where users return to after signing out")
 ]
 Scope = Annotated[
-    str | None,
-    typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces."),
+    str | None, typer.Option(metavar="SCOPES", help="Scopes it may ask for, separated by spaces.")
 ]
 GrantTypes = Annotated[list[str] | None, repeated("--grant-type", "TYPE", "Grant type it may use")]
 Resources = Annotated[list[str] | None, repeated("--resource", "URI", "Resource it may ask for")]
@@ -42,16 +41,12 @@ ResourceServer = Annotated[
 ]
 SkipConsent = Annotated[
     bool | None,
-    typer.Option(
-        "--skip-consent/--ask-consent",
-        help="Whether users are not asked for their consent.",
-    ),
+    typer.Option("--skip-consent/--ask-consent", help="Whether users are not asked for their consent."),
 ]
 Metadata = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE",
-        help="File with further members of the client metadata, as JSON; - is standard input.",
+        metavar="FILE", help="File with further members of the client metadata, as JSON; - is standard input."
     ),
 ]
 

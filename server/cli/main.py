@@ -151,8 +151,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def gatewright(
     _version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Run and administer a Gatewright authentication server.

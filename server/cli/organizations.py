@@ -79,10 +79,7 @@ def show(org: Org, as_json: AsJson = False) -> None:
 def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the organization.")],
     slug: Annotated[str, typer.Option(metavar="SLUG", help="Name in URLs, unique.")],
-    owner: Annotated[
-        str,
-        typer.Option(metavar="USER", help="Owner: email address, username or id."),
-    ],
+    owner: Annotated[str, typer.Option(metavar="USER", help="Owner: email address, username or id.")],
     logo: Logo = None,
 ) -> None:
     """Create an organization with an owner.
@@ -191,10 +188,7 @@ def invite(
     org: Org,
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="Email address to invite.")],
     role: Annotated[str, typer.Option(metavar="ROLES", help="Role names, separated by commas.")],
-    inviter: Annotated[
-        str,
-        typer.Option("--as", metavar="USER", help="Inviter: a member who may invite."),
-    ],
+    inviter: Annotated[str, typer.Option("--as", metavar="USER", help="Inviter: a member who may invite.")],
 ) -> None:
     """Invite an email address in the name of a member.
 

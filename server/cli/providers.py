@@ -39,8 +39,7 @@ def list_() -> None:
 @app.command()
 def check(
     provider_id: Annotated[
-        str | None,
-        typer.Argument(metavar="PROVIDER", help="Id of one provider; by default all are checked."),
+        str | None, typer.Argument(metavar="PROVIDER", help="Id of one provider; by default all are checked.")
     ] = None,
 ) -> None:
     """Compare the settings of providers with what they publish.

@@ -58,8 +58,7 @@ def rotate(
 
 @app.command()
 def revoke(
-    kid: Annotated[str, typer.Argument(metavar="KEY", help="The key, as listed.")],
-    yes: Yes = False,
+    kid: Annotated[str, typer.Argument(metavar="KEY", help="The key, as listed.")], yes: Yes = False
 ) -> None:
     """Revoke a key; another one replaces it at once.
 

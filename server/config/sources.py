@@ -1,4 +1,7 @@
-"""The sources of settings: a TOML file and GATEWRIGHT_* variables, converted to tables of typed values."""
+"""The sources of settings: a TOML file and GATEWRIGHT_* variables, converted to tables of typed values.
+
+pydantic-settings would replace ten lines: its sources have no origins, suggestions, deprecated names or strict types.
+"""
 
 import json
 import re

@@ -117,7 +117,7 @@ def role_problems(
     granted: Mapping[str, Statements],
     built_in: Mapping[str, Iterable[str]],
 ) -> Iterator[str]:
-    """Yield the problems with the names and numbers of resources, actions and roles, and the actions that none has."""
+    """Yield the problems with the names and numbers of resources, actions and roles, and with unknown actions."""
     yield from _statement_problems(f"{group}.statements", statements)
     if len(granted) > MOST:
         yield f"{group}.roles: at most {MOST}"

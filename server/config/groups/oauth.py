@@ -176,12 +176,7 @@ class OAuthSettings(Group):
             device,
             clients,
             discovery.metadata_of(oauth, device, clients),
-            fill(
-                BackchannelLogoutPolicy,
-                self,
-                issuer=issuer,
-                algorithms=settings[JwtSettings].algorithms,
-            ),
+            fill(BackchannelLogoutPolicy, self, issuer=issuer, algorithms=settings[JwtSettings].algorithms),
         ]
 
     def client_policy(

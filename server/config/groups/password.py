@@ -82,12 +82,7 @@ class PasswordResetSettings(Group):
         """Return how forgotten passwords are reset."""
         life = timedelta(hours=settings.reset_token_expiry_hours)
         return (
-            fill(
-                PasswordResetPolicy,
-                self,
-                sender=self.effective_sender(settings),
-                token_expires_in=life,
-            ),
+            fill(PasswordResetPolicy, self, sender=self.effective_sender(settings), token_expires_in=life),
         )
 
     def problems(self, settings: Settings) -> Iterator[str]:

@@ -185,10 +185,7 @@ class MetricsRegistry:
         bound = self._bound.get((operation, status))
         if bound is None:
             name = operation or NO_OPERATION
-            bound = (
-                self._requests.labels(name, str(status)).inc,
-                self._request_seconds.labels(name).observe,
-            )
+            bound = (self._requests.labels(name, str(status)).inc, self._request_seconds.labels(name).observe)
             self._bound[operation, status] = bound
         count, observe = bound
         count()
