@@ -10,8 +10,8 @@ from pydantic import SecretStr
 
 from server.config import durations
 from server.config.base import Settings
-from server.config.settings import FILE, AllSettings, former_keys
-from server.config.sources import CONFIG, Environment, fields, line_numbers, nodes, table_of, values
+from server.config.settings import FORMER_KEYS, AllSettings, read_environment, settings_file
+from server.config.sources import fields, line_numbers, nodes, table_of, values
 
 MASK = "********"
 
@@ -55,9 +55,9 @@ def effective_settings(
 
     The file is read again, so a service that shows its settings calls this at startup. Raises ConfigurationError.
     """
-    file = directory / environ.get(CONFIG, FILE)
-    lines = line_numbers(file, former_keys())
-    environment = Environment(AllSettings, environ, former_keys())
+    file = settings_file(environ, directory)
+    lines = line_numbers(file, FORMER_KEYS)
+    environment = read_environment(environ)
     in_environment = set(nodes(environment.values))
     defaults = {path: value for path, _, value in values(AllSettings())}
     for path, field, value in values(settings):

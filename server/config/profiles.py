@@ -54,9 +54,9 @@ def create_settings_file(environ: Mapping[str, str], directory: Path) -> Path | 
 
     Other commands in the folder then use the same settings. Return the file if it was created.
     """
-    if environ.get(variable(("profile",))) != "development" or CONFIG in environ:
+    if environ.get(variable(("profile",))) != "development" or environ.get(CONFIG):
         return None
-    path = directory / settings.FILE
+    path = settings.settings_file(environ, directory)
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(_SAMPLE.read_bytes())

@@ -55,6 +55,13 @@ def _group_fields() -> Iterator[tuple[str, Any]]:
 GROUPS = _group_classes()
 """The groups that the modules of `server/config/groups/` declare, in the order of their keys."""
 
+FORMER_KEYS = {
+    tuple(key.split(".")): (group.key, key.rpartition(".")[2])
+    for group in GROUPS
+    for key in group.former_keys
+}
+"""The deprecated keys that still work, each with the key that replaced it."""
+
 AllSettings = create_model("AllSettings", __base__=Settings, **dict(_group_fields()))
 """The model of the settings with all groups; types of parameters name its base class `Settings`."""
 
@@ -62,27 +69,30 @@ AllSettings = create_model("AllSettings", __base__=Settings, **dict(_group_field
 def load(environ: Mapping[str, str], directory: Path) -> Settings:
     """Return the settings as written; a service starts with those of `server.services.load_settings`.
 
-    The file is that of GATEWRIGHT_CONFIG, else `gatewright.toml` in `directory`. Raises ConfigurationError with one
-    line per unknown name, wrong type or value out of range.
+    Raises ConfigurationError with one line per unknown name, wrong type or value out of range.
     """
-    named = environ.get(CONFIG)
-    path = directory / (named or FILE)
-    environment = Environment(AllSettings, environ, former_keys())
-    values = merged(renamed(read_file(path, required=bool(named)), former_keys()), environment.values)
+    environment = read_environment(environ)
+    values = merged(renamed(_written(environ, directory), FORMER_KEYS), environment.values)
     try:
         return AllSettings.model_validate(values)
     except ValidationError as faults:
-        lines = [_line(fault, environment, path) for fault in faults.errors()]
+        file = settings_file(environ, directory)
+        lines = [_line(fault, environment, file) for fault in faults.errors()]
     raise ConfigurationError("\n".join(dict.fromkeys(lines)))
 
 
-def former_keys() -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Return the deprecated keys that still work, each with the key that replaced it."""
-    return {
-        tuple(key.split(".")): (group.key, key.rpartition(".")[2])
-        for group in GROUPS
-        for key in group.former_keys
-    }
+def settings_file(environ: Mapping[str, str], directory: Path) -> Path:
+    """Return the settings file: that of GATEWRIGHT_CONFIG, else `gatewright.toml` in `directory`."""
+    return directory / (environ.get(CONFIG) or FILE)
+
+
+def _written(environ: Mapping[str, str], directory: Path) -> dict[str, Any]:
+    return read_file(settings_file(environ, directory), required=bool(environ.get(CONFIG)))
+
+
+def read_environment(environ: Mapping[str, str]) -> Environment:
+    """Return the settings of the environment. Raises ConfigurationError."""
+    return Environment(AllSettings, environ, FORMER_KEYS)
 
 
 def deprecated_keys(environ: Mapping[str, str], directory: Path) -> list[str]:
@@ -90,11 +100,10 @@ def deprecated_keys(environ: Mapping[str, str], directory: Path) -> list[str]:
 
     Raises ConfigurationError.
     """
-    named = environ.get(CONFIG)
-    written = read_file(directory / (named or FILE), required=bool(named))
+    written = _written(environ, directory)
     return [
         f"{'.'.join(former)}: deprecated, use {'.'.join(key)} or {variable(key)}"
-        for former, key in former_keys().items()
+        for former, key in FORMER_KEYS.items()
         if former[1] in in_table(written, former[0])
         or {variable(former), variable(former) + FILE_SUFFIX} & environ.keys()
     ]
@@ -102,7 +111,7 @@ def deprecated_keys(environ: Mapping[str, str], directory: Path) -> list[str]:
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the GATEWRIGHT_* variables that name no setting, each with the problem and the nearest name."""
-    return Environment(AllSettings, environ, former_keys()).unknown
+    return read_environment(environ).unknown
 
 
 def misnamed_variables(environ: Mapping[str, str]) -> list[str]:
@@ -116,16 +125,15 @@ def misnamed_variables(environ: Mapping[str, str]) -> list[str]:
 
 def describe_sources(environ: Mapping[str, str], directory: Path) -> str:
     """Return a short description of the sources: the file, and the number of variables."""
-    path = directory / environ.get(CONFIG, FILE)
+    path = settings_file(environ, directory)
     number = sum(name.startswith(PREFIX) and name != CONFIG for name in environ)
     variables = f"{number} {PREFIX}… variable{'' if number == 1 else 's'}"
     if path.exists():
         return f"{path}, {variables}" if number else str(path)
     if number:
         return f"{variables}; there is no {path}"
-    return (
-        f"none in {path} or the environment; for a first try: GATEWRIGHT_PROFILE=development gatewright serve"
-    )
+    hint = "for a first try: GATEWRIGHT_PROFILE=development gatewright serve"
+    return f"none in {path} or the environment; {hint}"
 
 
 def _line(fault: Mapping[str, Any], environment: Environment, file: Path) -> str:

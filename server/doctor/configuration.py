@@ -114,7 +114,7 @@ def files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Iter
 
 
 def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Iterator[Finding]:
-    configured = directory / environ.get(CONFIG, settings.FILE)
+    configured = settings.settings_file(environ, directory)
     if holds_secrets(configured):
         yield from _unreadable(configured, _OTHERS, "contains secrets")
     if chosen.profile == "development":

@@ -95,6 +95,9 @@ def test_a_missing_file_has_no_lines(tmp_path: Path) -> None:
 
 
 class TestOrigin:
+    def test_is_the_usual_file_if_the_variable_for_another_one_is_empty(self, read: Read) -> None:
+        assert read('app_name = "Acme"', CONFIG="")["app_name"].origin == "gatewright.toml:1"
+
     def test_is_the_line_of_the_file(self, read: Read) -> None:
         found = read(FILE.replace("'''\na\n[mail]\nb = 1'''", '"kept"'))
 
