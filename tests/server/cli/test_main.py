@@ -130,6 +130,12 @@ class TestHelp:
 
         assert done.stdout.split() == ["list"]
 
+    def test_suggests_the_nearest_command(self, run: Run) -> None:
+        done = run("user")
+
+        assert done.exit_code == 2
+        assert "No such command 'user'. Did you mean 'users'" in done.stderr
+
     def test_prints_the_version(self, run: Run) -> None:
         assert run("--version").stdout == f"gatewright {version('gatewright')}\n"
 
