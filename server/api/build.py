@@ -1,5 +1,10 @@
-"""Creation of the pipeline: Connexion reads the contract, and everything a request needs is compiled at startup."""
+"""Creation of the pipeline: Connexion reads the contract, and an operation is compiled at its first request.
 
+Most operations are seldom used. To load all handlers and compile all operations takes a tenth of a start.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from keyword import iskeyword
 from typing import Any, ClassVar
 
@@ -8,7 +13,6 @@ from connexion.operations import AbstractOperation
 from connexion.resolver import RelativeResolver
 from connexion.security import SecurityHandlerFactory
 from connexion.spec import OpenAPISpecification, Specification
-from jsonschema_rs import Draft4Validator
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan
 
@@ -35,8 +39,34 @@ class _HandlerResolver(RelativeResolver):
         return super().resolve_function_from_operation_id(operation_id + "_" * is_keyword)
 
 
+class LazyOperations(Mapping[str, Operation]):
+    """The operations by operationId, disabled ones included, each compiled when it is first used."""
+
+    def __init__(self) -> None:
+        self._declared: dict[str, Callable[[], Operation]] = {}
+        self._compiled: dict[str, Operation] = {}
+
+    def declare(self, operation_id: str, compile_: Callable[[], Operation]) -> None:
+        """Add the operation that a function compiles. Raises ValueError for a second one of the same name."""
+        # Two operations with one operationId would share compiled parts, including the security of one of them.
+        if operation_id in self._declared:
+            raise ValueError(f"the contract names two operations {operation_id}")
+        self._declared[operation_id] = compile_
+
+    def __getitem__(self, operation_id: str) -> Operation:
+        if operation_id not in self._compiled:
+            self._compiled[operation_id] = self._declared[operation_id]()
+        return self._compiled[operation_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declared)
+
+    def __len__(self) -> int:
+        return len(self._declared)
+
+
 class CompiledApi(AbstractRoutingAPI):
-    """The routes of one contract. Disabled operations are compiled and checked like all others, but get no route."""
+    """The routes of one contract. Disabled operations get no route."""
 
     def __init__(
         self,
@@ -48,9 +78,8 @@ class CompiledApi(AbstractRoutingAPI):
         security_map: dict[str, type],
         **options: Any,
     ) -> None:
-        self.routes = Routes()
-        self.operations: dict[str, Operation] = {}
-        """All operations by operationId, including disabled ones."""
+        self.operations = LazyOperations()
+        self.routes = Routes(self.operations)
         self.json = JsonResponder(policy)
         self.pages = PageResponder(
             self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
@@ -59,36 +88,35 @@ class CompiledApi(AbstractRoutingAPI):
         self._oauth_of_browsers = OAuthResponder(self.pages)
         self._policy = policy
         self._disabled = disabled
-        self._named: set[str] = set()
         factory = SecurityHandlerFactory(security_map)
         self._security = SecurityCompiler(factory, policy.cookies, dependencies)
         super().__init__(specification, **options)
-        unknown = disabled - self._named
+        unknown = disabled - set(self.operations)
         if unknown:
             raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
 
     def add_operation(self, path: str, method: str) -> None:
-        """Compile one operation and add its route. Connexion calls this method for each operation of the contract.
+        """Declare one operation and add its route. Connexion calls this method for each operation of the contract.
 
-        Raises ValueError or TypeError if the contract and the code do not match.
+        Raises ValueError for a second operation of the same name, and for an extension that does not exist.
         """
+        declared = self.specification.get_operation(path, method)
+        operation_id, extension = declared["operationId"], extension_of(declared)
+        self.operations.declare(operation_id, partial(self._compile, path, method, extension))
+        if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
+            self.routes.add(self.base_path + path, method.upper(), operation_id, extension)
+            if extension.at_origin:
+                self.routes.add(path + self.base_path, method.upper(), operation_id, extension)
+
+    def _compile(self, path: str, method: str, extension: OperationExtension) -> Operation:
+        """Compile an operation. Raises ValueError, TypeError or ResolverError if contract and code do not match."""
         operation = self.specification.operation_cls.from_spec(
             self.specification, path=path, method=method, resolver=self.resolver
         )
         operation_id = operation.operation_id.removeprefix(f"{self.resolver.root_path}.")
-        # Two operations with one operationId would share compiled parts, including the security of one of them.
-        if operation_id in self._named:
-            raise ValueError(f"the contract names two operations {operation_id}")
-        self._named.add(operation_id)
-        extension = extension_of(self.specification.get_operation(path, method))
-        compiled = compile_operation(
+        return compile_operation(
             operation, operation_id, extension, self._policy, self._security, self._responder(extension)
         )
-        self.operations[operation_id] = compiled
-        if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
-            self.routes.add(self.base_path + path, method.upper(), compiled)
-            if extension.at_origin:
-                self.routes.add(path + self.base_path, method.upper(), compiled)
 
     def _responder(self, extension: OperationExtension) -> Responder:
         if extension.page:
@@ -127,7 +155,6 @@ def compile_operation(
         and (extension.page or inputs.media_type != request_body.FORM),
         checks_script_origin=extension.checks_script_origin,
         signs_in=extension.signs_in,
-        answers_head=extension.answers_head,
         is_public=extension.public_document,
         refuses_impersonation=_refuses_impersonation(extension, policy),
         is_limited=extension.rate_limited,
@@ -139,7 +166,6 @@ def compile_operation(
         is_own_account=extension.account == "own",
         needs_fresh_session=extension.fresh,
         is_administrative=extension.administrative,
-        accepts_any_origin=extension.any_origin,
     )
 
 
@@ -163,17 +189,19 @@ def build(
     lifespan: Lifespan[Any] | None = None,
     max_body: int = 65536,
     handlers: str = "handlers",
+    is_checked: bool = True,
 ) -> ASGIApp:
     """Return the ASGI application that serves a contract (OpenAPI 3.0, bundled) with the package `handlers`.
 
-    `disabled` holds the operationIds whose paths do not exist. `max_body` is in bytes.
+    `disabled` holds the operationIds whose paths do not exist. `max_body` is in bytes. A contract that is not checked
+    yet (`is_checked`) is validated, and all of its operations are compiled, which takes seconds.
 
     Raises:
         InvalidSpecification, ResolverError: Connexion's, for an invalid contract and for a missing handler.
         ValueError, TypeError: the contract cannot be served as it is written.
     """
     api = CompiledApi(
-        load_specification(document),
+        (_ValidSpecification if is_checked else OpenAPISpecification)(document),
         policy=policy,
         dependencies=dependencies,
         disabled=disabled,
@@ -181,6 +209,8 @@ def build(
         resolver=_HandlerResolver(handlers),
         security_map=security_map(policy.cookies),
     )
+    if not is_checked:
+        list(api.operations.values())
     # The router has no routes: it runs the lifespan, and refuses WebSockets.
     return Pipeline(
         api.routes,
@@ -192,12 +222,3 @@ def build(
         max_body=max_body,
     )
 
-
-def load_specification(document: dict[str, Any]) -> OpenAPISpecification:
-    """Return Connexion's form of a contract. Raises InvalidSpecification.
-
-    Connexion's own validation costs a quarter of the startup, so a validator in Rust checks the same schema first.
-    Connexion validates only what it rejects, to say what is wrong.
-    """
-    is_valid = Draft4Validator(OpenAPISpecification.openapi_schema).is_valid(document)
-    return (_ValidSpecification if is_valid else OpenAPISpecification)(document)

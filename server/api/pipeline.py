@@ -121,7 +121,7 @@ class Pipeline:
         if scope["method"] == "OPTIONS":  # defence: R39 options
             allowed = cors.ANY_ORIGIN if request.accepts_any_origin else self._cors_of(head)
             return responses.options(place.allow, is_preflight=cors.is_preflight(head, allowed))
-        operation = place.operation(scope["method"])
+        operation = self._routes.operation(place, scope["method"])
         request.operation = operation
         request.responder = operation.responder
         request.responder.begin(request)

@@ -60,7 +60,7 @@ class Security(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One compiled operation of the contract: everything its requests need, decided at startup."""
+    """One compiled operation of the contract: everything its requests need, decided at the first one."""
 
     operation_id: str
     """The operationId, as in `sessions.revoke_others`."""
@@ -73,7 +73,6 @@ class Operation:
     checks_origin: bool
     checks_script_origin: bool
     signs_in: bool
-    answers_head: bool
     is_public: bool
     """Whether caches may store the response, and pages of every origin may read it."""
     refuses_impersonation: bool
@@ -93,8 +92,6 @@ class Operation:
     needs_fresh_session: bool = False
     is_administrative: bool = False
     """Whether it is a page that exists for administrators only."""
-    accepts_any_origin: bool = False
-    """Whether pages of every origin may call it, without credentials."""
     rate_factor: int = 1
     """How many times the requests of other operations pass in a window."""
 

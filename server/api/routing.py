@@ -1,6 +1,7 @@
 """Routing by path and method: a dictionary for fixed paths, patterns for path templates."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -8,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from domain import errors
+from server.api.extension import OperationExtension
 from server.api.request import Operation
 
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
@@ -17,45 +19,40 @@ _DOT_SEGMENTS = frozenset({".", ".."})
 
 @dataclass(slots=True)
 class Route:
-    """One path of the contract: its operations by method, and the value of its Allow header."""
+    """One path of the contract: its operationIds by method, and the value of its Allow header."""
 
-    operations: dict[str, Operation] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     allow: str = "OPTIONS"
     accepts_any_origin: bool = False
     """Whether pages of every origin may call an operation of this path, without credentials."""
 
-    def add(self, method: str, operation: Operation) -> None:
+    def add(self, method: str, operation_id: str, extension: OperationExtension) -> None:
         """Add an operation; a GET without side effects also handles HEAD."""
-        self.operations[method] = operation
-        if method == "GET" and operation.answers_head:  # defence: R39 head-method
-            self.operations["HEAD"] = operation
-        self.accepts_any_origin |= operation.accepts_any_origin
-        self.allow = ", ".join([*sorted(self.operations), "OPTIONS"])
-
-    def operation(self, method: str) -> Operation:
-        """Return the operation for a method. Raises HTTPException 405 with Allow."""
-        operation = self.operations.get(method)
-        if operation is None:
-            raise HTTPException(405, headers={"Allow": self.allow})  # defence: R39 allow-header
-        return operation
+        self.names[method] = operation_id
+        if method == "GET" and extension.answers_head:  # defence: R39 head-method
+            self.names["HEAD"] = operation_id
+        self.accepts_any_origin |= extension.any_origin
+        self.allow = ", ".join([*sorted(self.names), "OPTIONS"])
 
 
 class Routes:
     """All enabled paths. Paths match exactly and case-sensitively after percent-decoding."""
 
-    def __init__(self) -> None:
+    def __init__(self, operations: Mapping[str, Operation]) -> None:
+        """Create routes to these operations, by operationId."""
+        self._operations = operations
         self._fixed: dict[str, Route] = {}
         self._templated: dict[str, tuple[re.Pattern[str], Route]] = {}
         self.words: set[str] = set()
         """The segments of the paths."""
 
-    def add(self, path: str, method: str, operation: Operation) -> None:
+    def add(self, path: str, method: str, operation_id: str, extension: OperationExtension) -> None:
         """Add the operation of a path of the contract, base path included."""
         if _TEMPLATE.search(path) is None:
             place = self._fixed.setdefault(path, Route())
         else:
             _, place = self._templated.setdefault(path, (_pattern(path), Route()))
-        place.add(method, operation)
+        place.add(method, operation_id, extension)
         # The access log shows these words of an unknown path and masks all others, which may be tokens.
         self.words |= set(path.split("/"))
 
@@ -68,6 +65,13 @@ class Routes:
             place, captured = self._match(scope["path"])
         check_separators(scope)  # defence: V13 encoded-slash
         return place, captured
+
+    def operation(self, route: Route, method: str) -> Operation:
+        """Return the operation of a route for a method. Raises HTTPException 405 with Allow."""
+        operation_id = route.names.get(method)
+        if operation_id is None:
+            raise HTTPException(405, headers={"Allow": route.allow})  # defence: R39 allow-header
+        return self._operations[operation_id]
 
     def _match(self, path: str) -> tuple[Route, dict[str, str]]:
         for pattern, place in self._templated.values():

@@ -5,7 +5,6 @@ when that command is used: `--help` and `--version` load none of the service. Th
 example.
 """
 
-import gc
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -74,13 +73,8 @@ class LazyCommands(Mapping[str, Command]):
 def load_command(name: str) -> Any:
     """Return what a command runs: a function, or a group of further commands. Raises KeyError for an unknown name."""
     location = COMMANDS[name]
-    # Loading leaves no garbage, and looking for it meanwhile costs a tenth of a second of each start.
-    gc.disable()
-    try:
-        module = import_module(f"{__package__}.{location.module}")
-        return getattr(module, "app", None) or getattr(module, location.module)
-    finally:
-        gc.enable()
+    module = import_module(f"{__package__}.{location.module}")
+    return getattr(module, "app", None) or getattr(module, location.module)
 
 
 def _load(name: str) -> Command:

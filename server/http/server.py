@@ -1,7 +1,6 @@
 """The HTTP server: uvicorn with the settings, signals and log lines of the service."""
 
 import asyncio
-import gc
 import math
 import os
 import signal
@@ -96,12 +95,7 @@ class ServiceConfig(Config):
         """Set up the log, the application and the signal handlers in the process that serves."""
         log = self.settings[LogSettings]
         logs.configure(log.level, log.format, shows_requests=log.requests)
-        # These objects live as long as the process. Garbage collection of them would cost a tenth of a second at start,
-        # and a fifth of a second in some request later.
-        gc.disable()
         super().load()
-        gc.freeze()
-        gc.enable()
         for number in HANDLED_SIGNALS:
             signal.signal(number, partial(self._stop, signal.getsignal(number)))
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as it is under nohup

@@ -176,6 +176,7 @@ async def make_peer() -> AsyncIterator[MakePeer]:
             disabled=disabled,
             max_body=max_body,
             handlers="tests.server.api.echoes",
+            is_checked=False,
         )
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE_URL)
         opened.append(client)
