@@ -1,4 +1,5 @@
-"""Import whole packages, so that the declarations in their modules are registered without a list of modules."""
+"""Import whole packages, so that the declarations in their modules are registered without a list of modules; and
+import modules that a start does not need when they are first used."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -6,6 +7,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
+
+
+def lazy_import(name: str) -> Any:
+    """Return a module that is imported when it is first used, because few services need it or its libraries are large.
+
+    Modules name it in full and as a literal, so that a test finds and imports all of them.
+    """
+    return import_module(name)
 
 
 def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> Sequence[ModuleType]:

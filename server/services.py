@@ -34,10 +34,10 @@ from server.config.policy import policy_of
 from server.config.validation import Check
 from server.crypto.keyring import Keyring
 from server.crypto.password_hasher import HashingRules, PasswordHasher
-from server.database import address, migrations
+from server.database import address, schema
 from server.database.database import Database, create_database
 from server.database.errors import reason
-from server.database.schema import Mode, is_usable
+from server.database.schema import Mode
 from server.mail import backends
 from server.mail.delivery import MailDelivery
 from server.mail.mailbox import RecentMails
@@ -155,14 +155,14 @@ class Services:
         """Return the hooks that are called for every response: metrics and tracing, if they are enabled."""
         return [one for one in (self.metrics, self.tracing) if one is not None]
 
-    async def open(self, schema: Mode | None = None) -> None:
+    async def open(self, mode: Mode | None = None) -> None:
         """Connect to the database and migrate or check its schema, by default as `database.migrate` says.
 
         Raises DatabaseAbsent and SchemaRefused.
         """
         await self.database.reach()
         try:
-            await migrations.prepare(self.database, schema or self.settings[DatabaseSettings].migrate)
+            await schema.prepare(self.database, mode or self.settings[DatabaseSettings].migrate)
         except BaseException:
             await self.database.close()
             raise
@@ -207,7 +207,7 @@ class Services:
             return False
         try:
             async with asyncio.timeout(READY_WITHIN):
-                if await is_usable(self.database):
+                if await schema.is_usable(self.database):
                     return True
             _log.warning("service.not_ready", reason="old or incomplete schema, or a standby")
         except (Unavailable, TimeoutError) as fault:

@@ -221,4 +221,3 @@ def build(
         pages=api.pages,
         max_body=max_body,
     )
-

@@ -5,10 +5,11 @@ from typing import Annotated, Literal
 
 import typer
 
+from models.discovery import lazy_import
 from server.cli import check_config
 from server.config.base import Settings
 from server.config.groups.database import DatabaseSettings
-from server.database import migrations
+from server.database import schema
 from server.database.database import open_database
 
 
@@ -45,8 +46,8 @@ async def prepare(settings: Settings, mode: Literal["auto", "check"], *, search_
         pooled=chosen.pooler == "transaction",
     )
     try:
-        await migrations.prepare(database, mode)
+        await schema.prepare(database, mode)
         if search_index:
-            await migrations.add_search_indexes(database)
+            await lazy_import("server.database.migrations").add_search_indexes(database)
     finally:
         await database.close()

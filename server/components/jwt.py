@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
@@ -74,6 +74,18 @@ class Signatures(Protocol):
         """Return the claims if one of these public keys of a client has signed them, or None."""
 
 
+class LazyKey:
+    """A key that is imported at its first use, because the library and an RSA key cost a twentieth of a start."""
+
+    def __init__(self, jwk: str) -> None:
+        self._jwk = jwk
+
+    @cached_property
+    def imported(self) -> "Key":
+        """Return the imported key."""
+        return signatures().import_jwk(self._jwk)
+
+
 def signatures() -> Signatures:
     """Return the functions."""
     # joserfc costs 180 ms and 6 MB; a service without tokens for other services does not load it.
@@ -98,9 +110,9 @@ class SigningKeyStore(Component):
         self._holder = tokens.token()
         self._rows: list[SigningKeyRow] = []
         """The keys that can be decrypted."""
-        self._private: dict[str, Key] = {}
+        self._private: dict[str, LazyKey] = {}
         self._published: dict[str, SigningKeyRow] = {}
-        self._public: dict[str, Key] = {}
+        self._public: dict[str, LazyKey] = {}
         self._loaded_at: datetime | None = None
         self._undecipherable: frozenset[str] = frozenset()
         self._document = _document(())
@@ -136,7 +148,7 @@ class SigningKeyStore(Component):
             row = rotation.signing_key(self._rows, algorithm, now)
         if row is None:
             raise Unavailable
-        token = signatures().sign(self._private[row.kid], algorithm, row.kid, claims, typ)
+        token = signatures().sign(self._private[row.kid].imported, algorithm, row.kid, claims, typ)
         if self._metrics is not None:
             self._metrics.token_issued(algorithm)
         return token
@@ -151,7 +163,7 @@ class SigningKeyStore(Component):
         row = None if kid is None else await self._published_key(kid, now)
         if row is None:
             return None
-        claims = signatures().verify(self._public[row.kid], row.algorithm, row.kid, token, typ)
+        claims = signatures().verify(self._public[row.kid].imported, row.algorithm, row.kid, token, typ)
         if claims is None or not (ignore_expiry or _is_current(claims, now)):
             return None
         return claims
@@ -179,11 +191,9 @@ class SigningKeyStore(Component):
                 for kid, value in sealed.items()
                 if kid not in known
             }
-            self._private = known | {kid: signatures().import_jwk(jwk) for kid, jwk in opened.items() if jwk}
+            self._private = known | {kid: LazyKey(jwk) for kid, jwk in opened.items() if jwk}
             self._rows = [row for row in rows if row.kid in self._private]
-            self._public = {
-                row.kid: self._public.get(row.kid) or signatures().import_jwk(row.public_jwk) for row in rows
-            }
+            self._public = {row.kid: self._public.get(row.kid) or LazyKey(row.public_jwk) for row in rows}
             self._published = {row.kid: row for row in rows}
             self._loaded_at = now
             # All keys are published, also those that cannot be decrypted here: other instances may still sign with

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 from domain.oauth import refresh
-from domain.oauth.engine import TokenEngine
+from domain.oauth.engine import Presented, TokenEngine
+from domain.oauth_clients.parameters import OAuthParameters
+from models.discovery import lazy_import
+from models.oauth_client import ClientRow
 from server.components.component import Component, Core, PeriodicJob
 from server.config.groups.oauth import OAuthSettings
-from server.oauth import engine
 
 EVERY = 60.0
 """Seconds between two erasures: a response is kept for so much longer than `oauth.refresh_reuse_grace`."""
@@ -19,7 +21,7 @@ class OAuthProvider(Component):
         self._is_enabled = core.settings[OAuthSettings].enabled
         self._run = core.run
         if self._is_enabled:
-            core.port.add(TokenEngine, engine.decide)
+            core.port.add(TokenEngine, _decide)
 
     def jobs(self) -> Iterable[PeriodicJob]:
         """Erase the responses of refreshes that can no longer be repeated."""
@@ -29,3 +31,9 @@ class OAuthProvider(Component):
     async def forget_replays(self) -> None:
         """Erase the responses once."""
         await self._run(refresh.forget_replays)
+
+
+def _decide(client: ClientRow, parameters: OAuthParameters, presented: Presented | None = None) -> str:
+    """Decide on a request for tokens; Authlib is loaded at the first one."""
+    scopes: str = lazy_import("server.oauth.engine").decide(client, parameters, presented)
+    return scopes

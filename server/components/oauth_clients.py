@@ -14,7 +14,7 @@ from server.config.base import Settings
 from server.config.groups.oauth import OAuthSettings
 from server.config.groups.webhooks import WebhookSettings
 from server.oauth.client_documents import DocumentFetcher
-from server.outbound import client_of
+from server.outbound import LazyClient
 from server.outbound.guard import SystemResolver, document_guard_of
 from server.outbound.urls import parse_url
 
@@ -38,7 +38,7 @@ class OAuthClients(Component):
         self._documents = None
         if settings.enabled and settings.client_documents:
             # A resolver of its own: the look-ups of strangers' names do not hold up those of webhooks.
-            client = client_of(document_guard_of(core.settings, SystemResolver()))
+            client = LazyClient(document_guard_of(core.settings, SystemResolver()))
             self._documents = DocumentFetcher(client)
             core.port.add(ClientDocuments, self._documents)
 

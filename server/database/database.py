@@ -6,26 +6,16 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from functools import partial
 from typing import Any, Protocol
 
 import structlog
 from sqlalchemy import Executable, text
-from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from domain.ports import Reads, Rows, SearchTimedOut
+from models.discovery import lazy_import
 from server.database.address import Address, parse
-from server.database.compile import StatementCache
 from server.database.errors import first_line, is_retryable, is_unavailable, reason
 from server.database.pool import Pool, PoolState
-from server.database.postgresql.engine import postgresql_connect
-from server.database.postgresql.reads import PostgresqlReads
-from server.database.postgresql.transaction import PostgresqlTransaction
-from server.database.sqlite.connection import connect as connect_sqlite
-from server.database.sqlite.group_commit import GroupCommit
-from server.database.sqlite.reads import SqliteReads
-from server.database.sqlite.transaction import SqliteSnapshot, SqliteTransaction
 from server.database.transaction import StatementHook, Transaction
 
 __all__ = [
@@ -45,20 +35,6 @@ _PROBE = text("SELECT 1")
 _FAREWELL = 2.0
 """Timeout in seconds for closing a connection gracefully."""
 
-_READER_SETTINGS = {
-    "enable_seqscan": "off",
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "default_transaction_isolation": "read committed",
-}
-"""Every read finds a few rows by an index, also with a plan that was made while the table was empty."""
-
-_WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
-"""The default isolation, because a transaction of a single statement has no BEGIN that could set it."""
-
-_SQLITE_STATEMENTS = StatementCache(SQLiteDialect_pysqlite())
-_POSTGRESQL_STATEMENTS = StatementCache(asyncpg_dialect())
-
 _POOLER_ERROR = "unsupported startup parameter"
 """The error of PgBouncer for a client that treats it as PostgreSQL; a retry does not help."""
 
@@ -69,8 +45,11 @@ class DatabaseAbsent(Exception):
     """The database could not be reached at start; the message is one line for the operator."""
 
 
-class _ClosableReads(Reads, Protocol):
+class _Closable(Protocol):
     async def close(self) -> None: ...
+
+
+class _ClosableReads(_Closable, Reads, Protocol): ...
 
 
 class Database:
@@ -86,7 +65,7 @@ class Database:
         *,
         timeout: float,
         pooled: bool = False,
-        group_commit: GroupCommit | None = None,
+        group_commit: _Closable | None = None,
     ) -> None:
         self.address = address
         self.dialect = address.dialect
@@ -170,8 +149,11 @@ def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = 
     """
     address = parse(url)
     if address.dialect == "sqlite":
-        return _sqlite(address, timeout)
-    return _postgresql(address, pool_size, timeout, pooled=pooled)
+        backend = lazy_import("server.database.sqlite.backend")
+    else:
+        backend = lazy_import("server.database.postgresql.backend")
+    database: Database = backend.create(address, pool_size, timeout, pooled=pooled)
+    return database
 
 
 async def open_database(
@@ -189,44 +171,6 @@ async def open_database(
     database = create_database(url, pool_size=pool_size, timeout=timeout, pooled=pooled)
     await database.reach(patience)
     return database
-
-
-def _sqlite(address: Address, timeout: float) -> Database:
-    # One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
-    # SQLite waits for its lock by sleeping and trying again.
-    pool = Pool(partial(connect_sqlite, address.target), 1)
-    group_commit = GroupCommit(pool, timeout)
-    return Database(
-        address,
-        pool,
-        SqliteReads(address.target, timeout),
-        partial(SqliteTransaction, pool, timeout, _SQLITE_STATEMENTS, group_commit),
-        partial(SqliteSnapshot, address.target, timeout, _SQLITE_STATEMENTS),
-        timeout=timeout,
-        group_commit=group_commit,
-    )
-
-
-def _postgresql(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
-    if pool_size < 3:
-        raise ValueError(
-            "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
-        )
-    readers = 2 if pool_size < 8 else 3
-    connect = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
-    read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
-    reads = PostgresqlReads(read, readers, timeout)
-    # A pooler reports its own sessions, not those of the server.
-    pool = Pool(connect, pool_size - readers, None if pooled else reads.lost_sessions)
-    return Database(
-        address,
-        pool,
-        reads,
-        partial(PostgresqlTransaction, pool, timeout, _POSTGRESQL_STATEMENTS, pooled=pooled),
-        partial(PostgresqlTransaction, pool, timeout, _POSTGRESQL_STATEMENTS, reads_snapshot=True),
-        timeout=timeout,
-        pooled=pooled,
-    )
 
 
 async def _reach(database: Database, patience: float) -> None:

@@ -4,8 +4,9 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 
-import asyncpg
 from sqlalchemy import exc
+
+from models.discovery import lazy_import
 
 _RETRYABLE_STATES = frozenset({"40001", "40P01"})
 """serialization_failure, deadlock_detected."""
@@ -131,6 +132,10 @@ def _is_connection_loss(error: BaseException) -> bool:
     A statement that is sent after the server has announced its shutdown (57P01), but before the stream has ended, fails
     with `InternalClientError` or one of its subclasses (`ProtocolError`, `TargetServerAttributeNotMatched`).
     """
+    # Checked first, because a service on SQLite does not load the driver, which takes 3 MB.
+    if not type(error).__module__.startswith("asyncpg."):
+        return False
+    asyncpg = lazy_import("asyncpg")
     # asyncpg also raises InterfaceError for wrong use of its API, which is a defect and must stay a 500.
     is_closed = isinstance(error, asyncpg.InterfaceError) and "closed" in str(error)
     return is_closed or isinstance(error, asyncpg.InternalClientError)

@@ -3,21 +3,19 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
+from server.database.alembic import STEPS, PendingIndexes, pending_indexes
 from server.database.database import Database
 from server.database.errors import first_line, is_lock_timeout, is_unavailable
 from server.database.postgresql.engine import patient_postgresql_engine
 from server.database.schema import IS_INVALID, Mode, SchemaRefused, current_is_head, head
 from server.database.sqlite.engine import migration_engine
 
-if TYPE_CHECKING:
-    from server.database.alembic import PendingIndexes
-
-IndexSearch = Callable[[Connection, str], "Sequence[PendingIndexes]"]
+IndexSearch = Callable[[Connection, str], Sequence[PendingIndexes]]
 """A function that finds the indexes that can be created before the migrations up to a revision."""
 
 _LOCK = 0x6761746577726967
@@ -63,8 +61,6 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
 
 async def _attempt(database: Database, mode: Mode, deadline: float) -> _Blocked | None:
     """Try once, unless another instance is migrating; return the obstacle, if any."""
-    # Alembic is a tenth of the time and memory of a start, and is not needed if the schema is current.
-    from server.database.alembic import STEPS, pending_indexes  # noqa: PLC0415 - see above
 
     def step(connection: Connection) -> None:
         STEPS[mode](connection, head())

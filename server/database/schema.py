@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 
 from models import metadata, migrations
+from models.discovery import lazy_import
 from models.queries import ReadStatement
 from server.database.database import Database
 from server.database.errors import is_missing_table
@@ -54,6 +55,13 @@ def head() -> str:
 async def current_is_head(database: Database) -> bool:
     """Return whether the schema fits this version. Raises Unavailable when the database does not respond."""
     return await _has_row(database, _at_revision(database.dialect))
+
+
+async def prepare(database: Database, mode: Mode) -> None:
+    """Migrate or check the schema as `migrations.prepare` does, unless it is current. Raises SchemaRefused."""
+    # Migrations load Alembic and SQLAlchemy's asynchronous engines: a tenth of the time and memory of a start.
+    if not await current_is_head(database):
+        await lazy_import("server.database.migrations").prepare(database, mode)
 
 
 async def is_usable(database: Database) -> bool:

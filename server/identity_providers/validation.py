@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from models.discovery import lazy_import
 from server.config.base import Settings
 from server.config.groups.accounts import AccountLinkingSettings
 from server.config.groups.social import ProviderSettings
 from server.config.value_types import is_http
-from server.crypto.pem import is_p256
 from server.identity_providers.configuration import (
     ALGORITHMS,
     discovery_url_of,
@@ -84,7 +84,7 @@ def _secrets(table: ProviderSettings, preset: Preset) -> Iterator[str]:
             if getattr(table, name) is None:
                 yield f".{name}: must be given, the client secret is made from it"
         key = secret_of(table.private_key)
-        if key is None or not is_p256(key):
+        if key is None or not lazy_import("server.crypto.pem").is_p256(key):
             yield ".private_key: must be the PEM of a P-256 key, the client secret is made from it"
         return
     is_public = table.preset is None and table.token_auth == "post" and uses_pkce(table, preset)  # noqa: S105 - the name of a method

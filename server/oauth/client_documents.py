@@ -5,12 +5,14 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from domain.oauth_clients.documents import Document, DocumentRefused
 from domain.outbound import OutboundError
-from server.outbound.client import Document as Response
+
+if TYPE_CHECKING:
+    from server.outbound.client import Document as Response
 
 CONCURRENCY = 32
 """Requests at the same time."""
@@ -30,7 +32,7 @@ _NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.ASCII | re.IGNOREC
 class Source(Protocol):
     """Requests to URLs that strangers choose: `server.outbound.client.OutboundClient`."""
 
-    async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> Response:
+    async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> "Response":
         """Return the response. Raises OutboundError."""
 
 
@@ -93,7 +95,7 @@ class DocumentFetcher:
         return _fault(response) or Document(response.body, _max_age(response.cache_control))
 
 
-def _fault(response: Response) -> str | None:
+def _fault(response: "Response") -> str | None:
     """Return why a response is no document, or None."""
     if response.status != 200:  # defence: O27 status
         return "redirect" if 300 <= response.status < 400 else "status"

@@ -19,7 +19,7 @@ from domain.policy import Policy
 from domain.ports import Ports, SigningKeys
 from server.clock import Clock
 from server.observability.metrics.registry import MetricsRegistry
-from server.outbound import client_of
+from server.outbound import LazyClient
 from server.outbound.guard import Guard
 from server.outbox.queue import Pause, Queue, record_outcome, report
 
@@ -52,7 +52,7 @@ class LogoutQueue(Queue):
         keys: SigningKeys,
         run: Runner,
         clock: Clock,
-        client: "OutboundClient",
+        client: "LazyClient | OutboundClient",
         metrics: MetricsRegistry | None = None,
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -151,6 +151,6 @@ def logout_queue(
         keys=port[SigningKeys],
         run=run,
         clock=clock,
-        client=client_of(guard),
+        client=LazyClient(guard),
         metrics=metrics,
     )

@@ -22,7 +22,7 @@ from server.clock import Clock
 from server.config.base import Settings
 from server.config.groups.webhooks import WebhookSettings
 from server.observability.metrics.registry import MetricsRegistry
-from server.outbound import client_of
+from server.outbound import LazyClient
 from server.outbound.guard import Guard
 from server.outbox.queue import Pause, Queue, record_outcome, report
 from server.webhooks import signature
@@ -53,7 +53,7 @@ class DeliveryQueue(Queue):
         *,
         run: Runner,
         clock: Clock,
-        client: "OutboundClient",
+        client: "LazyClient | OutboundClient",
         limits: Limits,
         metrics: MetricsRegistry | None = None,
         pause: Pause = asyncio.sleep,
@@ -170,7 +170,7 @@ def delivery_queue(
     """Return the queue of a service with these settings."""
     chosen = settings[WebhookSettings]
     limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
-    return DeliveryQueue(run=run, clock=clock, client=client_of(guard), limits=limits, metrics=metrics)
+    return DeliveryQueue(run=run, clock=clock, client=LazyClient(guard), limits=limits, metrics=metrics)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:

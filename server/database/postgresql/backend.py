@@ -1,0 +1,49 @@
+"""The database of a PostgreSQL server: its connections for reads and for transactions."""
+
+from functools import partial
+
+from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
+
+from server.database.address import Address
+from server.database.compile import StatementCache
+from server.database.database import Database
+from server.database.pool import Pool
+from server.database.postgresql.engine import postgresql_connect
+from server.database.postgresql.reads import PostgresqlReads
+from server.database.postgresql.transaction import PostgresqlTransaction
+
+_READER_SETTINGS = {
+    "enable_seqscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "default_transaction_isolation": "read committed",
+}
+"""Every read finds a few rows by an index, also with a plan that was made while the table was empty."""
+
+_WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
+"""The default isolation, because a transaction of a single statement has no BEGIN that could set it."""
+
+_STATEMENTS = StatementCache(asyncpg_dialect())
+
+
+def create(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
+    """Return the database without connecting to it. Raises ValueError for fewer than three connections."""
+    if pool_size < 3:
+        raise ValueError(
+            "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
+        )
+    readers = 2 if pool_size < 8 else 3
+    write = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
+    read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
+    reads = PostgresqlReads(read, readers, timeout)
+    # A pooler reports its own sessions, not those of the server.
+    pool = Pool(write, pool_size - readers, None if pooled else reads.lost_sessions)
+    return Database(
+        address,
+        pool,
+        reads,
+        partial(PostgresqlTransaction, pool, timeout, _STATEMENTS, pooled=pooled),
+        partial(PostgresqlTransaction, pool, timeout, _STATEMENTS, reads_snapshot=True),
+        timeout=timeout,
+        pooled=pooled,
+    )
