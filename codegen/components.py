@@ -1,4 +1,4 @@
-"""The components of a bundled document, and which of them are used."""
+"""The components of a bundled document, which of them are used, and the part of a document that is about one path."""
 
 import re
 from typing import Any
@@ -28,3 +28,19 @@ def without_unused(document: Document, *, keep: set[Component]) -> Document:
         for section, name in removed:
             components[section] = {key: value for key, value in components[section].items() if key != name}
     return made
+
+
+def of_path(document: Document, path: str) -> Document:
+    """Return the document with only one of its paths, its security schemes, and the components that the path uses.
+
+    All objects are shared with the document, so neither may be modified.
+    """
+    item, components = document["paths"][path], document["components"]
+    kept: dict[str, Document] = {"securitySchemes": components.get("securitySchemes", {})}
+    waiting = [item]
+    while waiting:
+        for section, name in _REFERENCE.findall(orjson.dumps(waiting.pop()).decode()):
+            if name not in kept.setdefault(section, {}):
+                kept[section][name] = components[section][name]
+                waiting.append(components[section][name])
+    return {**document, "paths": {path: item}, "components": kept}

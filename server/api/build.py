@@ -12,10 +12,13 @@ from connexion.middleware.abstract import AbstractRoutingAPI
 from connexion.operations import AbstractOperation
 from connexion.resolver import RelativeResolver
 from connexion.security import SecurityHandlerFactory
-from connexion.spec import OpenAPISpecification, Specification
+from connexion.spec import OpenAPISpecification
 from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan
 
+from codegen.bundle import EXTENSION
+from codegen.components import of_path
+from codegen.walk import operations
 from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
 from handlers.responses.continuation import continuing
@@ -37,6 +40,24 @@ class _HandlerResolver(RelativeResolver):
         """Return the handler. Raises Connexion's ResolverError if there is none."""
         is_keyword = iskeyword(operation_id.rpartition(".")[2])
         return super().resolve_function_from_operation_id(operation_id + "_" * is_keyword)
+
+
+class _ValidSpecification(OpenAPISpecification):
+    """A contract that has been validated: every document satisfies this schema."""
+
+    openapi_schema: ClassVar[dict[str, Any]] = {}
+
+
+def _without_content(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a contract with nothing but the names and the extensions of its operations.
+
+    Connexion copies a document three times: the whole contract takes 4 MB more.
+    """
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations(document):
+        kept = {key: one.spec[key] for key in ("operationId", EXTENSION) if key in one.spec}
+        paths.setdefault(one.path, {})[one.method] = kept
+    return {**document, "paths": paths, "components": {}}
 
 
 class LazyOperations(Mapping[str, Operation]):
@@ -70,7 +91,7 @@ class CompiledApi(AbstractRoutingAPI):
 
     def __init__(
         self,
-        specification: Specification,
+        document: dict[str, Any],
         *,
         policy: Policy,
         dependencies: Dependencies,
@@ -86,11 +107,12 @@ class CompiledApi(AbstractRoutingAPI):
         )
         self._oauth = OAuthResponder()
         self._oauth_of_browsers = OAuthResponder(self.pages)
+        self._document = document
         self._policy = policy
         self._disabled = disabled
         factory = SecurityHandlerFactory(security_map)
         self._security = SecurityCompiler(factory, policy.cookies, dependencies)
-        super().__init__(specification, **options)
+        super().__init__(_ValidSpecification(_without_content(document)), **options)
         unknown = disabled - set(self.operations)
         if unknown:
             raise ValueError(f"the contract has no operations {sorted(unknown)} to switch off")
@@ -110,8 +132,9 @@ class CompiledApi(AbstractRoutingAPI):
 
     def _compile(self, path: str, method: str, extension: OperationExtension) -> Operation:
         """Compile an operation. Raises ValueError, TypeError or ResolverError if contract and code do not match."""
-        operation = self.specification.operation_cls.from_spec(
-            self.specification, path=path, method=method, resolver=self.resolver
+        specification = _ValidSpecification(of_path(self._document, path))
+        operation = specification.operation_cls.from_spec(
+            specification, path=path, method=method, resolver=self.resolver
         )
         operation_id = operation.operation_id.removeprefix(f"{self.resolver.root_path}.")
         return compile_operation(
@@ -174,12 +197,6 @@ def _refuses_impersonation(extension: OperationExtension, policy: Policy) -> boo
     return rule == "never" or (rule == "restricted" and policy[ImpersonationPolicy].restricted)
 
 
-class _ValidSpecification(OpenAPISpecification):
-    """A contract that has been validated: every document satisfies this schema."""
-
-    openapi_schema: ClassVar[dict[str, Any]] = {}
-
-
 def build(
     document: dict[str, Any],
     dependencies: Dependencies,
@@ -200,8 +217,10 @@ def build(
         InvalidSpecification, ResolverError: Connexion's, for an invalid contract and for a missing handler.
         ValueError, TypeError: the contract cannot be served as it is written.
     """
+    if not is_checked:
+        OpenAPISpecification(document)
     api = CompiledApi(
-        (_ValidSpecification if is_checked else OpenAPISpecification)(document),
+        document,
         policy=policy,
         dependencies=dependencies,
         disabled=disabled,
