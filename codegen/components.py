@@ -30,8 +30,13 @@ def without_unused(document: Document, *, keep: set[Component]) -> Document:
     return made
 
 
+def head_of(document: Document) -> Document:
+    """Return what a document says of the whole service, without references to components."""
+    return {key: document[key] for key in ("openapi", "info", "servers", "security") if key in document}
+
+
 def of_path(document: Document, path: str) -> Document:
-    """Return the document with only one of its paths, its security schemes, and the components that the path uses.
+    """Return the document of one path, with all security schemes and the components that the path uses.
 
     All objects are shared with the document, so neither may be modified.
     """
@@ -43,4 +48,4 @@ def of_path(document: Document, path: str) -> Document:
             if name not in kept.setdefault(section, {}):
                 kept[section][name] = components[section][name]
                 waiting.append(components[section][name])
-    return {**document, "paths": {path: item}, "components": kept}
+    return {**head_of(document), "paths": {path: item}, "components": kept}

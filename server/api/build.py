@@ -17,7 +17,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Lifespan
 
 from codegen.bundle import EXTENSION
-from codegen.components import of_path
+from codegen.components import head_of, of_path
 from codegen.walk import operations
 from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
@@ -57,7 +57,7 @@ def _without_content(document: dict[str, Any]) -> dict[str, Any]:
     for one in operations(document):
         kept = {key: one.spec[key] for key in ("operationId", EXTENSION) if key in one.spec}
         paths.setdefault(one.path, {})[one.method] = kept
-    return {**document, "paths": paths, "components": {}}
+    return {**head_of(document), "paths": paths}
 
 
 class LazyOperations(Mapping[str, Operation]):
