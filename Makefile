@@ -64,7 +64,7 @@ check: setup ## lint, format, types, import rules, house rules, generated code, 
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
 	$(BIN)/python -m docs.emails --check
-	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/test_slices.py tests/test_layout.py
+	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/server/api/test_build.py tests/test_slices.py tests/test_layout.py
 
 format: setup ## fix lint and format problems automatically
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,9 @@
 """The packages stay small enough to be read at a glance, and modules import at their top."""
 
 import ast
+import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -56,3 +58,16 @@ def test_few_imports_stand_in_functions() -> None:
     found = sorted(late_imports())
 
     assert len(found) <= MOST_LATE_IMPORTS, "\n".join(found)
+
+
+def test_modules_that_are_imported_late_exist() -> None:
+    used = [
+        named
+        for package in ("domain", "handlers", "models", "server")
+        for file in (ROOT / package).rglob("*.py")
+        for named in re.findall(r"(?<!def )\blazy_import\(([^)]*)\)", file.read_text("utf-8"))
+    ]
+
+    assert used
+    for named in used:
+        import_module(named.strip('"'))

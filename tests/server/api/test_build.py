@@ -1,4 +1,4 @@
-"""What stops the start: a contract that cannot be served as it is written."""
+"""What a check of the contract refuses: one that cannot be served as it is written. The start checks only names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from connexion.exceptions import InvalidSpecification, ResolverError
 
-from codegen.bundle import EXTENSION
-from tests.server.api.conftest import MakePeer
+from codegen.bundle import EXTENSION, bundle
+from server.api import build
+from tests.server.api.conftest import MakePeer, Memory, dependencies, policy
 from tests.server.api.small_contract import document
 
 Spoil = Callable[[dict[str, Any]], object]
@@ -81,6 +82,11 @@ REFUSED: dict[str, tuple[Spoil, type[Exception], str]] = {
 
 
 class TestBuild:
+    def test_every_operation_of_the_contract_can_be_served(self) -> None:
+        contract = bundle(internal=True)
+
+        build(contract, dependencies(Memory({})), policy=policy(), is_checked=False)
+
     @pytest.mark.parametrize("what", REFUSED)
     def test_refuses(self, make_peer: MakePeer, what: str) -> None:
         spoil, error, words = REFUSED[what]
