@@ -191,6 +191,6 @@ MUTANTS = (
         "V13",
         "what is switched off does not exist",
         "disabled",
-        Replace("operation.operation_id not in () or not self._disabled", "test"),
+        Replace("operation_id not in () or not self._disabled", "test"),
     ),
 )

@@ -1,4 +1,4 @@
-"""What a check of the contract refuses: one that cannot be served as it is written. The start checks only names."""
+"""Contracts that cannot be served as they are written: all of them are refused by a check, some by a start."""
 
 from collections.abc import Callable
 from typing import Any
