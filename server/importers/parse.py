@@ -213,15 +213,18 @@ def _totp_secret(text: str | None) -> str | None:
 
 def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
     tables = values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS)
-    accounts = [table for table in tables if table.get("providerId") not in rules.without_providers]
-    linked = tuple(_linked(table, rules) for table in accounts)
+    linked = tuple(
+        _linked(table, provider_id, rules)
+        for table in tables
+        if (provider_id := values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS))
+        not in rules.without_providers
+    )
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
         raise Problem("accounts", "contains an identity twice", Field.ACCOUNTS)
     return linked
 
 
-def _linked(table: Fields, rules: Rules) -> Linked:
-    provider_id = values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS)
+def _linked(table: Fields, provider_id: str | None, rules: Rules) -> Linked:
     if not provider_id or not identifiers.is_name(provider_id) or provider_id == CREDENTIAL:
         raise Problem("accounts", "needs the providerId of a provider", Field.ACCOUNTS)
     if provider_id not in rules.issuers:

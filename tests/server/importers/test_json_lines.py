@@ -185,6 +185,8 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
      "accounts: must be a list of at most 100 objects"),
     ("a forged password account", {"email": ADA, "accounts": [{"providerId": "credential", "accountId": "1"}]},
      "accounts: needs the providerId of a provider"),
+    ("a provider that is a list", {"email": ADA, "accounts": [{"providerId": [], "accountId": "1"}]},
+     "providerId: must be text"),
     ("an unknown provider", {"email": ADA, "accounts": [{"providerId": "google", "accountId": "1"}]},
      "accounts: google is not a configured provider"),
 ]  # fmt: skip
