@@ -3,9 +3,10 @@ and organization if in use."""
 
 import base64
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import orjson
 
@@ -13,6 +14,9 @@ from domain.data_import.eligibility import Field, Problem
 from models import CREDENTIAL
 from server.crypto import imported_secrets
 from server.importers import values
+from server.importers.api_keys import KEY_NAMES
+from server.importers.parse import NAMES
+from server.importers.passkeys import PASSKEY_NAMES
 from server.importers.rows import flag, instant
 from server.importers.source import Row
 from server.importers.tables import Record, SourceDatabase, SourceTable
@@ -30,6 +34,11 @@ _MEMBER = ("id", "organizationId", "userId", "role")
 _INVITATION = ("id", "organizationId", "email", "status", "inviterId", "expiresAt")
 _TEAM = ("id", "organizationId", "name")
 _TEAM_MEMBER = ("id", "teamId", "userId")
+_USER_NAMES = NAMES - {"passwordHash", "twoFactor", "accounts", "apiKeys", "passkeys"}
+_PASSKEY_NAMES = PASSKEY_NAMES - {"rpId", "userHandle", "lastUsedAt"}
+_FLAGS = ("emailVerified", "banned", "enabled", "rateLimitEnabled", "backedUp")
+_INSTANTS = ("banExpires", "lastRequest")
+"""The names of times that do not end with `At`."""
 _SCOPES = re.compile(r"[ ,]+")
 
 
@@ -72,9 +81,17 @@ class BetterAuth:
             passkeys = await self.source.rows_of_users(self.passkeys, ids)
             for record in page:
                 position, id_ = position + 1, record["id"]
-                fields = self._fields(record, accounts.get(id_, []), factors.get(id_, []))
-                fields["apiKeys"] = [_api_key(each) for each in keys.get(id_, [])]
-                fields["passkeys"] = [_passkey(each) for each in passkeys.get(id_, [])]
+                linked = accounts.get(id_, [])
+                passwords = [each["password"] for each in linked if each["providerid"] == CREDENTIAL]
+                fields = {
+                    **_fields(record, _USER_NAMES),
+                    "passwordHash": passwords[0] if passwords else None,
+                    "twoFactor": self._second_factor(record, factors.get(id_, [])),
+                    "accounts": [_account(each) for each in linked if each["providerid"] != CREDENTIAL],
+                    "apiKeys": [_api_key(each) for each in keys.get(id_, [])],
+                    # Better Auth does not store the user handle, which is random.
+                    "passkeys": [_fields(each, _PASSKEY_NAMES) for each in passkeys.get(id_, [])],
+                }
                 yield Row(f"id {id_}", fields, str(id_), position)
 
     async def organization_rows(self, now: datetime) -> AsyncIterator[Row]:
@@ -105,38 +122,12 @@ class BetterAuth:
         )
         keys = await self.source.rows_of(self.api_keys, ids, "referenceid")
         return {
-            "id": record["id"],
-            "name": record["name"],
-            "slug": record["slug"],
-            "logo": record.get("logo"),
+            **_fields(record, ("id", "name", "slug", "logo", "createdAt")),
             "metadata": _json(record.get("metadata")),
-            "createdAt": instant(record.get("createdat")),
-            "members": [_member(each) for each in members],
+            "members": [_fields(each, ("id", "userId", "role", "createdAt")) for each in members],
             "teams": [_team(each, places.get(each["id"], [])) for each in teams],
             "invitations": [_invitation(each) for each in invitations if _is_pending(each, now)],
             "apiKeys": [_api_key(each) for each in keys],
-        }
-
-    def _fields(self, record: Record, accounts: list[Record], factors: list[Record]) -> dict[str, object]:
-        passwords = [account["password"] for account in accounts if account["providerid"] == CREDENTIAL]
-        return {
-            "id": record["id"],
-            "email": record["email"],
-            "emailVerified": flag(record["emailverified"]),
-            "name": record["name"],
-            "image": record.get("image"),
-            "username": record.get("username"),
-            "displayUsername": record.get("displayusername"),
-            "role": record.get("role"),
-            "banned": flag(record.get("banned")),
-            "banReason": record.get("banreason"),
-            "banExpires": instant(record.get("banexpires")),
-            "locale": record.get("locale"),
-            "createdAt": instant(record["createdat"]),
-            "updatedAt": instant(record.get("updatedat")),
-            "passwordHash": passwords[0] if passwords else None,
-            "twoFactor": self._second_factor(record, factors),
-            "accounts": [_account(each) for each in accounts if each["providerid"] != CREDENTIAL],
         }
 
     def _second_factor(self, record: Record, factors: list[Record]) -> object:
@@ -182,72 +173,35 @@ async def _organization_tables(source: SourceDatabase) -> OrganizationTables | N
     )
 
 
+def _fields(record: Record, names: Collection[str]) -> dict[str, object]:
+    """Return the fields of the import format that a row has under the same names."""
+    return {name: _value(name, record[name.lower()]) for name in names if name.lower() in record}
+
+
+def _value(name: str, value: Any) -> object:
+    if name in _FLAGS:
+        return flag(value)
+    return instant(value) if name.endswith("At") or name in _INSTANTS else value
+
+
 def _account(record: Record) -> dict[str, object]:
     scope = record.get("scope")
     return {
-        "providerId": record["providerid"],
+        **_fields(record, ("providerId", "accountId", "createdAt")),
         "issuer": record.get("issuer") or None,
-        "accountId": record["accountid"],
         "scopes": [each for each in _SCOPES.split(scope) if each] if isinstance(scope, str) else None,
-        "createdAt": instant(record.get("createdat")),
     }
 
 
 def _api_key(record: Record) -> dict[str, object]:
     """Return an API key; Better Auth stores the digest of its text, and permissions as JSON."""
-    return {
-        "digest": record["key"],
-        "configId": record.get("configid"),
-        "name": record.get("name"),
-        "prefix": record.get("prefix"),
-        "start": record.get("start"),
-        "enabled": flag(record.get("enabled")),
-        "expiresAt": instant(record.get("expiresat")),
-        "lastRequest": instant(record.get("lastrequest")),
-        "remaining": record.get("remaining"),
-        "refillAmount": record.get("refillamount"),
-        "refillInterval": record.get("refillinterval"),
-        "lastRefillAt": instant(record.get("lastrefillat")),
-        "rateLimitEnabled": flag(record.get("ratelimitenabled")),
-        "rateLimitTimeWindow": record.get("ratelimittimewindow"),
-        "rateLimitMax": record.get("ratelimitmax"),
-        "permissions": _json(record.get("permissions")),
-        "createdAt": instant(record.get("createdat")),
-    }
-
-
-def _passkey(record: Record) -> dict[str, object]:
-    """Return a passkey; Better Auth does not store the user handle, which is random."""
-    return {
-        "name": record.get("name"),
-        "credentialID": record["credentialid"],
-        "publicKey": record["publickey"],
-        "counter": record["counter"],
-        "deviceType": record.get("devicetype"),
-        "backedUp": flag(record.get("backedup")),
-        "transports": record.get("transports"),
-        "aaguid": record.get("aaguid"),
-        "createdAt": instant(record.get("createdat")),
-    }
-
-
-def _member(record: Record) -> dict[str, object]:
-    return {
-        "id": record["id"],
-        "userId": record["userid"],
-        "role": record["role"],
-        "createdAt": instant(record.get("createdat")),
-    }
+    permissions = _json(record.get("permissions"))
+    return {**_fields(record, KEY_NAMES), "digest": record["key"], "permissions": permissions}
 
 
 def _team(record: Record, places: list[Record]) -> dict[str, object]:
-    return {
-        "id": record["id"],
-        "name": record["name"],
-        "userIds": [place["userid"] for place in places],
-        "createdAt": instant(record.get("createdat")),
-        "updatedAt": instant(record.get("updatedat")),
-    }
+    user_ids = [place["userid"] for place in places]
+    return {**_fields(record, ("id", "name", "createdAt", "updatedAt")), "userIds": user_ids}
 
 
 def _is_pending(record: Record, now: datetime) -> bool:
@@ -265,13 +219,8 @@ def _invitation(record: Record) -> dict[str, object]:
     """Return an invitation; Better Auth stores its teams with commas."""
     teams = record.get("teamid")
     return {
-        "id": record["id"],
-        "email": record["email"],
-        "role": record.get("role"),
-        "inviterId": record["inviterid"],
+        **_fields(record, ("id", "email", "role", "inviterId", "expiresAt", "createdAt")),
         "teamIds": [each for each in teams.split(",") if each] if isinstance(teams, str) else None,
-        "expiresAt": instant(record["expiresat"]),
-        "createdAt": instant(record.get("createdat")),
     }
 
 

@@ -7,9 +7,10 @@ the field is read.
 import base64
 import binascii
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from domain import identifiers, localization, tokens
@@ -38,7 +39,6 @@ TWO_FACTOR_NAMES = frozenset({"secret", "issuer"})
 NAMELESS: tuple[str | None, str | None] = (None, None)
 ACCOUNTS_AT_MOST = 100
 LONGEST_SUBJECT = 255
-LONGEST_ISSUER = 2048
 LONGEST_SCOPE = 256
 TOTP_BYTES = range(10, 129)
 
@@ -66,31 +66,46 @@ class Rules:
     without_providers: frozenset[str] = frozenset()
 
 
+@dataclass(slots=True)
+class Parts:
+    """Takes the parts of a user or an organization; those with a problem are left out if they may be."""
+
+    rules: Rules
+    left: list[Problem]
+
+    def one(self, take: Callable[[], Value], default: Value) -> Value:
+        """Return a part, or the default."""
+        try:
+            return take()
+        except Problem as problem:
+            if problem.may_be_left not in self.rules.without:
+                raise
+            self.left.append(problem)
+            return default
+
+    def each(self, tables: Sequence[Fields], take: Callable[[Fields, Rules], Value]) -> tuple[Value, ...]:
+        """Return the parts of a list."""
+        taken = (self.one(partial(take, table, self.rules), None) for table in tables)
+        return tuple(part for part in taken if part is not None)
+
+
 def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, tuple[Problem, ...]]:
     """Return the user, and the problems of parts that are left out. Raises Problem for a refused user.
 
     `fallback_id` identifies a user without an id, so that a repeated import recognizes them.
     """
     values.refuse_unknown(fields, NAMES)
-    left: list[Problem] = []
-
-    def optional(take: Callable[[], Value], default: Value) -> Value:
-        try:
-            return take()
-        except Problem as problem:
-            if problem.may_be_left not in rules.without:
-                raise
-            left.append(problem)
-            return default
-
-    email = _email(fields)
-    username, display_username = optional(lambda: _usernames(fields), NAMELESS)
+    parts = Parts(rules, [])
+    if values.present(fields, "email") is None:
+        raise Problem("email", "is missing")
+    email = values.email(fields, Problem("email", "is not a valid email address"))
+    username, display_username = parts.one(lambda: _usernames(fields), NAMELESS)
     user = ImportedUser(
         id=id_of(fields.get("id"), rules.origin, fallback_id),
         email=email,
         email_verified=values.flag(fields, "emailVerified"),
         name=_name(fields, email),
-        image=optional(lambda: _image(fields), None),
+        image=parts.one(lambda: values.image(fields, "image"), None),
         username=username,
         display_username=display_username,
         role=values.line(fields, "role") or None,
@@ -100,13 +115,13 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         locale=localization.supported(values.text(fields, "locale", LONGEST_SUBJECT)),
         created_at=values.past(fields, "createdAt", rules.now),
         updated_at=values.past(fields, "updatedAt", rules.now),
-        password=optional(lambda: _password(fields), None),
-        second_factor=optional(lambda: _second_factor(fields, rules), None),
-        accounts=optional(lambda: _accounts(fields, rules), ()),
-        api_keys=optional(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
-        passkeys=optional(lambda: passkeys.read(fields, rules.rp_id, rules.now), ()),
+        password=parts.one(lambda: _password(fields), None),
+        second_factor=parts.one(lambda: _second_factor(fields, rules), None),
+        accounts=parts.one(lambda: _accounts(fields, rules), ()),
+        api_keys=parts.one(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
+        passkeys=parts.one(lambda: passkeys.read(fields, rules.rp_id, rules.now), ()),
     )
-    return user, tuple(left)
+    return user, tuple(parts.left)
 
 
 def id_of(value: object, origin: str, fallback: str) -> str:
@@ -142,26 +157,9 @@ def _derived(name: str) -> str:
     return tokens.digest(name).hex()[:32]
 
 
-def _email(fields: Fields) -> str:
-    text = values.text(fields, "email", LONGEST_ISSUER)
-    if text is None:
-        raise Problem("email", "is missing")
-    try:
-        return identifiers.email(text)
-    except Refusal:
-        raise Problem("email", "is not a valid email address") from None
-
-
 def _name(fields: Fields, email: str) -> str:
     name = values.line(fields, "name")
     return email.partition("@")[0] if name is None else name
-
-
-def _image(fields: Fields) -> str | None:
-    text = values.text(fields, "image", 2**20, Field.IMAGE)
-    if text and identifiers.image_or_none(text) is None:
-        raise Problem("image", "is not an http or https URL of at most 2048 characters", Field.IMAGE)
-    return text or None
 
 
 def _usernames(fields: Fields) -> tuple[str | None, str | None]:
@@ -229,7 +227,7 @@ def _linked(table: Fields, provider_id: str | None, rules: Rules) -> Linked:
         raise Problem("accounts", "needs the providerId of a provider", Field.ACCOUNTS)
     if provider_id not in rules.issuers:
         raise Problem("accounts", f"{provider_id[:64]} is not a configured provider", Field.ACCOUNTS)
-    issuer = values.text(table, "issuer", LONGEST_ISSUER, Field.ACCOUNTS)
+    issuer = values.text(table, "issuer", values.LONGEST_URL, Field.ACCOUNTS)
     if issuer is None:
         issuer = rules.issuers[provider_id]
     if issuer is None:

@@ -53,11 +53,11 @@ class Report:
                 _count(self.left, problem)
                 self._write(row, verdict.outcome, problem)
         if imported is not None and verdict.outcome is not Outcome.REFUSED and self.ids is not None:
-            _put(self.ids, {"row": _shown(row.name), "sourceId": _source_id(row), "id": imported.id})
+            _put(self.ids, {"row": _shown(row.name), "sourceId": _field(row, "id"), "id": imported.id})
 
     def _write(self, row: Row, outcome: Outcome, problem: Problem) -> None:
         if self.file is not None:
-            shown = {"row": _shown(row.name), "email": _address(row), "outcome": outcome.value}
+            shown = {"row": _shown(row.name), "email": _field(row, "email"), "outcome": outcome.value}
             _put(self.file, {**shown, "field": problem.name, "reason": problem.reason})
 
 
@@ -71,13 +71,9 @@ def _put(file: BinaryIO, line: dict[str, object]) -> None:
     file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _address(row: Row) -> str | None:
-    """Return the email address as the source has it, so that the operator can find the user."""
-    return None if isinstance(row.fields, Problem) else _shown(row.fields.get("email"))
-
-
-def _source_id(row: Row) -> str | None:
-    return None if isinstance(row.fields, Problem) else _shown(row.fields.get("id"))
+def _field(row: Row, name: str) -> str | None:
+    """Return a field as the source has it, so that the operator can find the user."""
+    return None if isinstance(row.fields, Problem) else _shown(row.fields.get(name))
 
 
 def _shown(value: object) -> str | None:

@@ -3,33 +3,26 @@
 An interrupted import loses at most a batch and can be started again: present users are recognized by their ids.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 from domain.data_import import organizations, store
-from domain.data_import.eligibility import Eligibility, ImportedUser, Outcome, Problem
-from domain.data_import.organizations import ImportedOrganization
+from domain.data_import.eligibility import Eligibility, Known, Outcome, Problem
 from server.database.sqlite.temporary_map import TemporaryMap
 from server.importers import organizations as organizations_parse
 from server.importers import parse
 from server.importers.parse import Rules
 from server.importers.report import Report
 from server.importers.source import Row, Source
+from server.importers.values import Fields
 from server.unit_of_work import UnitOfWork
+
+Imported = TypeVar("Imported")
+Outcomes = TypeVar("Outcomes")
 
 BATCH = 200
 """Rows in one transaction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A row, and its user or the reason why there is none."""
-
-    row: Row
-    user: ImportedUser | None
-    problems: tuple[Problem, ...]
-    """Why the row is refused, or which parts of its user are left out."""
 
 
 async def run(
@@ -47,15 +40,15 @@ async def run(
     `domain.data_import.eligibility.Known`. `progress` is called with the position after each batch. Raises
     SourceRefused, and Unavailable.
     """
-    async for batch in _batches(source, rules):
-        users = [read.user for read in batch if read.user is not None]
-        results = iter(await _check(unit_of_work, users, rules, claimed_keys))
-        for read in batch:
-            if read.user is None:
-                report.add(read.row, None, Eligibility(Outcome.REFUSED, read.problems))
-            else:
-                report.add(read.row, read.user, next(results), read.problems)
-        progress(batch[-1].row.position)
+    async for batch in _batches(source.rows()):
+        read = [_read(row, partial(parse.read, rules=rules, fallback_id=row.source_id)) for row in batch]
+        users = [user for user, _ in read if user is not None]
+        job = partial(_stored, unit_of_work, claimed_keys, store.add, store.dry_run)
+        results = iter(await job(batch=users, without=rules.without) if users else ())
+        for row, (user, problems) in zip(batch, read, strict=True):
+            verdict = Eligibility(Outcome.REFUSED, problems) if user is None else next(results)
+            report.add(row, user, verdict, problems)
+        progress(batch[-1].position)
 
 
 async def run_organizations(
@@ -72,52 +65,34 @@ async def run_organizations(
     Raises SourceRefused, and Unavailable.
     """
     async for row in rows:
-        try:
-            if isinstance(row.fields, Problem):
-                raise row.fields
-            organization, left = organizations_parse.read(row.fields, rules)
-        except Problem as problem:
-            report.add(row, None, Eligibility(Outcome.REFUSED, (problem,)))
-        else:
-            verdict = await _check_organization(unit_of_work, organization, rules, claimed_keys)
-            report.add(row, organization, verdict, left)
+        organization, problems = _read(row, partial(organizations_parse.read, rules=rules))
+        verdict = Eligibility(Outcome.REFUSED, problems)
+        if organization is not None:
+            job = partial(_stored, unit_of_work, claimed_keys, organizations.add, organizations.dry_run)
+            verdict = await job(organization=organization, without=rules.without)
+        report.add(row, organization, verdict, problems)
         progress(row.position)
 
 
-async def _check_organization(
+async def _stored(
     unit_of_work: UnitOfWork,
-    organization: ImportedOrganization,
-    rules: Rules,
     claimed_keys: TemporaryMap | None,
-) -> Eligibility:
+    add: Callable[..., Awaitable[Outcomes]],
+    dry_run: Callable[..., Awaitable[tuple[Outcomes, Known]]],
+    **arguments: object,
+) -> Outcomes:
+    """Return the result of `add`; for a dry run that of `dry_run`, whose identifiers are claimed."""
     if claimed_keys is None:
-        job = partial(organizations.add, organization=organization, without=rules.without)
-        return await unit_of_work.run(job)
-    rehearsal = partial(
-        organizations.dry_run, organization=organization, without=rules.without, earlier=claimed_keys.find
-    )
-    verdict, claimed = await unit_of_work.run(rehearsal)
-    claimed_keys.update(claimed)
-    return verdict
-
-
-async def _check(
-    unit_of_work: UnitOfWork, users: Sequence[ImportedUser], rules: Rules, claimed_keys: TemporaryMap | None
-) -> Sequence[Eligibility]:
-    if not users:
-        return []
-    if claimed_keys is None:
-        return await unit_of_work.run(partial(store.add, batch=users, without=rules.without))
-    job = partial(store.dry_run, batch=users, without=rules.without, earlier=claimed_keys.find)
-    results, claimed = await unit_of_work.run(job)
+        return await unit_of_work.run(partial(add, **arguments))
+    results, claimed = await unit_of_work.run(partial(dry_run, **arguments, earlier=claimed_keys.find))
     claimed_keys.update(claimed)
     return results
 
 
-async def _batches(source: Source, rules: Rules) -> AsyncIterator[list[Read]]:
-    batch: list[Read] = []
-    async for row in source.rows():
-        batch.append(_read(row, rules))
+async def _batches(rows: AsyncIterator[Row]) -> AsyncIterator[list[Row]]:
+    batch: list[Row] = []
+    async for row in rows:
+        batch.append(row)
         if len(batch) == BATCH:
             yield batch
             batch = []
@@ -125,10 +100,13 @@ async def _batches(source: Source, rules: Rules) -> AsyncIterator[list[Read]]:
         yield batch
 
 
-def _read(row: Row, rules: Rules) -> Read:
+def _read(
+    row: Row, read: Callable[[Fields], tuple[Imported, tuple[Problem, ...]]]
+) -> tuple[Imported | None, tuple[Problem, ...]]:
+    """Return what is imported, or None, and why the row is refused, or which of its parts are left out."""
     try:
         if isinstance(row.fields, Problem):
             raise row.fields
-        return Read(row, *parse.read(row.fields, rules, row.source_id))
+        return read(row.fields)
     except Problem as problem:
-        return Read(row, None, (problem,))
+        return None, (problem,)

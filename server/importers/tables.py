@@ -5,8 +5,8 @@ Names are compared without case, underscores and a plural s, because ORMs spell 
 """
 
 import os
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,6 @@ CONNECT_WITHIN = 10.0
 """Seconds."""
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
 """Tables that only this service has together."""
-
-_FAULTS = (SQLAlchemyError, UnicodeError, *FAULTS)
 
 Record = dict[str, Any]
 """A row by the normalized names of its columns: lower case, without underscores."""
@@ -117,10 +115,8 @@ class SourceDatabase:
         return await self._read(source.selected().where(source.columns[by].in_(ids)))
 
     async def _read(self, statement: Select[Any]) -> list[Record]:
-        try:
+        with _refusing(f"{self.label} failed"):
             return [dict(row) for row in (await self._connection.execute(statement)).mappings()]
-        except _FAULTS as fault:
-            raise SourceRefused(f"{self.label} failed: {first_line(fault)}") from fault
 
 
 @asynccontextmanager
@@ -129,7 +125,11 @@ async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
     address = _parse(url)
     if _is_same(address, url, own_url):
         raise SourceRefused("the source is the database of this service itself")
-    engine = _engine(address)
+    if address.dialect == "postgresql":
+        # A pooler may be in front of the other database, so it is read as if there were one.
+        engine = patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
+    else:
+        engine = foreign_sqlite_engine(address.target)
     try:
         connection = await _connected(engine, address)
         try:
@@ -162,8 +162,7 @@ def _is_same(address: Address, url: str, own_url: str) -> bool:
         return False
     if address.dialect == "sqlite":
         return os.path.exists(own.target) and os.path.samefile(address.target, own.target)
-    here, there = _place(own_url), _place(url)
-    return here == there
+    return _place(own_url) == _place(url)
 
 
 def _place(url: str) -> tuple[str, int, str]:
@@ -173,22 +172,13 @@ def _place(url: str) -> tuple[str, int, str]:
     return ("localhost" if host in ("127.0.0.1", "::1") else host, parsed.port or 5432, parsed.database or "")
 
 
-def _engine(address: Address) -> AsyncEngine:
-    if address.dialect == "postgresql":
-        # A pooler may be in front of the other database, so it is read as if there were one.
-        return patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
-    return foreign_sqlite_engine(address.target)
-
-
 async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:
-    try:
+    with _refusing(f"{address.label} cannot be opened"):
         connection = await engine.connect()
         if address.dialect == "postgresql":
             # One snapshot for all pages and tables: the other program may go on writing meanwhile.
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-    except _FAULTS as fault:
-        raise SourceRefused(f"{address.label} cannot be opened: {first_line(fault)}") from fault
-    return connection
+        return connection
 
 
 async def _described(connection: AsyncConnection, address: Address) -> dict[str, dict[str, Any]]:
@@ -199,10 +189,16 @@ async def _described(connection: AsyncConnection, address: Address) -> dict[str,
             for name in inspector.get_table_names()
         }
 
-    try:
+    with _refusing(f"{address.label} cannot be read"):
         return await connection.run_sync(describe)
-    except _FAULTS as fault:
-        raise SourceRefused(f"{address.label} cannot be read: {first_line(fault)}") from fault
+
+
+@contextmanager
+def _refusing(problem: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, UnicodeError, *FAULTS) as fault:
+        raise SourceRefused(f"{problem}: {first_line(fault)}") from fault
 
 
 def _plain(name: str) -> str:

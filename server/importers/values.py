@@ -9,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 from domain import identifiers
 from domain.data_import.eligibility import Field, Problem
+from domain.errors import Refusal
 from server.database.compile import is_storable
 
 Fields = Mapping[str, object]
 
+LONGEST_URL = 2048
 CLOCKS_APART = timedelta(minutes=1)
 """The most that the clock of the other program may be ahead."""
 _NO_INSTANT = "must be a time such as 2026-01-31T12:00:00.000Z"
@@ -54,6 +56,22 @@ def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> s
     if value is not None and not identifiers.is_name(value):
         raise Problem(name, "contains control characters")
     return value
+
+
+def image(fields: Fields, name: str) -> str | None:
+    """Return the URL of a picture."""
+    url = text(fields, name, 2**20, Field.IMAGE)
+    if url and identifiers.image_or_none(url) is None:
+        raise Problem(name, "is not an http or https URL of at most 2048 characters", Field.IMAGE)
+    return url or None
+
+
+def email(fields: Fields, problem: Problem) -> str:
+    """Return the email address of a user or an invitation; raise `problem` for an invalid one."""
+    try:
+        return identifiers.email(text(fields, "email", LONGEST_URL, problem.may_be_left) or "")
+    except Refusal:
+        raise problem from None
 
 
 def flag(fields: Fields, name: str) -> bool:
