@@ -176,19 +176,9 @@ def compile_operation(
         checks_origin=operation.method == "post"
         and not isinstance(inputs, ProtocolInputs)
         and (extension.page or inputs.media_type != request_body.FORM),
-        checks_script_origin=extension.checks_script_origin,
-        signs_in=extension.signs_in,
-        is_public=extension.public_document,
         refuses_impersonation=_refuses_impersonation(extension, policy),
-        is_limited=extension.rate_limited,
-        rate_factor=extension.rate_factor,
-        limits_failures=extension.failures_limited,
-        signs_out=extension.signs_out,
         responder=responder,
-        form=extension.form,
-        is_own_account=extension.account == "own",
-        needs_fresh_session=extension.fresh,
-        is_administrative=extension.administrative,
+        extension=extension,
     )
 
 

@@ -101,7 +101,7 @@ class Pipeline:
         allowed, always = self._cors_of(request.head), request.responder.always
         if request.accepts_any_origin:
             allowed = allowed or cors.ANY_ORIGIN
-        if request.operation is not None and request.operation.is_public:
+        if request.operation is not None and request.operation.extension.public_document:
             allowed = allowed or cors.ANY_ORIGIN
             if rendered[0] in (200, 304):
                 status, always, body = rendered
@@ -129,7 +129,7 @@ class Pipeline:
         if operation.inputs.reads_body:
             request.body = await request_body.read(request.receive, self._max_body)
         request.now = self._clock()
-        if operation.is_limited:
+        if operation.extension.rate_limited:
             await self._limit(request, operation)  # 3
         try:
             await operation.security.authenticate(request)  # 4
@@ -138,7 +138,7 @@ class Pipeline:
             raise
         except Unauthenticated:
             # Requests with a valid token are not limited, because services verify keys at any rate. Guesses are.
-            if operation.limits_failures:  # defence: KEY14 limit
+            if operation.extension.failures_limited:  # defence: KEY14 limit
                 await self._limit(request, operation)
             raise
         self._admit(request, operation)
@@ -172,14 +172,14 @@ class Pipeline:
         if (
             self._limiter is not None
             and network is not None
-            and not self._limiter.passes(network, name, request.now, operation.rate_factor)
+            and not self._limiter.passes(network, name, request.now, operation.extension.rate_factor)
         ):
-            await self._limiter.hit(request.client, name, operation.rate_factor)
+            await self._limiter.hit(request.client, name, operation.extension.rate_factor)
             request.now = self._clock()
 
     def _clear_cookies_on_sign_out(self, request: Request, operation: Operation) -> None:
         """Clear the session cookie of a sign-out if its session cannot be looked up."""
-        if operation.signs_out:
+        if operation.extension.signs_out:
             # Otherwise a foreign page could sign a visitor out while the database is down.
             operation.responder.check_origin(request, operation, by_cookie=False)
             self._clear_cookies(request)
@@ -200,7 +200,7 @@ class Pipeline:
         request.arguments = inputs.arguments(  # 6, 7
             request.scope["query_string"], request.captured, request.content, request.body
         )
-        if operation.signs_out:
+        if operation.extension.signs_out:
             self._clear_cookies(request)
 
     def _log(self, request: Request, status: int, seconds: float) -> None:

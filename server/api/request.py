@@ -13,8 +13,10 @@ from domain.oauth_clients.parameters import OAuthParameters
 from handlers.responses.reply import Header
 from server.api import request_body
 from server.api.arguments import Handler, Inputs
-from server.api.errors import ErrorResponse
+from server.api.errors import ErrorResponse, render_refusal
+from server.api.extension import OperationExtension
 from server.api.headers import RequestHeaders
+from server.api.responses import DEFAULT_HEADERS, answer
 
 MAX_TARGET = 8 * 1024
 """Bytes of path and query before decoding."""
@@ -23,10 +25,10 @@ MAX_HEADERS = 16 * 1024
 """Bytes of all header lines on the wire."""
 
 
-class Responder(Protocol):
-    """The responses of one kind of operations (JSON or pages), and the checks that only this kind needs."""
+class Responder:
+    """The responses of one kind of operations, and the checks that only this kind needs; by default JSON and none."""
 
-    always: tuple[Header, ...]
+    always: tuple[Header, ...] = DEFAULT_HEADERS
     """The headers of every response."""
 
     def begin(self, request: "Request") -> None:
@@ -40,15 +42,19 @@ class Responder(Protocol):
 
     def admit(self, request: "Request", operation: "Operation") -> ErrorResponse | None:
         """Return a response if the caller must not make this valid request, else None. Raises SessionNotFresh."""
+        return None
 
     def respond(self, request: "Request", operation: "Operation", result: Any) -> ErrorResponse:
         """Return the response for the handler's result."""
+        return answer(result, operation.method, request.head)
 
     async def refuse(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
         """Return the response to a refused request."""
+        return self.fail(request, refusal)
 
     def fail(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
         """Return the response to a failed request, without calling a handler again."""
+        return render_refusal(refusal)
 
 
 class Security(Protocol):
@@ -70,30 +76,11 @@ class Operation:
     """The path template of the contract, for the log; it holds nothing that the client sent."""
     security: Security
     inputs: Inputs
+    responder: Responder
+    extension: OperationExtension
     checks_origin: bool
-    checks_script_origin: bool
-    signs_in: bool
-    is_public: bool
-    """Whether caches may store the response, and pages of every origin may read it."""
     refuses_impersonation: bool
     """Whether it is refused while an administrator impersonates a user."""
-    is_limited: bool
-    """Whether the request limit counts its requests."""
-    limits_failures: bool
-    """Whether the request limit counts its requests without valid credentials, if it does not count all."""
-    signs_out: bool
-    """Whether the session cookie is cleared even if the operation fails, as for sign-out."""
-    responder: "Responder"
-    """Creates its responses: JSON, or hosted pages."""
-    form: str | None = None
-    """The operationId of the page that is shown again when a form is refused."""
-    is_own_account: bool = False
-    """Whether a form must have been rendered for the account that submits it."""
-    needs_fresh_session: bool = False
-    is_administrative: bool = False
-    """Whether it is a page that exists for administrators only."""
-    rate_factor: int = 1
-    """How many times the requests of other operations pass in a window."""
 
 
 # Not frozen, because the stages set attributes one after the other.

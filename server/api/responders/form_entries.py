@@ -36,7 +36,7 @@ class FormEntries:
         )
         if found is None:
             return
-        is_others = (operation.is_own_account or operation.is_administrative) and not is_for(
+        is_others = (operation.extension.account or operation.extension.administrative) and not is_for(
             caller_of(request).user, found.fields
         )
         if is_others:  # defence: H8 entries-account

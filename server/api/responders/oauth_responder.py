@@ -1,7 +1,6 @@
 """The responder of operations of the OAuth protocol, whose errors have names of their own (RFC 6749, 5.2)."""
 
 from http import HTTPStatus
-from typing import Any
 
 import orjson
 
@@ -12,9 +11,9 @@ from domain.oauth_clients.parameters import OAuthParameters
 from handlers.responses.reply import Redirect
 from server.api.arguments import PARAMETERS
 from server.api.errors import CONTENT_TYPE, ErrorResponse, render_refusal, status_headers
-from server.api.request import Operation, Request
+from server.api.request import Operation, Request, Responder
 from server.api.responders.page_responder import PageResponder
-from server.api.responses import DEFAULT_HEADERS, answer
+from server.api.responses import answer
 
 _OWN_NAMES = {
     HTTPStatus.BAD_REQUEST: InvalidRequest.error,
@@ -28,26 +27,15 @@ _OF_THE_SERVICE = frozenset(_OWN_NAMES) - {HTTPStatus.BAD_REQUEST}
 """The statuses of errors for which the request is not to blame."""
 
 
-class OAuthResponder:
-    """The responder for clients of the OAuth protocol. Implements `server.api.request.Responder`.
+class OAuthResponder(Responder):
+    """The responder for clients of the OAuth protocol. Rules authenticate the clients, so no origin is checked.
 
     With `pages`, it responds to browsers that clients have sent: if the service itself fails, they are redirected to
     the client, or are shown a page while the client is not known.
     """
 
-    always = DEFAULT_HEADERS
-
     def __init__(self, pages: PageResponder | None = None) -> None:
         self._pages = pages
-
-    def begin(self, request: Request) -> None:
-        """Prepare nothing."""
-
-    def check_caller(self, request: Request, operation: Operation) -> None:
-        """Check nothing: the rule authenticates the client."""
-
-    def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
-        """Check nothing: these operations act on no credential that a browser adds by itself."""
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
         """Add the Authorization header to the parameters, and return None."""
@@ -58,14 +46,6 @@ class OAuthResponder:
             if sent:
                 parameters.authorization = sent[0].decode("latin-1") if len(sent) == 1 else ""
         return None
-
-    def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
-        """Return the response for what the handler returned."""
-        return answer(result, operation.method, request.head)
-
-    async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the error."""
-        return self.fail(request, refusal)
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return the error."""

@@ -31,7 +31,7 @@ from server.api import cors
 from server.api.arguments import ENTRIES
 from server.api.errors import ErrorResponse, log_defect, status_headers
 from server.api.interfaces import Endpoint
-from server.api.request import Operation, Request
+from server.api.request import Operation, Request, Responder
 from server.api.responders.form_entries import FormEntries, caller_of, is_for
 from server.api.responses import PAGE_HEADERS, answer
 from server.api.routing import filled
@@ -54,7 +54,7 @@ _SIGN_IN = "pages.show_sign_in"
 """The page to sign in, which accepts a session and needs none."""
 
 
-class PageResponder:
+class PageResponder(Responder):
     """The responder for hosted pages. `operations` are all operations of the contract by operationId."""
 
     always = PAGE_HEADERS
@@ -89,7 +89,7 @@ class PageResponder:
 
         Raises NotAllowedWhileImpersonating, NotFound, TwoFactorRequired.
         """
-        if operation.is_administrative:
+        if operation.extension.administrative:
             permissions.require_administrator(self._policy, caller_of(request))
 
     def check_origin(self, request: Request, operation: Operation, *, by_cookie: bool) -> None:
@@ -106,11 +106,11 @@ class PageResponder:
             self._entries.read(request, operation)
             self._require_fresh(request, operation)
             return None
-        if operation.signs_in and b"cookie" not in request.head.fields:
+        if operation.extension.signs_in and b"cookie" not in request.head.fields:
             raise CookiesBlocked
         form: Mapping[str, str] = request.arguments.get("body", {})
         request.page = replace(request.page or PageRequest(), form=form)
-        if operation.is_own_account:
+        if operation.extension.account:
             caller = caller_of(request)
             if not is_for(caller.user, form):  # defence: H8 same-account
                 return self._other_account(request, caller, form.get("account") or "")
@@ -129,7 +129,7 @@ class PageResponder:
         return answer(page, request.scope["method"], request.head)
 
     def _require_fresh(self, request: Request, operation: Operation) -> None:
-        if operation.needs_fresh_session:
+        if operation.extension.fresh:
             expiry.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
@@ -183,7 +183,8 @@ class PageResponder:
 
     def _form_of(self, request: Request) -> Operation | None:
         operation = request.operation
-        return None if operation is None or operation.form is None else self._operations[operation.form]
+        form = None if operation is None else operation.extension.form
+        return None if form is None else self._operations[form]
 
     async def _find_reader(self, request: Request, refusal: Refusal) -> None:
         """Find the caller of a request that was refused before its authentication, whose language the page has."""
@@ -221,7 +222,7 @@ class PageResponder:
             came_from="" if operation is None else self._came_from(request, operation, refusal),
             action=request.scope["path"] if self._can_be_sent_again(request, operation, refusal) else None,
             request_id=request.client.request_id,
-            names_parameters=operation is not None and operation.is_administrative,
+            names_parameters=operation is not None and operation.extension.administrative,
         )
         redirect = refusals.redirect(refused)
         if redirect is not None:
@@ -249,7 +250,8 @@ class PageResponder:
 
     def _is_hidden(self, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether the response must equal that of a path that does not exist."""
-        return operation is not None and operation.is_administrative and type(refusal) is errors.NotFound
+        is_administrative = operation is not None and operation.extension.administrative
+        return is_administrative and type(refusal) is errors.NotFound
 
     async def _show_again(
         self, request: Request, form: Operation, refusal: Refusal
@@ -291,9 +293,8 @@ class PageResponder:
 
     def _can_be_sent_again(self, request: Request, operation: Operation | None, refusal: Refusal) -> bool:
         """Return whether a form failed only because the service was unavailable, so that it can be submitted again."""
-        if operation is None or operation.form is None or not isinstance(refusal, errors.Unavailable):
-            return False
-        return self._is_same_origin(request)
+        has_form = operation is not None and operation.extension.form is not None
+        return has_form and isinstance(refusal, errors.Unavailable) and self._is_same_origin(request)
 
     def _is_same_origin(self, request: Request) -> bool:
         """Return whether a page of this service sent the form; the request may have failed before that check."""
