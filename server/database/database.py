@@ -175,7 +175,7 @@ async def open_database(
 
 async def _reach(database: Database, patience: float) -> None:
     """Wait until the database responds. Raises DatabaseAbsent after `patience` seconds."""
-    deadline = time.monotonic() + patience
+    deadline, label = time.monotonic() + patience, database.address.label
     is_told = False
     while True:
         try:
@@ -186,26 +186,20 @@ async def _reach(database: Database, patience: float) -> None:
             if not is_unavailable(error):
                 raise
             if _POOLER_ERROR in str(error):
-                raise DatabaseAbsent(_wants_pooler(database.address)) from error
+                raise DatabaseAbsent(
+                    f"the database {label} is reached through a pooler, which takes no run-time parameters:"
+                    " set database.pooler to transaction"
+                ) from error
             if time.monotonic() >= deadline:  # defence: R2 patience
-                raise DatabaseAbsent(_absence(database.address, patience, error)) from error
+                raise DatabaseAbsent(
+                    f"the database {label} cannot be used after {patience:g} s of trying: {first_line(error)}"
+                ) from error
             if not is_told:
                 is_told = True
                 _log.warning(
                     "database.awaited",
-                    database=database.address.label,
+                    database=label,
                     reason=reason(error),
                     seconds=patience,
                 )
         await asyncio.sleep(_PAUSE)
-
-
-def _wants_pooler(address: Address) -> str:
-    return (
-        f"the database {address.label} is reached through a pooler, which takes no run-time parameters:"
-        " set database.pooler to transaction"
-    )
-
-
-def _absence(address: Address, patience: float, error: Exception) -> str:
-    return f"the database {address.label} cannot be used after {patience:g} s of trying: {first_line(error)}"

@@ -2,11 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from server.database.alembic import STEPS, PendingIndexes, pending_indexes
 from server.database.database import Database
@@ -118,19 +120,24 @@ async def run_alone(database: Database, step: Callable[[Connection], None]) -> b
     return await asyncio.to_thread(_run_on_sqlite, database, step)
 
 
-async def _run_on_postgresql(database: Database, step: Callable[[Connection], None]) -> bool:
-    # A migration may take longer than a statement of the service. The lock is released with the transaction.
+@asynccontextmanager
+async def _engine(database: Database) -> AsyncIterator[AsyncEngine]:
     engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
-        async with engine.begin() as connection:
-            # defence: R22 lock-timeout
-            await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))
-            has_lock = await connection.scalar(_TRY_LOCK, {"key": _LOCK})
-            if has_lock:
-                await connection.run_sync(step)
-            return bool(has_lock)
+        yield engine
     finally:
         await engine.dispose()
+
+
+async def _run_on_postgresql(database: Database, step: Callable[[Connection], None]) -> bool:
+    # A migration may take longer than a statement of the service. The lock is released with the transaction.
+    async with _engine(database) as engine, engine.begin() as connection:
+        # defence: R22 lock-timeout
+        await connection.execute(text(f"SET LOCAL lock_timeout = {int(_LOCK_TIMEOUT * 1000)}"))
+        has_lock = await connection.scalar(_TRY_LOCK, {"key": _LOCK})
+        if has_lock:
+            await connection.run_sync(step)
+        return bool(has_lock)
 
 
 async def _run_outside_transactions(
@@ -140,23 +147,18 @@ async def _run_outside_transactions(
 
     Behind a pooler, which drops the setting, it waits for other transactions without a limit.
     """
-    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
-    try:
-        # The lock needs its own connection, because CREATE INDEX CONCURRENTLY cannot run in a transaction.
-        async with engine.begin() as holder:
-            has_lock = await holder.scalar(_TRY_LOCK, {"key": _LOCK})
-            # This statement ends the snapshot of the previous one; the creation of an index would wait for its end.
-            await holder.execute(text("SET LOCAL lock_timeout = 0"))
-            if has_lock:
-                async with engine.connect() as connection:
-                    await connection.execution_options(isolation_level="AUTOCOMMIT")
-                    if not database.pooled:
-                        wait = max(deadline - time.monotonic(), _LOCK_TIMEOUT)
-                        await connection.execute(text(f"SET lock_timeout = {int(wait * 1000)}"))
-                    await connection.run_sync(step)
-            return bool(has_lock)
-    finally:
-        await engine.dispose()
+    # The lock needs its own connection, because CREATE INDEX CONCURRENTLY cannot run in a transaction.
+    async with _engine(database) as engine, engine.begin() as holder:
+        has_lock = await holder.scalar(_TRY_LOCK, {"key": _LOCK})
+        # This statement ends the snapshot of the previous one; the creation of an index would wait for its end.
+        await holder.execute(text("SET LOCAL lock_timeout = 0"))
+        if has_lock:
+            async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+                if not database.pooled:
+                    wait = max(deadline - time.monotonic(), _LOCK_TIMEOUT)
+                    await connection.execute(text(f"SET lock_timeout = {int(wait * 1000)}"))
+                await connection.run_sync(step)
+        return bool(has_lock)
 
 
 def _run_on_sqlite(database: Database, step: Callable[[Connection], None]) -> bool:
@@ -180,11 +182,12 @@ async def add_search_indexes(database: Database) -> None:
     """
     if database.dialect != "postgresql":
         raise SchemaRefused("only PostgreSQL has indexes for parts of texts")
-    engine = patient_postgresql_engine(database.address.target, database.timeout, pooled=database.pooled)
     try:
         # CREATE INDEX CONCURRENTLY cannot run in a transaction.
-        async with engine.connect() as connection:
-            await connection.execution_options(isolation_level="AUTOCOMMIT")
+        async with (
+            _engine(database) as engine,
+            engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection,
+        ):
             await connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
             for name, expression in _SEARCH_INDEXES.items():
                 # An interrupted creation leaves an invalid index behind.
@@ -194,5 +197,3 @@ async def add_search_indexes(database: Database) -> None:
                 await connection.execute(text(f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {definition}"))
     except DBAPIError as error:
         raise SchemaRefused(f"the indexes cannot be created: {first_line(error)}") from error
-    finally:
-        await engine.dispose()

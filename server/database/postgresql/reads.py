@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
@@ -68,7 +69,7 @@ class PostgresqlReads:
 
         self._dialect = asyncpg_dialect()
         self._timeout = timeout
-        self._compiled: dict[ReadStatement[Any], CompiledStatement[Any]] = {}
+        self._compiled = cache(partial(compile_read, dialect=self._dialect))
         self._batches: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._lists: dict[ReadStatement[Any], BatchLoader[Any]] = {}
         self._twos: dict[tuple[ReadStatement[Any], ReadStatement[Any]], BatchLoader[Any]] = {}
@@ -116,9 +117,7 @@ class PostgresqlReads:
         if query.key is not None:
             # A copy, because callers with the same value share the result.
             return list(await self._list_batch(query).submit(value) or ())
-        compiled = self._compiled.get(query)
-        if compiled is None:
-            compiled = self._compiled[query] = compile_read(query, self._dialect)
+        compiled = self._compiled(query)
         return await _results(compiled.result, await self._rows(compiled, value))
 
     async def lost_sessions(self, connections: Mapping[Driver, float]) -> list[Driver]:
