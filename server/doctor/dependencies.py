@@ -19,7 +19,6 @@ from server.doctor.findings import Finding, ok, skipped, warning, wrong
 from server.identity_providers import inspection
 from server.identity_providers.configuration import configurations
 from server.identity_providers.http_client import calls_of
-from server.mail.backends import smtp_options
 from server.mail.smtp import SmtpSender
 from server.observability.logs import causes
 from server.rate_limit import DATABASE
@@ -46,13 +45,15 @@ async def mail(chosen: Settings) -> list[Finding]:
 
 async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Finding:
     """Connect, encrypt and sign in as for an email; `context` defaults to the certificates the system trusts."""
-    options = smtp_options(chosen, context)
-    place = f"{options.host}:{options.port}"
+    settings = chosen[MailSettings]
+    options = settings.smtp
+    host = options.host or ""
+    place = f"{host}:{options.port}"
     try:
-        await SmtpSender(options).greet()
+        await SmtpSender(settings, context).greet()
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as fault:
         return wrong("mail", f"{place}: {_reason(fault)}", _fix(fault))
-    if options.tls == "none" and options.password is not None and not is_local(options.host):
+    if options.tls == "none" and options.password is not None and not is_local(host):
         return warning(
             "mail", f"{place} receives the password unencrypted", "set mail.smtp.tls to starttls or tls"
         )

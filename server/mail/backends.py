@@ -1,6 +1,5 @@
 """Create senders and the renderer from the settings."""
 
-import ssl
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from email.utils import formataddr
@@ -18,7 +17,7 @@ from server.config.groups.pages import PagesSettings
 from server.config.groups.password import PasswordResetSettings
 from server.config.sources import ConfigurationError
 from server.mail.mailbox import KeepingSender, RecentMails
-from server.mail.message import ConsoleSender, FileSender, Mail, Sender, SmtpOptions
+from server.mail.message import ConsoleSender, FileSender, Mail, Sender
 from server.mail.templates import Brand, TemplateRenderer, environments
 
 
@@ -70,22 +69,7 @@ def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str,
 def _smtp(settings: Settings) -> Sender:
     from server.mail.smtp import SmtpSender  # noqa: PLC0415 - loads an SMTP client
 
-    return SmtpSender(smtp_options(settings))
-
-
-def smtp_options(settings: Settings, context: ssl.SSLContext | None = None) -> SmtpOptions:
-    """Return the options of the SMTP sender; `context` has the trusted authorities, by default those of the system."""
-    mail = settings[MailSettings]
-    smtp = mail.smtp
-    return SmtpOptions(
-        host=smtp.host or "",
-        port=smtp.port,
-        username=smtp.username,
-        password=smtp.password.get_secret_value() if smtp.password is not None else None,
-        tls=smtp.tls,
-        timeout=mail.timeout.total_seconds(),
-        tls_context=context,
-    )
+    return SmtpSender(settings[MailSettings])
 
 
 def render(settings: Settings, template: MailTemplate, payload: Payload, now: datetime) -> Mail:

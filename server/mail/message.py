@@ -6,12 +6,11 @@ A sender delivers an email or raises DeliveryError.
 import asyncio
 import fcntl
 import os
-import ssl
 import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol, TextIO
+from typing import Protocol, TextIO
 
 import orjson
 
@@ -55,20 +54,6 @@ class Sender(Protocol):
 
     async def send(self, mail: Mail) -> None:
         """Deliver the email. Raises TemporaryError or FinalError."""
-
-
-@dataclass(frozen=True, slots=True)
-class SmtpOptions:
-    """The settings `mail.smtp.*` and `mail.timeout` (in seconds, for each step of the conversation)."""
-
-    host: str
-    port: int = 587
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    tls: Literal["starttls", "tls", "none"] = "starttls"
-    timeout: float = 10.0
-    tls_context: ssl.SSLContext | None = None
-    """None: the authorities that the system trusts."""
 
 
 class FileSender:

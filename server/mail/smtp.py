@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from email.message import EmailMessage
 from email.policy import SMTP as SMTP_POLICY
@@ -9,7 +10,8 @@ from email.utils import format_datetime, parseaddr
 
 import aiosmtplib
 
-from server.mail.message import DeliveryError, FinalError, Mail, SmtpOptions, TemporaryError
+from server.config.groups.mail import MailSettings
+from server.mail.message import DeliveryError, FinalError, Mail, TemporaryError
 
 _ENHANCED_STATUS = re.compile(r"[245]\.\d{1,3}\.\d{1,3}", re.ASCII)
 _ONE_ADDRESS = re.compile(
@@ -22,10 +24,15 @@ _QUIT_TIMEOUT = 2.0
 
 
 class SmtpSender:
-    """The sender for the configured server, with one connection per email."""
+    """The sender for the configured server, with one connection per email.
 
-    def __init__(self, options: SmtpOptions) -> None:
-        self._options = options
+    `context` has the trusted authorities, by default those of the system.
+    """
+
+    def __init__(self, settings: MailSettings, context: ssl.SSLContext | None = None) -> None:
+        self._smtp = settings.smtp
+        self._timeout = settings.timeout.total_seconds()
+        self._context = context
 
     async def send(self, mail: Mail) -> None:
         """Deliver the email. The envelope has exactly one recipient, independent of the headers."""
@@ -43,16 +50,16 @@ class SmtpSender:
     @contextlib.asynccontextmanager
     async def _connection(self, local_hostname: str) -> AsyncIterator[aiosmtplib.SMTP]:
         """Yield a connected client, which requires the configured encryption and never falls back to plain text."""
-        options = self._options
+        smtp = self._smtp
         client = aiosmtplib.SMTP(
-            hostname=options.host,
-            port=options.port,
-            username=options.username,
-            password=options.password,
-            use_tls=options.tls == "tls",
-            start_tls=options.tls == "starttls",
-            tls_context=options.tls_context if options.tls != "none" else None,
-            timeout=options.timeout,  # defence: R11 smtp-timeout
+            hostname=smtp.host or "",
+            port=smtp.port,
+            username=smtp.username,
+            password=None if smtp.password is None else smtp.password.get_secret_value(),
+            use_tls=smtp.tls == "tls",
+            start_tls=smtp.tls == "starttls",
+            tls_context=self._context if smtp.tls != "none" else None,
+            timeout=self._timeout,  # defence: R11 smtp-timeout
             local_hostname=local_hostname,
         )
         try:

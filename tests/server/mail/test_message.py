@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from ssl import SSLContext
 
 import pytest
 
-from server.mail.message import ConsoleSender, FileSender, FinalError, Mail, SmtpOptions, TemporaryError
+from server.config.groups.mail import MailSettings
+from server.mail.message import ConsoleSender, FileSender, FinalError, Mail, TemporaryError
 from server.mail.smtp import SmtpSender
 from tests.smtp_peer import CREDENTIALS, HOST, SmtpPeer, certificate
 
@@ -35,8 +37,9 @@ async def peer() -> AsyncIterator[SmtpPeer]:
     await peer.stop()
 
 
-def sender(peer: SmtpPeer, **options: object) -> SmtpSender:
-    return SmtpSender(replace(SmtpOptions(HOST, peer.port, tls="none", timeout=5.0), **options))  # type: ignore[arg-type]
+def sender(peer: SmtpPeer, context: SSLContext | None = None, **options: object) -> SmtpSender:
+    smtp = {"host": HOST, "port": peer.port, "tls": "none", **options}
+    return SmtpSender(MailSettings.model_validate({"timeout": "5s", "smtp": smtp}), context)
 
 
 class TestSmtp:
@@ -122,7 +125,7 @@ class TestSmtpSecurity:
             await sender(peer, tls="starttls").send(MAIL)
         assert peer.envelopes == []
 
-        await sender(peer, tls="starttls", tls_context=trusting).send(MAIL)
+        await sender(peer, context=trusting, tls="starttls").send(MAIL)
         assert len(peer.envelopes) == 1
         await peer.stop()
 

@@ -27,10 +27,11 @@ from domain.users import locking
 from models import Audit, MailState, OneTimeToken, Outbox, User
 from server.audit.writer import AuditWriter
 from server.components.cleanup import delete_expired
+from server.config.groups.mail import MailSettings
 from server.crypto.keyring import Keyring
 from server.database.database import Database, open_database
 from server.mail.delivery import AT_A_TIME, DELIVERY_LIMIT, MailDelivery
-from server.mail.message import Mail, SmtpOptions
+from server.mail.message import Mail
 from server.mail.smtp import SmtpSender
 from server.mail.templates import TemplateRenderer
 from server.outbox.worker import OutboxWorker
@@ -106,12 +107,13 @@ class Office:
         return requests.run(job, facts)
 
     def worker(self, **changes: Any) -> OutboxWorker:
-        options = SmtpOptions(HOST, self.peer.port, tls="none", timeout=5.0)
+        smtp = {"host": HOST, "port": self.peer.port, "tls": "none"}
+        settings = MailSettings.model_validate({"timeout": "5s", "smtp": smtp})
         parts: dict[str, Any] = {
             "run": self.run,
             "clock": self.clock,
             "renderer": TemplateRenderer("Gatewright", "https://auth.example.com", "no-reply@example.com"),
-            "senders": {"smtp": SmtpSender(options)},
+            "senders": {"smtp": SmtpSender(settings)},
             "resolvers": resolvers(),
         }
         return OutboxWorker(MailDelivery(**{**parts, **changes}).queues, self.clock)
