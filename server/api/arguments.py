@@ -168,11 +168,6 @@ _ANY_OBJECT = Schema("body", {"type": "object"})
 Inputs = OperationInputs | ProtocolInputs
 
 
-def compile_protocol_inputs(operation: AbstractOperation) -> ProtocolInputs:
-    """Compile the inputs of an operation of the OAuth protocol."""
-    return ProtocolInputs(operation.method == "post", tuple(operation.consumes or ()))
-
-
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:
     """Compile the parameters and the body of an operation. Raises ValueError for unsupported schemas."""
     unreadable = [

@@ -23,7 +23,7 @@ from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
 from handlers.responses.continuation import continuing
 from server.api import request_body
-from server.api.arguments import ProtocolInputs, check_signature, compile_inputs, compile_protocol_inputs
+from server.api.arguments import Inputs, ProtocolInputs, check_signature, compile_inputs
 from server.api.extension import OperationExtension, extension_of
 from server.api.interfaces import Dependencies
 from server.api.pipeline import Pipeline
@@ -158,8 +158,11 @@ def compile_operation(
     responder: Responder,
 ) -> Operation:
     """Compile an operation as Connexion has parsed it. Raises ValueError or TypeError if it cannot be served."""
-    is_protocol = extension.protocol is not None
-    inputs = compile_protocol_inputs(operation) if is_protocol else compile_inputs(operation, policy.origins)
+    inputs: Inputs
+    if extension.protocol is None:
+        inputs = compile_inputs(operation, policy.origins)
+    else:
+        inputs = ProtocolInputs(operation.method == "post", tuple(operation.consumes or ()))
     check_signature(operation.function, inputs)
     if (extension.account or extension.fresh or extension.administrative) and not extension.page:
         raise ValueError(f"{operation_id}: only pages declare who may open them")

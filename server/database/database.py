@@ -14,18 +14,9 @@ from sqlalchemy import Executable, text
 from domain.ports import Reads, Rows, SearchTimedOut
 from models.discovery import lazy_import
 from server.database.address import Address, parse
-from server.database.errors import first_line, is_retryable, is_unavailable, reason
+from server.database.errors import first_line, is_unavailable, reason
 from server.database.pool import Pool, PoolState
 from server.database.transaction import StatementHook, Transaction
-
-__all__ = [
-    "Database",
-    "DatabaseAbsent",
-    "create_database",
-    "is_retryable",
-    "is_unavailable",
-    "open_database",
-]
 
 _PAUSE = 0.5
 """Seconds between two attempts to connect to a database that is unavailable at startup."""

@@ -17,9 +17,8 @@ from server.importers import values
 from server.importers.api_keys import KEY_NAMES
 from server.importers.parse import NAMES
 from server.importers.passkeys import PASSKEY_NAMES
-from server.importers.rows import flag, instant
 from server.importers.source import Row
-from server.importers.tables import Record, SourceDatabase, SourceTable
+from server.importers.tables import Record, SourceDatabase, SourceTable, flag, instant
 from server.importers.values import Fields
 
 ORIGIN = "better-auth"

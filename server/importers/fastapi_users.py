@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from server.importers.rows import flag, instant
 from server.importers.source import Row
-from server.importers.tables import Record, SourceDatabase, SourceTable
+from server.importers.tables import Record, SourceDatabase, SourceTable, flag, instant
 
 ORIGIN = "fastapi-users"
 INACTIVE = "Not active in the application this user comes from"

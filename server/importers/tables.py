@@ -8,12 +8,14 @@ import os
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, TableClause, column, func, inspect, make_url, select, table
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from models.base import from_milliseconds
 from server.database.address import Address, parse
 from server.database.errors import first_line
 from server.database.postgresql.engine import FAULTS, patient_postgresql_engine
@@ -26,6 +28,9 @@ CONNECT_WITHIN = 10.0
 """Seconds."""
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
 """Tables that only this service has together."""
+
+_MILLISECONDS_FROM = 10**11
+"""Numbers from here on count milliseconds: in seconds this would be the year 5138."""
 
 Record = dict[str, Any]
 """A row by the normalized names of its columns: lower case, without underscores."""
@@ -207,3 +212,21 @@ def _plain(name: str) -> str:
 
 def _is_key(name: str) -> bool:
     return _plain(name) in ("id", "userid", "referenceid", "organizationid", "teamid")
+
+
+def flag(value: Any) -> object:
+    """Return a boolean that may be stored as 0 or 1; anything else is returned unchanged, and refused later."""
+    # SQLite has no booleans and returns 0 or 1.
+    return bool(value) if isinstance(value, int) and value in (0, 1) else value
+
+
+def instant(value: Any) -> object:
+    """Return a time that may be stored as seconds or milliseconds since 1970; anything else unchanged."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    try:
+        milliseconds = int(value if abs(value) >= _MILLISECONDS_FROM else value * 1000)
+        moment: datetime = from_milliseconds(milliseconds)
+    except (OverflowError, ValueError):  # Infinity, NaN, and years out of range
+        return value
+    return moment

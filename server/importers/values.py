@@ -1,7 +1,8 @@
 """Validation of single values of the import format.
 
 The functions get the fields of a user and the name of a field. They return None if the field is absent, and raise
-`Problem` if it is invalid, or the `Problem` that the source has stored as its value.
+`Problem` if it is invalid, or the `Problem` that the source has stored as its value. Models of pydantic would not be
+shorter, because every reason is a sentence of its own, and parts with a problem may be left out.
 """
 
 from collections.abc import Iterable, Mapping

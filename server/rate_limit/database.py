@@ -14,7 +14,8 @@ from models import Counter
 from models.base import Instant
 from models.counter import COUNTER_BY_KEY, CounterRow, reset_counts
 from models.statements import upsert
-from server.database.database import Database, is_retryable, is_unavailable
+from server.database.database import Database
+from server.database.errors import is_retryable, is_unavailable
 from server.rate_limit.requests import WindowCount
 
 SKEW = timedelta(minutes=1)  # defence: R20 skew

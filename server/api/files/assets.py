@@ -2,6 +2,7 @@
 
 import gzip
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import brotli
 from starlette.exceptions import HTTPException
@@ -47,7 +48,6 @@ class Assets:
         self._policy = policy
         self._max_body = max_body
         self._prefix = static_path(policy)
-        self._files: dict[str, _File] | None = None
 
     def matches(self, path: str) -> bool:
         """Return whether a decoded request path is in the folder of the files."""
@@ -69,7 +69,7 @@ class Assets:
         if scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": METHODS})
         check_size(scope, head, self._max_body)
-        asset = self._read().get(scope["path"])
+        asset = self._files.get(scope["path"])
         if asset is None:
             raise NotFound
         accepted = b",".join(head.every(b"accept-encoding")).decode("latin-1").lower()
@@ -86,16 +86,14 @@ class Assets:
             headers = (*headers, (b"content-encoding", encoding.encode()))
         return 200, headers, asset.encodings[encoding]
 
-    def _read(self) -> dict[str, _File]:
-        if self._files is None:
-            self._files = {
-                asset.path: _File(asset.media_type.encode(), _encodings(asset.media_type, asset.body))
-                for asset in (
-                    *assets.assets(self._policy).values(),
-                    *assets.console_assets(self._policy).values(),
-                )
-            }
-        return self._files
+    @cached_property
+    def _files(self) -> dict[str, _File]:
+        # Pages and the console have files of the same name, with different paths.
+        found = (*assets.assets(self._policy).values(), *assets.console_assets(self._policy).values())
+        return {
+            each.path: _File(each.media_type.encode(), _encodings(each.media_type, each.body))
+            for each in found
+        }
 
 
 def _encodings(media_type: str, body: bytes) -> dict[str, bytes]:

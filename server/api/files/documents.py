@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,7 +99,7 @@ class Documents:
         self._moved = f"{base_path}/docs/"
         self._paths = frozenset({*self._sources, *self._roots, self._moved})
         self._sources[_ROOT] = (_name_and_version, JSON)
-        self._documents: dict[str, Document] = {}
+        self._document = cache(self._read)
         self._policy = policy
         self._cors_of = api_cors.cors(policy.origins)
         self._max_body = max_body
@@ -151,17 +152,12 @@ class Documents:
         languages = b",".join(head.every(b"accept-language")).decode("latin-1")
         return root.page(self._policy, PageRequest(languages), version=version("gatewright"))
 
-    def _document(self, name: str) -> Document:
-        """Return a document; read or create it at the first request."""
-        if name not in self._documents:
-            read, media_type = self._sources[name]
-            body = read()
-            etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
-            vary = ((b"vary", b"Accept"),) if name == _ROOT else ()
-            self._documents[name] = Document(
-                body, etag, ((b"content-type", media_type), (b"etag", etag), *vary)
-            )
-        return self._documents[name]
+    def _read(self, name: str) -> Document:
+        read, media_type = self._sources[name]
+        body = read()
+        etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+        vary = ((b"vary", b"Accept"),) if name == _ROOT else ()
+        return Document(body, etag, ((b"content-type", media_type), (b"etag", etag), *vary))
 
 
 def _name_and_version() -> bytes:

@@ -10,13 +10,8 @@ from sqlalchemy import text
 
 from models.account import PASSWORD_BY_EMAIL
 from server.database.address import parse
-from server.database.database import (
-    Database,
-    DatabaseAbsent,
-    is_retryable,
-    is_unavailable,
-    open_database,
-)
+from server.database.database import Database, DatabaseAbsent, open_database
+from server.database.errors import is_retryable, is_unavailable
 from tests.postgres import Cluster
 from tests.rows import user
 from tests.server.conftest import OpenDatabase

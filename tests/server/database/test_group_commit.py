@@ -13,7 +13,8 @@ from sqlalchemy.exc import IntegrityError
 from domain.errors import Unavailable
 from models.known_network import upsert_known_network
 from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL
-from server.database.database import Database, is_unavailable, open_database
+from server.database.database import Database, open_database
+from server.database.errors import is_unavailable
 from server.database.sqlite.group_commit import AT_MOST, GroupCommit
 from tests.rows import NOW
 from tests.server.conftest import OpenDatabase

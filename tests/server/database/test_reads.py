@@ -20,7 +20,8 @@ from models.account import PASSWORD_BY_EMAIL, PASSWORD_BY_USER, PASSWORD_BY_USER
 from models.queries import ReadStatement, by
 from models.session import SESSION_BY_DIGEST, SESSIONS_OF_USER, SessionRow
 from models.user import UserRow
-from server.database.database import Database, is_retryable, is_unavailable
+from server.database.database import Database
+from server.database.errors import is_retryable, is_unavailable
 from server.database.postgresql.engine import postgresql_connect
 from server.database.postgresql.reads import PostgresqlReads
 from server.database.sqlite.reads import SqliteReads

@@ -22,7 +22,8 @@ from models.known_network import upsert_known_network
 from models.session import END_SESSION, LOCK_CALLER
 from models.statements import insert
 from models.user import CHANGE_USER, LOCK_USER_BY_EMAIL, UserRow
-from server.database.database import Database, is_retryable, is_unavailable
+from server.database.database import Database
+from server.database.errors import is_retryable, is_unavailable
 from server.database.transaction import Transaction
 from tests.rows import NOW, session, user
 from tests.server.conftest import OpenDatabase

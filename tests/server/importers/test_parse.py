@@ -6,7 +6,7 @@ import pytest
 
 from domain.data_import.eligibility import Problem
 from server.importers import values
-from server.importers.rows import instant
+from server.importers.tables import instant
 
 
 @pytest.mark.parametrize("value", [1_700_000_000, 1_700_000_000.0, 1_700_000_000_000])
