@@ -1,5 +1,6 @@
 """The wheel and the source distribution, installed into a clean environment of each Python that is here."""
 
+import json
 import os
 import re
 import shutil
@@ -25,18 +26,28 @@ READ_ONLY = {"PYTHONDONTWRITEBYTECODE": "1"}
 """An environment in which Python keeps nothing that it compiles."""
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
+DEVELOPMENT_ONLY = {"flask", "openapi-spec-validator", "pytest", "schemathesis"}
 NEWEST = 20
 """The highest minor version of Python 3 that is looked for."""
+USABLE = "import ensurepip, venv"
 
 
 @cache
 def interpreters() -> dict[str, str]:
     """Return the Python interpreters that the package admits, by version."""
     found = {}
+    # The programs that pyenv puts into PATH run only the versions that it is set to.
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin")
+    path = os.pathsep.join([os.environ["PATH"], *map(str, sorted(pyenv))])
     for minor in range(11, NEWEST):
-        program = shutil.which(f"python3.{minor}")
-        if program and subprocess.run([program, "-c", "import ensurepip, venv"], check=False).returncode == 0:
-            found[f"3.{minor}"] = program
+        for folder in path.split(os.pathsep):
+            program = shutil.which(f"python3.{minor}", path=folder)
+            if (
+                program
+                and subprocess.run([program, "-c", USABLE], check=False, capture_output=True).returncode == 0
+            ):
+                found[f"3.{minor}"] = program
+                break
     return found
 
 
@@ -51,6 +62,18 @@ def variables(directory: Path) -> dict[str, str]:
         "GATEWRIGHT_PROFILE": "development",
         "GATEWRIGHT_SERVER__PORT": "0",
     }
+
+
+def installed(python: str, package: Path, environment: Path, extras: str = "") -> Path:
+    """Install a package into a new environment; return the folder of its programs."""
+    subprocess.run([python, "-m", "venv", environment], check=True)
+    install: list[str | Path] = [environment / "bin/pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run(
+        [*install, "--constraint", ROOT / "constraints.txt", f"{package}{extras}"],
+        env={**os.environ, **READ_ONLY},
+        check=True,
+    )
+    return environment / "bin"
 
 
 @pytest.fixture(scope="module")
@@ -123,11 +146,7 @@ def test_the_wheel_has_the_bundled_contract_and_swagger_ui(built: Path) -> None:
 )
 def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_path: Path) -> None:
     [package] = built.glob(kind)
-    subprocess.run([interpreters()[version], "-m", "venv", tmp_path / "env"], check=True)
-    install: list[str | Path] = [tmp_path / "env/bin/pip", "install", "-q", "--disable-pip-version-check"]
-    environ = {**os.environ, **READ_ONLY}
-    subprocess.run([*install, "--constraint", ROOT / "constraints.txt", package], env=environ, check=True)
-    program = tmp_path / "env/bin/gatewright"
+    program = installed(interpreters()[version], package, tmp_path / "env") / "gatewright"
     directory = tmp_path / "empty"
     directory.mkdir()
 
@@ -141,3 +160,43 @@ def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_pat
             assert client.get("/docs").status_code == 200
             query = output.wait_for(r"^http\S+/verify-email(\?\S+)$")[1]
             assert client.get(f"/verify-email{query}").json()["user"]["emailVerified"]
+
+
+IMPORT_ALL = """
+import json, pkgutil, sys
+from importlib import import_module
+from importlib.metadata import distributions
+
+failed = {}
+for package in ("domain", "handlers", "models", "server"):
+    for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+        try:
+            import_module(module.name)
+        except ModuleNotFoundError as error:
+            failed[module.name] = error.name
+        except AttributeError:
+            assert module.name == "models.migrations.env", module.name  # only Alembic can load it
+print(json.dumps([sorted(each.name.lower() for each in distributions()), failed]))
+"""
+
+
+@EVERY_PYTHON
+@pytest.mark.parametrize(
+    ("extras", "missing"),
+    [("", {"server.observability.opentelemetry": "opentelemetry"}), ("[otel]", {})],
+)
+def test_every_module_can_be_imported_with_what_is_declared(
+    extras: str, missing: Mapping[str, str], built: Path, tmp_path: Path
+) -> None:
+    """`tests/test_packaging.py` shows that nothing more is declared."""
+    [wheel] = built.glob("*.whl")
+    programs = installed(next(iter(interpreters().values())), wheel, tmp_path / "env", extras)
+
+    printed = subprocess.run(
+        [programs / "python", "-c", IMPORT_ALL],
+        cwd=tmp_path, env=variables(tmp_path), capture_output=True, check=True,
+    ).stdout  # fmt: skip
+    names, failed = json.loads(printed)
+
+    assert failed == missing
+    assert not DEVELOPMENT_ONLY & set(names)
