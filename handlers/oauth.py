@@ -11,7 +11,7 @@ from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import authorization, details, logout
 from domain.oauth_requests import consent as consents
 from domain.oauth_requests.authorization import Destination
-from domain.oauth_requests.details import RequestDetails, host_of
+from domain.oauth_requests.details import RequestDetails, document_host, host_of
 from domain.oauth_requests.logout import LogoutRequest
 from domain.oauth_requests.parameters import PROMPTS
 from handlers import shapes, wire
@@ -116,6 +116,7 @@ def _details(ctx: Context, found: RequestDetails) -> shapes.OAuthRequestDetails:
     return {
         "kind": "authorize",
         "client": {**public_client(asked.client), "verified": asked.client.is_verified},
+        "documentHost": document_host(asked.client),
         "redirectHost": found.redirect_host,
         "scopes": [
             {"name": name, "description": text} for name, text in scopes.described(policy, asked.scopes)
@@ -136,6 +137,7 @@ def _logout_details(ctx: Context, found: LogoutRequest) -> shapes.OAuthRequestDe
     return {
         "kind": "logout",
         "client": None if client is None else {**public_client(client), "verified": client.is_verified},
+        "documentHost": None if client is None else document_host(client),
         "redirectHost": None if found.return_url is None else host_of(found.return_url),
         "scopes": [],
         "resources": [],

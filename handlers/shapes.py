@@ -2276,6 +2276,7 @@ class OAuthRequestDetails(TypedDict):
 
     kind: Literal["authorize", "logout"]
     client: OAuthRequestClient | None
+    documentHost: str | None
     redirectHost: str | None
     scopes: list[OAuthScopeDescription]
     resources: list[OAuthResourceDescription]

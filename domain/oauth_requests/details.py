@@ -51,6 +51,11 @@ def host_of(url: str) -> str:
     return parts.hostname or parts.scheme
 
 
+def document_host(client: ClientRow) -> str | None:
+    """Return the host that publishes the document of a client, or None if it has no document."""
+    return host_of(client.client_id) if client.is_document else None
+
+
 async def has_consented(ctx: Context, client_id: str) -> bool:
     """Return whether the caller has allowed a client something before."""
     consents = await ctx.reads.all(CONSENTS_OF_USER, ctx.signed_in.user.id)

@@ -12,7 +12,6 @@ from handlers import shapes
 from handlers.pages import authorization
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
-from models.oauth_client import ClientSource
 
 ERROR_TEXTS: Mapping[str, str] = {
     "REQUEST_NOT_FOUND": N_(
@@ -36,7 +35,6 @@ async def show_consent(
     view = views.view(
         ctx, "/consent", callback_url, ui_locales or authorization.languages(found), request=request
     )
-    is_document = client.source == ClientSource.DOCUMENT
     return view.render(
         "consent.html",
         request=request,
@@ -46,7 +44,7 @@ async def show_consent(
             for member, label in _LINKS.items()
             if client.metadata.get(member)
         ],
-        document_host=details.host_of(client.client_id) if is_document else None,
+        document_host=details.document_host(client),
         redirect_host=found.redirect_host,
         is_local=redirect_uris.is_local(asked.redirect_uri),
         is_first=not await details.has_consented(ctx, client.client_id),

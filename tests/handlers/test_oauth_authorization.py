@@ -441,6 +441,7 @@ class TestForPages:
                 "redirect_uris": [],
                 "verified": True,
             },
+            "documentHost": None,
             "redirectHost": "shop.example",
             "scopes": [
                 {"name": "openid", "description": "Confirm who you are"},

@@ -145,7 +145,7 @@ class TestJourney:
         assert "<script>alert" not in page
         assert "logo.png" not in page
         assert (shown["client"]["verified"], shown["client"]["client_id"]) == (False, CLIENT_ID)
-        assert shown["redirectHost"] == "localhost"
+        assert (shown["documentHost"], shown["redirectHost"]) == ("app.example", "localhost")
 
     async def test_a_program_of_this_machine_is_asked_about_each_time(
         self, service: Service, site: Site, ada: Headers
