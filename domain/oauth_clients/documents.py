@@ -69,6 +69,14 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
 
     Call it before `ctx.db` is used. Raises Unavailable.
     """
+    try:
+        return await read_accepted(ctx, client_id)
+    except InvalidMetadata:
+        return None
+
+
+async def read_accepted(ctx: Context, client_id: str) -> ClientRow | None:
+    """Return a client as `read` does. Raises InvalidMetadata if the content of its document is not accepted."""
     if not has_document(client_id):
         return await clients.read(ctx, client_id)
     policy = ctx.policy[ClientPolicy]
@@ -85,7 +93,10 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
 
 
 async def _renewed(ctx: Context, client_id: str) -> ClientRow | None:
-    """Request the document of a client; return the client, or None if its document cannot be used."""
+    """Request the document of a client; return the client, or None if its document cannot be read.
+
+    Raises InvalidMetadata.
+    """
     documents = ctx.port[ClientDocuments]
     async with documents.turn(client_id):  # defence: O27 single-flight
         known = await clients.read(ctx, client_id)
@@ -102,6 +113,8 @@ async def _renewed(ctx: Context, client_id: str) -> ClientRow | None:
                 events.document_refused(
                     ctx, client_id, "limit" if isinstance(refused, Limited) else str(refused)
                 )
+            if isinstance(refused, InvalidMetadata):
+                raise
             return None
         return await ctx.in_new_transaction(lambda job: _store(job, client_id, checked, document.max_age))
 

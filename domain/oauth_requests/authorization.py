@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from urllib.parse import urlsplit
 
 from domain import tokens, urls
 from domain.context import Context, StaleRead
@@ -10,6 +11,7 @@ from domain.oauth import consents
 from domain.oauth.policy import OAuthPolicy
 from domain.oauth_clients import authentication, document_metadata, documents, redirect_uris
 from domain.oauth_clients.errors import AccessDenied, InvalidClient, InvalidRequest, OAuthError
+from domain.oauth_clients.metadata import InvalidMetadata
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import ClientPolicy
 from domain.oauth_requests import events, parameters
@@ -141,7 +143,12 @@ async def _arrival(ctx: Context, sent: OAuthParameters) -> Arrival:
 async def _client(ctx: Context, client_id: str | None) -> ClientRow:
     if client_id is None:
         raise InvalidClient("client_id is missing")
-    client = await documents.read(ctx, client_id)
+    try:
+        client = await documents.read_accepted(ctx, client_id)
+    except InvalidMetadata as refused:
+        # What is in the document is public. Whether and how another server responds is not.
+        host = urlsplit(client_id).hostname
+        raise InvalidClient(f"The document at {host} is not accepted: {refused}") from None
     if client is None or client.disabled_at is not None:
         if client_id.startswith(document_metadata.SCHEMES) and ctx.policy[ClientPolicy].client_documents:
             raise InvalidClient("The document at this client_id cannot be read or is not accepted")

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -323,8 +324,15 @@ class TestRefusals:
     ) -> None:
         site.receiver.otherwise = behaviour
 
-        assert is_refused(await arrive(service, CLIENT, redirect_uri=REDIRECT_URI))
+        refused = await arrive(service, CLIENT, redirect_uri=REDIRECT_URI)
 
+        assert is_refused(refused)
+        shown = (await service.client.get(refused.headers["location"])).text
+        # What is in the document is public. Whether and how another server responds is not.
+        is_about_content = " " in reason
+        assert (
+            f"The document at app.example is not accepted: {reason}" in unescape(shown)
+        ) == is_about_content
         assert (await only(service, "oauth_client.document_refused")).details["reason"].startswith(reason)
         assert await clients(service) == []
         assert site.requests == 1
