@@ -22,12 +22,13 @@ DEVELOPMENT = ("docs", "tests", "codegen/shapes.py")
 OPTIONAL = {"server/observability/opentelemetry.py": "otel"}
 """Modules of the service that need an extra."""
 SAMPLES = (
+    "codegen/sdk/python/",
     "tests/labs/relying_parties/",
     "tests/labs/sdk/consumers/",
     "tests/labs/verifiers/",
     "tests/server/importers/fastapi_users/",
 )
-"""Programs with environments of their own."""
+"""Templates of SDKs, and programs, with environments of their own."""
 
 LOADED_BY_NAME = {
     "aiosqlite": "SQLAlchemy loads it for `sqlite+aiosqlite`",
