@@ -62,7 +62,7 @@ typescript_sdk() {
   mkdir -p "$target"
   contract --version 3.1 >"$tools/typescript.json"
   local digest package=$name
-  digest=$(echo "$name" | cat - "$tools/typescript.json" "$config"/typescript/* | sha256sum)
+  digest=$(echo "$name" | cat - "$tools/typescript.json" "$config"/typescript/*.* "$config"/typescript/kit/* | sha256sum)
   ! is_made "$digest" "$target/dist" || return 0
   readme >"$target/README.md"
   sed "s|gatewright-client|$name|" "$config/typescript/package.json" >"$tools/package.json"
@@ -72,7 +72,10 @@ typescript_sdk() {
   fi
   cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"
   cp "$tools/typescript.json" "$target/openapi.json"
-  (cd "$target" && npm run --silent generate && npm run --silent build)
+  rm -rf "$target/dist"
+  (cd "$target" && npm run --silent generate)
+  cp -r "$config/typescript/kit" "$target/src/"
+  (cd "$target" && npm run --silent build)
   echo "$digest" >"$tools/typescript.made"
 }
 

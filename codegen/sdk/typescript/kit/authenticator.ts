@@ -1,0 +1,238 @@
+// Who sends a request, and whether they may: by session, token, membership or API key. Nothing but keys is cached.
+
+import type { ApiKey, ApiKeyPermissions, Gatewright, MemberWithUser, Session, User } from "../index.js";
+import { connect } from "./connection.js";
+import { GatewrightError, unavailable, unwrap, type ErrorDetails } from "./errors.js";
+import { tokenVerifier, type TokenClaims, type TokenOptions } from "./tokens.js";
+
+export interface AuthenticatorOptions extends Omit<TokenOptions, "issuer"> {
+  /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
+  url: string;
+  /** The `iss` of tokens, by default `url`. */
+  issuer?: string;
+  /** The verifier token of this application, one of `api_keys.verifiers`; needed for API keys. */
+  verifier?: string;
+  /** How often a request to Gatewright is sent again that is safe to repeat; by default 2. */
+  retries?: number;
+}
+
+/** What identifies the caller of a request. Other parts of the request are ignored. */
+export interface CallerRequest {
+  headers: Headers;
+  /** The IP address of the client, for the limits of Gatewright, which must have this application in `trusted_proxies`. */
+  clientAddress?: string | undefined;
+}
+
+export interface Requirements {
+  /** The user must have one of these roles. */
+  roles?: readonly string[] | undefined;
+  /** The email address of the user must be verified. */
+  verifiedEmail?: boolean | undefined;
+  /** The user must have signed in within this many seconds. */
+  freshWithin?: number | undefined;
+}
+
+export interface TokenRequirements extends Requirements {
+  /** The user must have one of these roles in the active organization. */
+  organizationRoles?: readonly string[] | undefined;
+}
+
+export interface MemberRequirements {
+  /** The member must have one of these roles in the active organization. */
+  roles?: readonly string[] | undefined;
+}
+
+export interface ApiKeyRequirements {
+  /** What the key must permit: actions by resource. */
+  permissions?: ApiKeyPermissions | undefined;
+  /** The kind of keys (`configId`); by default every kind. */
+  kind?: string | undefined;
+}
+
+/** A session and its user. `cookies` are `Set-Cookie` headers that the response must pass on. */
+export interface SessionCaller {
+  session: Session;
+  user: User;
+  cookies: readonly string[];
+}
+
+/** A member of the active organization. `cookies` are `Set-Cookie` headers that the response must pass on. */
+export interface MemberCaller {
+  member: MemberWithUser;
+  cookies: readonly string[];
+}
+
+export interface LookupOptions {
+  /** Do not extend the session, for a response that cannot pass on cookies. */
+  disableRefresh?: boolean;
+}
+
+const BEARER: ErrorDetails = { challenge: "Bearer" };
+const API_KEY: ErrorDetails = { challenge: "ApiKey" };
+const LONGEST_KEY = 512; // characters
+const LIMITED = new Set(["RATE_LIMITED", "USAGE_EXCEEDED"]);
+
+/** Authenticates requests at one Gatewright. Every method throws a GatewrightError if it refuses. */
+export class Authenticator {
+  readonly #gatewright: Gatewright;
+  readonly #verifier: Gatewright | undefined;
+  readonly #verify: (token: string) => Promise<TokenClaims>;
+  readonly #leeway: number;
+  readonly #now: () => Date;
+
+  constructor(options: AuthenticatorOptions) {
+    const { url, issuer = url, verifier, timeout = 2000, retries, leeway = 60, now = () => new Date() } = options;
+    const connection = { url, timeout, ...(retries === undefined ? {} : { retries }) };
+    this.#gatewright = connect(connection);
+    this.#verifier = verifier === undefined ? undefined : connect({ ...connection, token: verifier });
+    this.#verify = tokenVerifier({ ...options, issuer, timeout, leeway, now });
+    this.#leeway = leeway;
+    this.#now = now;
+  }
+
+  /** Return the session that a cookie or a bearer token names; undefined if there is none. Throws 429, 503. */
+  async session(request: CallerRequest, options: LookupOptions = {}): Promise<SessionCaller | undefined> {
+    try {
+      return await this.requireSession(request, {}, options);
+    } catch (error) {
+      if (error instanceof GatewrightError && error.status === 401) return undefined;
+      throw error;
+    }
+  }
+
+  /** Return the session that a cookie or a bearer token names. Throws 401, 403, 429, 503. */
+  async requireSession(
+    request: CallerRequest,
+    requirements: Requirements = {},
+    { disableRefresh }: LookupOptions = {},
+  ): Promise<SessionCaller> {
+    const query = disableRefresh ? { disableRefresh: true } : {};
+    const { data, cookies } = await this.#ask((options) => this.#gatewright.sessions.getCurrent({ ...options, query }), request);
+    // With `require_authentication = false`, Gatewright responds with null.
+    if (data === null) throw new GatewrightError(401, "UNAUTHORIZED", "Please sign in", { ...BEARER, cookies });
+    if (!data.user?.id) throw unavailable("The response is not one of Gatewright");
+    const { session, user } = data;
+    const signedInAt = session.createdAt.getTime() / 1000;
+    this.#check({ roles: user.role, verified: user.emailVerified, signedInAt }, requirements, cookies);
+    return { session, user, cookies };
+  }
+
+  /** Return the claims of the bearer token, which Gatewright signed. Throws 401, 403, 503 without any keys. */
+  async requireToken(request: CallerRequest, requirements: TokenRequirements = {}): Promise<TokenClaims> {
+    const [, token] = /^bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
+    if (token === undefined) throw new GatewrightError(401, "UNAUTHORIZED", "Please sign in", BEARER);
+    const claims = await this.#verify(token);
+    const { role, emailVerified, auth_time, organizationRole } = claims;
+    this.#check({ roles: role, verified: emailVerified, signedInAt: auth_time }, requirements);
+    requireRole(organizationRole, requirements.organizationRoles);
+    return claims;
+  }
+
+  /** Return the caller as a member of the active organization of the session. Throws 401, 403, 429, 503. */
+  async requireMember(request: CallerRequest, { roles }: MemberRequirements = {}): Promise<MemberCaller> {
+    const { data, cookies } = await this.#ask(
+      (options) => this.#gatewright.organizations.getActiveMember(options),
+      request,
+    );
+    if (!data.organizationId) throw unavailable("The response is not one of Gatewright");
+    requireRole(data.role, roles, cookies);
+    return { member: data, cookies };
+  }
+
+  /** Return the API key in the header `x-api-key`. Throws 401, 403, 429, 503. */
+  async requireApiKey(request: CallerRequest, { permissions, kind }: ApiKeyRequirements = {}): Promise<ApiKey> {
+    if (this.#verifier === undefined) throw new Error("The option `verifier` is needed to verify API keys.");
+    const key = request.headers.get("x-api-key");
+    if (key === null || key === "" || key.length > LONGEST_KEY) {
+      throw new GatewrightError(401, "INVALID_API_KEY", "Send an API key in the header x-api-key", API_KEY);
+    }
+    const body = { key, ...(permissions ? { permissions } : {}), ...(kind ? { configId: kind } : {}) };
+    const { valid, error, key: found } = await available(unwrap(this.#verifier.apiKeys.verify({ body })));
+    if (valid && found) return found;
+    if (!error) throw unavailable("The response is not one of Gatewright");
+    if (LIMITED.has(error.code)) {
+      const wait = error.details && Math.max(1, Math.ceil(Number(error.details.tryAgainIn) / 1000));
+      throw new GatewrightError(429, error.code, error.message, wait === undefined ? {} : { retryAfter: wait });
+    }
+    const status = error.code === "KEY_PERMISSIONS_INSUFFICIENT" ? 403 : 401;
+    throw new GatewrightError(status, error.code, error.message, API_KEY);
+  }
+
+  /** Send a request with what identifies the caller; return the data and the cookies of the response. */
+  async #ask<Data>(
+    send: (options: { headers: Record<string, string> }) => Promise<{ data?: Data; error?: unknown; response: Response }>,
+    request: CallerRequest,
+  ): Promise<{ data: Data; cookies: readonly string[] }> {
+    let cookies: readonly string[] = [];
+    const sending = send({ headers: forwarded(request) }).then((result) => {
+      cookies = result.response?.headers.getSetCookie() ?? [];
+      return result;
+    });
+    return { data: await forCaller(unwrap(sending)), cookies };
+  }
+
+  #check(
+    facts: { roles: string | undefined; verified: boolean | undefined; signedInAt: number | undefined },
+    { roles, verifiedEmail, freshWithin }: Requirements,
+    cookies: readonly string[] = [],
+  ): void {
+    requireRole(facts.roles, roles, cookies);
+    if (verifiedEmail && facts.verified !== true) {
+      throw new GatewrightError(403, "EMAIL_NOT_VERIFIED", "Please verify your email address", { cookies });
+    }
+    if (freshWithin === undefined) return;
+    const age = this.#now().getTime() / 1000 - (facts.signedInAt ?? 0);
+    if (age > freshWithin + this.#leeway) {
+      throw new GatewrightError(403, "SESSION_NOT_FRESH", "Please sign in again", { cookies });
+    }
+  }
+}
+
+/** Throw 403 if there are roles of which one is required, and `held`, separated by commas, has none of them. */
+function requireRole(held: string | undefined, roles: readonly string[] | undefined, cookies: readonly string[] = []): void {
+  if (roles === undefined || (held ?? "").split(",").some((role) => roles.includes(role))) return;
+  throw new GatewrightError(403, "FORBIDDEN", "You do not have the required role", { cookies });
+}
+
+/** Return the headers that identify the caller. */
+function forwarded({ headers, clientAddress }: CallerRequest): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of ["authorization", "cookie"]) {
+    const value = headers.get(name);
+    if (value !== null) found[name] = value;
+  }
+  if (clientAddress !== undefined) found["x-forwarded-for"] = clientAddress;
+  return found;
+}
+
+/** Throw refusals that concern the caller as they are, and 503 for everything else that is not a success. */
+async function forCaller<Data>(call: Promise<Data>): Promise<Data> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof GatewrightError)) throw error;
+    const { requestId, retryAfter, cookies, fields } = error;
+    const details = { requestId, retryAfter, cookies, fields, cause: error };
+    if (error.status === 401) throw new GatewrightError(401, error.code, "Please sign in", { ...details, ...BEARER });
+    if (error.status === 429) throw error;
+    if (error.code === "NO_ACTIVE_ORGANIZATION") {
+      throw new GatewrightError(403, error.code, "Choose an organization first", details);
+    }
+    throw notSuccess(error);
+  }
+}
+
+/** Throw 503 for everything that is not a success. */
+async function available<Data>(call: Promise<Data>): Promise<Data> {
+  try {
+    return await call;
+  } catch (error) {
+    throw error instanceof GatewrightError ? notSuccess(error) : error;
+  }
+}
+
+function notSuccess(error: GatewrightError): GatewrightError {
+  if (error.code === "SERVICE_UNAVAILABLE") return error;
+  const { requestId, retryAfter = 5 } = error;
+  return unavailable("Gatewright cannot check this request", { requestId, retryAfter, cause: error });
+}
