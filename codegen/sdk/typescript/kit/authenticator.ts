@@ -1,19 +1,19 @@
-// Who sends a request, and whether they may: by session, token, membership or API key. Nothing but keys is cached.
+// The caller of a request, by session, token or API key, and what is required of them. Only the keys of tokens are cached.
 
-import type { ApiKey, ApiKeyPermissions, Gatewright, MemberWithUser, Session, User } from "../index.js";
+import type { ApiKey, ApiKeyPermissions, Gatewright, Session, User } from "../index.js";
 import { connect } from "./connection.js";
-import { GatewrightError, unavailable, unwrap, type ErrorDetails } from "./errors.js";
+import { ApiError, unavailable, unwrap, type ApiErrorCode, type ErrorDetails } from "./errors.js";
 import { tokenVerifier, type TokenClaims, type TokenOptions } from "./tokens.js";
 
 export interface AuthenticatorOptions extends Omit<TokenOptions, "issuer"> {
   /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
   url: string;
   /** The `iss` of tokens, by default `url`. */
-  issuer?: string;
+  issuer?: string | undefined;
   /** The verifier token of this application, one of `api_keys.verifiers`; needed for API keys. */
-  verifier?: string;
+  verifier?: string | undefined;
   /** How often a request to Gatewright is sent again that is safe to repeat; by default 2. */
-  retries?: number;
+  retries?: number | undefined;
 }
 
 /** What identifies the caller of a request. Other parts of the request are ignored. */
@@ -29,17 +29,11 @@ export interface Requirements {
   /** The email address of the user must be verified. */
   verifiedEmail?: boolean | undefined;
   /** The user must have signed in within this many seconds. */
-  freshWithin?: number | undefined;
-}
-
-export interface TokenRequirements extends Requirements {
+  maxAge?: number | undefined;
+  /** An organization must be active in the session. */
+  organization?: boolean | undefined;
   /** The user must have one of these roles in the active organization. */
   organizationRoles?: readonly string[] | undefined;
-}
-
-export interface MemberRequirements {
-  /** The member must have one of these roles in the active organization. */
-  roles?: readonly string[] | undefined;
 }
 
 export interface ApiKeyRequirements {
@@ -49,30 +43,35 @@ export interface ApiKeyRequirements {
   kind?: string | undefined;
 }
 
-/** A session and its user. `cookies` are `Set-Cookie` headers that the response must pass on. */
 export interface SessionCaller {
   session: Session;
   user: User;
-  cookies: readonly string[];
-}
-
-/** A member of the active organization. `cookies` are `Set-Cookie` headers that the response must pass on. */
-export interface MemberCaller {
-  member: MemberWithUser;
+  /** `Set-Cookie` headers that the response must pass on. */
   cookies: readonly string[];
 }
 
 export interface LookupOptions {
   /** Do not extend the session, for a response that cannot pass on cookies. */
-  disableRefresh?: boolean;
+  disableRefresh?: boolean | undefined;
 }
 
 const BEARER: ErrorDetails = { challenge: "Bearer" };
 const API_KEY: ErrorDetails = { challenge: "ApiKey" };
 const LONGEST_KEY = 512; // characters
 const LIMITED = new Set(["RATE_LIMITED", "USAGE_EXCEEDED"]);
+/** The code for a caller who has left the organization since the session was read. */
+const NO_MEMBER: ApiErrorCode = "YOU_ARE_NOT_A_MEMBER_OF_THIS_ORGANIZATION";
 
-/** Authenticates requests at one Gatewright. Every method throws a GatewrightError if it refuses. */
+/** What sessions and tokens say about a user, in the same form. */
+interface Facts {
+  roles: string | undefined;
+  verifiedEmail: boolean | undefined;
+  /** Seconds since 1970. */
+  signedInAt: number | undefined;
+  organization: string | undefined;
+}
+
+/** Authenticates requests at one Gatewright. Every method throws an ApiError if it refuses. */
 export class Authenticator {
   readonly #gatewright: Gatewright;
   readonly #verifier: Gatewright | undefined;
@@ -95,7 +94,7 @@ export class Authenticator {
     try {
       return await this.requireSession(request, {}, options);
     } catch (error) {
-      if (error instanceof GatewrightError && error.status === 401) return undefined;
+      if (error instanceof ApiError && error.status === 401) return undefined;
       throw error;
     }
   }
@@ -109,34 +108,38 @@ export class Authenticator {
     const query = disableRefresh ? { disableRefresh: true } : {};
     const { data, cookies } = await this.#ask((options) => this.#gatewright.sessions.getCurrent({ ...options, query }), request);
     // With `require_authentication = false`, Gatewright responds with null.
-    if (data === null) throw new GatewrightError(401, "UNAUTHORIZED", "Please sign in", { ...BEARER, cookies });
+    if (data === null) throw new ApiError(401, "UNAUTHORIZED", "Please sign in", { ...BEARER, cookies });
     if (!data.user?.id) throw unavailable("The response is not one of Gatewright");
     const { session, user } = data;
-    const signedInAt = session.createdAt.getTime() / 1000;
-    this.#check({ roles: user.role, verified: user.emailVerified, signedInAt }, requirements, cookies);
+    const facts = {
+      roles: user.role,
+      verifiedEmail: user.emailVerified,
+      signedInAt: session.createdAt.getTime() / 1000,
+      organization: session.activeOrganizationId,
+    };
+    this.#check(facts, requirements, cookies);
+    const { organizationRoles } = requirements;
+    if (organizationRoles) {
+      const role = await this.#organizationRole(request, session.activeOrganizationId ?? "");
+      requireOrganizationRole(role, organizationRoles, cookies);
+    }
     return { session, user, cookies };
   }
 
   /** Return the claims of the bearer token, which Gatewright signed. Throws 401, 403, 503 without any keys. */
-  async requireToken(request: CallerRequest, requirements: TokenRequirements = {}): Promise<TokenClaims> {
+  async requireToken(request: CallerRequest, requirements: Requirements = {}): Promise<TokenClaims> {
     const [, token] = /^bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
-    if (token === undefined) throw new GatewrightError(401, "UNAUTHORIZED", "Please sign in", BEARER);
+    if (token === undefined) throw new ApiError(401, "UNAUTHORIZED", "Please sign in", BEARER);
     const claims = await this.#verify(token);
-    const { role, emailVerified, auth_time, organizationRole } = claims;
-    this.#check({ roles: role, verified: emailVerified, signedInAt: auth_time }, requirements);
-    requireRole(organizationRole, requirements.organizationRoles);
+    const facts = {
+      roles: claims.role,
+      verifiedEmail: claims.emailVerified,
+      signedInAt: claims.auth_time,
+      organization: claims.activeOrganizationId,
+    };
+    this.#check(facts, requirements);
+    requireOrganizationRole(claims.organizationRole, requirements.organizationRoles);
     return claims;
-  }
-
-  /** Return the caller as a member of the active organization of the session. Throws 401, 403, 429, 503. */
-  async requireMember(request: CallerRequest, { roles }: MemberRequirements = {}): Promise<MemberCaller> {
-    const { data, cookies } = await this.#ask(
-      (options) => this.#gatewright.organizations.getActiveMember(options),
-      request,
-    );
-    if (!data.organizationId) throw unavailable("The response is not one of Gatewright");
-    requireRole(data.role, roles, cookies);
-    return { member: data, cookies };
   }
 
   /** Return the API key in the header `x-api-key`. Throws 401, 403, 429, 503. */
@@ -144,7 +147,7 @@ export class Authenticator {
     if (this.#verifier === undefined) throw new Error("The option `verifier` is needed to verify API keys.");
     const key = request.headers.get("x-api-key");
     if (key === null || key === "" || key.length > LONGEST_KEY) {
-      throw new GatewrightError(401, "INVALID_API_KEY", "Send an API key in the header x-api-key", API_KEY);
+      throw new ApiError(401, "INVALID_API_KEY", "Send an API key in the header x-api-key", API_KEY);
     }
     const body = { key, ...(permissions ? { permissions } : {}), ...(kind ? { configId: kind } : {}) };
     const { valid, error, key: found } = await available(unwrap(this.#verifier.apiKeys.verify({ body })));
@@ -152,10 +155,10 @@ export class Authenticator {
     if (!error) throw unavailable("The response is not one of Gatewright");
     if (LIMITED.has(error.code)) {
       const wait = error.details && Math.max(1, Math.ceil(Number(error.details.tryAgainIn) / 1000));
-      throw new GatewrightError(429, error.code, error.message, wait === undefined ? {} : { retryAfter: wait });
+      throw new ApiError(429, error.code, error.message, wait === undefined ? {} : { retryAfter: wait });
     }
     const status = error.code === "KEY_PERMISSIONS_INSUFFICIENT" ? 403 : 401;
-    throw new GatewrightError(status, error.code, error.message, API_KEY);
+    throw new ApiError(status, error.code, error.message, API_KEY);
   }
 
   /** Send a request with what identifies the caller; return the data and the cookies of the response. */
@@ -171,27 +174,38 @@ export class Authenticator {
     return { data: await forCaller(unwrap(sending)), cookies };
   }
 
-  #check(
-    facts: { roles: string | undefined; verified: boolean | undefined; signedInAt: number | undefined },
-    { roles, verifiedEmail, freshWithin }: Requirements,
-    cookies: readonly string[] = [],
-  ): void {
-    requireRole(facts.roles, roles, cookies);
-    if (verifiedEmail && facts.verified !== true) {
-      throw new GatewrightError(403, "EMAIL_NOT_VERIFIED", "Please verify your email address", { cookies });
+  #check(facts: Facts, requirements: Requirements, cookies: readonly string[] = []): void {
+    const { roles, verifiedEmail, maxAge, organization, organizationRoles } = requirements;
+    const refuse = (code: ApiErrorCode, message: string) => new ApiError(403, code, message, { cookies });
+    if (roles && !hasOneOf(facts.roles, roles)) throw refuse("ROLE_REQUIRED", "This is not for you");
+    if (verifiedEmail && facts.verifiedEmail !== true) {
+      throw refuse("EMAIL_NOT_VERIFIED", "Please verify your email address first");
     }
-    if (freshWithin === undefined) return;
     const age = this.#now().getTime() / 1000 - (facts.signedInAt ?? 0);
-    if (age > freshWithin + this.#leeway) {
-      throw new GatewrightError(403, "SESSION_NOT_FRESH", "Please sign in again", { cookies });
+    if (maxAge !== undefined && age > maxAge + this.#leeway) throw refuse("SESSION_NOT_FRESH", "Please sign in again first");
+    if ((organization || organizationRoles) && facts.organization === undefined) {
+      throw refuse("NO_ACTIVE_ORGANIZATION", "Choose an organization first");
     }
+  }
+
+  /** Return the role in an organization, by id: another one may have become active since the session was read. */
+  async #organizationRole(request: CallerRequest, organizationId: string): Promise<string> {
+    const query = { organizationId };
+    const { data } = await this.#ask(
+      (options) => this.#gatewright.organizations.getActiveMemberRole({ ...options, query }),
+      request,
+    );
+    return data.role;
   }
 }
 
-/** Throw 403 if there are roles of which one is required, and `held`, separated by commas, has none of them. */
-function requireRole(held: string | undefined, roles: readonly string[] | undefined, cookies: readonly string[] = []): void {
-  if (roles === undefined || (held ?? "").split(",").some((role) => roles.includes(role))) return;
-  throw new GatewrightError(403, "FORBIDDEN", "You do not have the required role", { cookies });
+function hasOneOf(held: string | undefined, roles: readonly string[]): boolean {
+  return (held ?? "").split(",").some((role) => roles.includes(role));
+}
+
+function requireOrganizationRole(held: string | undefined, roles?: readonly string[], cookies: readonly string[] = []): void {
+  if (roles === undefined || hasOneOf(held, roles)) return;
+  throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "This is not for you", { cookies });
 }
 
 /** Return the headers that identify the caller. */
@@ -210,14 +224,12 @@ async function forCaller<Data>(call: Promise<Data>): Promise<Data> {
   try {
     return await call;
   } catch (error) {
-    if (!(error instanceof GatewrightError)) throw error;
+    if (!(error instanceof ApiError)) throw error;
     const { requestId, retryAfter, cookies, fields } = error;
     const details = { requestId, retryAfter, cookies, fields, cause: error };
-    if (error.status === 401) throw new GatewrightError(401, error.code, "Please sign in", { ...details, ...BEARER });
+    if (error.status === 401) throw new ApiError(401, error.code, "Please sign in", { ...details, ...BEARER });
     if (error.status === 429) throw error;
-    if (error.code === "NO_ACTIVE_ORGANIZATION") {
-      throw new GatewrightError(403, error.code, "Choose an organization first", details);
-    }
+    if (error.code === NO_MEMBER) throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "This is not for you", details);
     throw notSuccess(error);
   }
 }
@@ -227,11 +239,11 @@ async function available<Data>(call: Promise<Data>): Promise<Data> {
   try {
     return await call;
   } catch (error) {
-    throw error instanceof GatewrightError ? notSuccess(error) : error;
+    throw error instanceof ApiError ? notSuccess(error) : error;
   }
 }
 
-function notSuccess(error: GatewrightError): GatewrightError {
+function notSuccess(error: ApiError): ApiError {
   if (error.code === "SERVICE_UNAVAILABLE") return error;
   const { requestId, retryAfter = 5 } = error;
   return unavailable("Gatewright cannot check this request", { requestId, retryAfter, cause: error });

@@ -8,21 +8,22 @@ export interface ConnectionOptions {
   /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
   url: string;
   /** Milliseconds that a call may take, with its repetitions; by default 5000. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** How often a request is sent again that is safe to repeat; by default 2. */
-  retries?: number;
+  retries?: number | undefined;
   /** Headers of every request. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
   /** The token of a session, or the verifier token of a service that verifies API keys. */
-  token?: string;
+  token?: string | undefined;
 }
 
 const TIMEOUT = 5000;
 const RETRIES = 2;
 const FIRST_PAUSE = 100; // milliseconds; doubles with each repetition
+const LONGEST_PAUSE = 1000; // milliseconds; a response that asks for more is an error at once
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 const TRANSIENT = new Set([502, 503, 504]);
 
@@ -40,8 +41,9 @@ export function connect(options: ConnectOptions): Gatewright {
 }
 
 /**
- * Return a `fetch` with a timeout. It repeats GET after no response and after 502, 503 and 504, and other methods only
- * if no connection was made. The timeout includes the repetitions and the time to read the response.
+ * Return a `fetch` with a timeout. It repeats GET after no response and after 502, 503 and 504, and every request if no
+ * connection was made and after 429: Gatewright has not acted on it. The timeout includes the repetitions and the time
+ * to read the response.
  */
 export function patientFetch({ timeout = TIMEOUT, retries = RETRIES }: Partial<ConnectionOptions>): typeof fetch {
   return async (input, init) => {
@@ -76,9 +78,10 @@ async function settle(sending: Promise<Response>): Promise<Sent> {
 function pauseBefore({ response, error }: Sent, method: string, attempt: number): number | undefined {
   const backoff = FIRST_PAUSE * 2 ** attempt * (0.5 + Math.random());
   if (response === undefined) return SAFE.has(method) || wasNeverSent(error) ? backoff : undefined;
-  if (!SAFE.has(method) || !TRANSIENT.has(response.status)) return undefined;
+  if (response.status !== 429 && !(SAFE.has(method) && TRANSIENT.has(response.status))) return undefined;
   const seconds = secondsOf(response.headers.get("Retry-After"));
-  return seconds === undefined ? backoff : seconds * 1000;
+  if (seconds === undefined) return backoff;
+  return seconds * 1000 <= LONGEST_PAUSE ? seconds * 1000 : undefined;
 }
 
 /** Return whether no connection was made, as Node.js says in the cause of the error. */

@@ -2,28 +2,29 @@
 
 import type { ApiKeyRefusal, Error as ErrorBody, ErrorCode, InvalidField } from "../index.js";
 
-export type GatewrightErrorCode = ErrorCode | ApiKeyRefusal["code"];
+/** The codes of Gatewright, and those of this kit. */
+export type ApiErrorCode = ErrorCode | ApiKeyRefusal["code"] | "ROLE_REQUIRED" | "ORGANIZATION_ROLE_REQUIRED";
 
 /** Seconds after which a request is worth repeating if Gatewright did not respond. */
 const UNAVAILABLE_FOR = 5;
 
 export interface ErrorDetails {
   /** The fields that are missing or malformed. */
-  fields?: readonly InvalidField[];
+  fields?: readonly InvalidField[] | undefined;
   /** The identifier of the request in the log of Gatewright. */
-  requestId?: string;
+  requestId?: string | undefined;
   /** Seconds to wait before repeating the request. */
-  retryAfter?: number;
+  retryAfter?: number | undefined;
   /** The value of `WWW-Authenticate`. */
-  challenge?: string;
+  challenge?: string | undefined;
   /** `Set-Cookie` headers of Gatewright, which clear the cookie of an ended session. */
-  cookies?: readonly string[];
+  cookies?: readonly string[] | undefined;
   cause?: unknown;
 }
 
-/** A refusal of Gatewright or of this kit, or no usable response (`SERVICE_UNAVAILABLE`). */
-export class GatewrightError extends Error {
-  override readonly name = "GatewrightError";
+/** An error response of Gatewright, a refusal of this kit, or no usable response (`SERVICE_UNAVAILABLE`). */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
   readonly fields: readonly InvalidField[];
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
@@ -32,7 +33,7 @@ export class GatewrightError extends Error {
 
   constructor(
     readonly status: number,
-    readonly code: GatewrightErrorCode,
+    readonly code: ApiErrorCode,
     message: string,
     details: ErrorDetails = {},
   ) {
@@ -54,7 +55,7 @@ export class GatewrightError extends Error {
   }
 
   /** Return the body of a response with this error. */
-  toJSON(): { message: string; code: GatewrightErrorCode } {
+  toJSON(): { message: string; code: ApiErrorCode } {
     return { message: this.message, code: this.code };
   }
 
@@ -67,15 +68,15 @@ export class GatewrightError extends Error {
 }
 
 /** Return the error of a service that did not respond, or not as Gatewright does. */
-export function unavailable(message: string, details: ErrorDetails = {}): GatewrightError {
-  return new GatewrightError(503, "SERVICE_UNAVAILABLE", message, { retryAfter: UNAVAILABLE_FOR, ...details });
+export function unavailable(message: string, details: ErrorDetails = {}): ApiError {
+  return new ApiError(503, "SERVICE_UNAVAILABLE", message, { retryAfter: UNAVAILABLE_FOR, ...details });
 }
 
 /** The result of a method of the generated client. */
 export interface Result<Data> {
-  data?: Data;
+  data?: Data | undefined;
   error?: unknown;
-  response?: Response;
+  response?: Response | undefined;
 }
 
 /** Return the data of a result, or throw its error. */
@@ -94,7 +95,7 @@ async function settled<Data>(call: Promise<Result<Data>>): Promise<Result<Data>>
   }
 }
 
-function errorOf(response: Response, body: unknown): GatewrightError {
+function errorOf(response: Response, body: unknown): ApiError {
   const details = {
     requestId: response.headers.get("X-Request-Id") ?? undefined,
     retryAfter: secondsOf(response.headers.get("Retry-After")),
@@ -105,7 +106,7 @@ function errorOf(response: Response, body: unknown): GatewrightError {
     const retryAfter = details.retryAfter ?? UNAVAILABLE_FOR;
     return unavailable("The response is not one of Gatewright", { ...details, retryAfter, cause: body });
   }
-  return new GatewrightError(response.status, body.code, body.message, { ...details, fields: body.fields });
+  return new ApiError(response.status, body.code, body.message, { ...details, fields: body.fields });
 }
 
 function isErrorBody(body: unknown): body is ErrorBody {

@@ -1,34 +1,31 @@
 // The kit for Express 5: each requirement is a handler that comes before yours.
 
 import type { NextFunction, Request as ExpressRequest, Response as ExpressResponse } from "express";
-import type { ApiKey, MemberWithUser, Session, User } from "../index.js";
+import type { ApiKey, Session, User } from "../index.js";
 import {
   Authenticator,
   type ApiKeyRequirements,
   type AuthenticatorOptions,
   type CallerRequest,
-  type MemberRequirements,
   type Requirements,
-  type TokenRequirements,
 } from "./authenticator.js";
-import { GatewrightError } from "./errors.js";
+import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
 import type { TokenClaims } from "./tokens.js";
 import { readText, verifyWebhook, type WebhookOptions } from "./webhooks.js";
 
 /** Respond to a refused request. */
-export type OnError = (error: GatewrightError, req: ExpressRequest, res: ExpressResponse, next: NextFunction) => void;
+export type OnError = (error: ApiError, req: ExpressRequest, res: ExpressResponse, next: NextFunction) => void;
 
 export interface ExpressOptions {
   /** By default, the response is the error as JSON. */
-  onError?: OnError;
+  onError?: OnError | undefined;
 }
 
 /** The types of responses whose `locals` have what a handler has stored there for the later ones. */
 export type SessionResponse = ExpressResponse<unknown, { session: Session; user: User }>;
 export type OptionalSessionResponse = ExpressResponse<unknown, { session?: Session; user?: User }>;
 export type TokenResponse = ExpressResponse<unknown, { claims: TokenClaims }>;
-export type MemberResponse = ExpressResponse<unknown, { member: MemberWithUser }>;
 export type ApiKeyResponse = ExpressResponse<unknown, { apiKey: ApiKey }>;
 export type SignedInResponse = ExpressResponse<unknown, { signedIn: SignedIn }>;
 export type OptionalSignedInResponse = ExpressResponse<unknown, { signedIn?: SignedIn }>;
@@ -63,17 +60,9 @@ export function createAuth(options: AuthenticatorOptions & ExpressOptions) {
       }),
 
     /** Require a token that Gatewright signed; store its `claims`. */
-    requireToken: (requirements: TokenRequirements = {}) =>
+    requireToken: (requirements: Requirements = {}) =>
       handler<TokenResponse>(async (request, res) => {
         res.locals.claims = await authenticator.requireToken(request, requirements);
-      }),
-
-    /** Require a session with an active organization; store the `member`. */
-    requireMember: (requirements: MemberRequirements = {}) =>
-      handler<MemberResponse>(async (request, res) => {
-        const { member, cookies } = await authenticator.requireMember(request, requirements);
-        pass(cookies, res);
-        res.locals.member = member;
       }),
 
     /** Require an API key in the header `x-api-key`; store it as `apiKey`. */
@@ -120,7 +109,7 @@ export function createSignIn(options: SignInOptions & ExpressOptions) {
           await check(req, res);
         } catch (error) {
           const request = { headers: headersOf(req), method: req.method, url: urlOf(req) };
-          const redirect = error instanceof GatewrightError ? signIn.redirectFor(error, request) : undefined;
+          const redirect = error instanceof ApiError ? signIn.redirectFor(error, request) : undefined;
           if (redirect) send(redirect, res);
           else refuse(options, error, req, res, next);
           return;
@@ -162,7 +151,7 @@ function refusing<Res extends ExpressResponse>(
 }
 
 function refuse(options: ExpressOptions, error: unknown, req: ExpressRequest, res: ExpressResponse, next: NextFunction): void {
-  if (!(error instanceof GatewrightError)) {
+  if (!(error instanceof ApiError)) {
     next(error);
     return;
   }

@@ -6,15 +6,12 @@ export {
   type AuthenticatorOptions,
   type CallerRequest,
   type LookupOptions,
-  type MemberCaller,
-  type MemberRequirements,
   type Requirements,
   type SessionCaller,
-  type TokenRequirements,
 } from "./authenticator.js";
 export { connect, type ConnectOptions } from "./connection.js";
-export { GatewrightError, unwrap, type GatewrightErrorCode } from "./errors.js";
-export { paginate, type Position } from "./paging.js";
+export { ApiError, unwrap, type ApiErrorCode } from "./errors.js";
+export { iterate, type Position } from "./lists.js";
 export { SignIn, type SignedIn, type SignInOptions, type SignInPaths, type SignInRequirements } from "./sign-in.js";
 export type { TokenClaims } from "./tokens.js";
 export { receiveWebhook, verifyWebhook, type WebhookDelivery, type WebhookOptions } from "./webhooks.js";

@@ -3,7 +3,7 @@
 import { EncryptJWT, jwtDecrypt, type JWTPayload } from "jose";
 import * as oidc from "openid-client";
 import { patientFetch } from "./connection.js";
-import { GatewrightError, unavailable } from "./errors.js";
+import { ApiError, unavailable } from "./errors.js";
 
 export interface SignInOptions {
   /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
@@ -15,15 +15,15 @@ export interface SignInOptions {
   /** A random text of at least 32 characters. It encrypts the cookies; a new one signs everybody out. */
   secret: string;
   /** By default `openid profile email`. */
-  scope?: string;
+  scope?: string | undefined;
   /** By default `/sign-in`, `/callback` and `/sign-out`. */
-  paths?: Partial<SignInPaths>;
+  paths?: Partial<SignInPaths> | undefined;
   /** Seconds that the session in the application lasts; by default 8 hours. */
-  sessionMaxAge?: number;
+  sessionMaxAge?: number | undefined;
   /** Milliseconds that a request to Gatewright may take; by default 5000. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Seconds by which clocks may differ; by default 60. */
-  leeway?: number;
+  leeway?: number | undefined;
 }
 
 export interface SignInPaths {
@@ -47,7 +47,7 @@ export interface SignInRequirements {
   /** The email address of the user must be verified. */
   verifiedEmail?: boolean | undefined;
   /** The user must have signed in within this many seconds. */
-  freshWithin?: number | undefined;
+  maxAge?: number | undefined;
 }
 
 interface Attempt {
@@ -92,7 +92,7 @@ export class SignIn {
     const { signIn, callback, signOut } = this.#paths;
     if (pathname !== signIn && pathname !== callback && pathname !== signOut) return undefined;
     if (request.method !== (pathname === signOut ? "POST" : "GET")) {
-      throw new GatewrightError(405, "METHOD_NOT_ALLOWED", "Method not allowed");
+      throw new ApiError(405, "METHOD_NOT_ALLOWED", "Method not allowed");
     }
     if (pathname === signIn) return this.#begin(request);
     return pathname === callback ? this.#finish(request) : this.#end(request);
@@ -109,13 +109,13 @@ export class SignIn {
   /** Return who is signed in. Throws 401 and 403. */
   async requireSignedIn(request: { headers: Headers }, requirements: SignInRequirements = {}): Promise<SignedIn> {
     const signedIn = await this.signedIn(request);
-    if (signedIn === undefined) throw new GatewrightError(401, "UNAUTHORIZED", "Please sign in", { challenge: "Cookie" });
-    const { verifiedEmail, freshWithin } = requirements;
+    if (signedIn === undefined) throw new ApiError(401, "UNAUTHORIZED", "Please sign in", { challenge: "Cookie" });
+    const { verifiedEmail, maxAge } = requirements;
     if (verifiedEmail && !signedIn.user.emailVerified) {
-      throw new GatewrightError(403, "EMAIL_NOT_VERIFIED", "Please verify your email address");
+      throw new ApiError(403, "EMAIL_NOT_VERIFIED", "Please verify your email address first");
     }
-    if (freshWithin !== undefined && Date.now() / 1000 - (signedIn.authTime ?? 0) > freshWithin + this.#leeway) {
-      throw new GatewrightError(403, "SESSION_NOT_FRESH", "Please sign in again");
+    if (maxAge !== undefined && Date.now() / 1000 - (signedIn.authTime ?? 0) > maxAge + this.#leeway) {
+      throw new ApiError(403, "SESSION_NOT_FRESH", "Please sign in again first");
     }
     return signedIn;
   }
@@ -124,7 +124,7 @@ export class SignIn {
    * Return a redirect to the sign-in for an error of `requireSignedIn`, with the URL to return to; undefined for other
    * errors, and if the request is not for a page.
    */
-  redirectFor(error: GatewrightError, request: { headers: Headers; method: string; url: string }): Response | undefined {
+  redirectFor(error: ApiError, request: { headers: Headers; method: string; url: string }): Response | undefined {
     const stale = error.code === "SESSION_NOT_FRESH";
     const page = request.method === "GET" && (request.headers.get("Accept") ?? "").includes("text/html");
     if (!page || !(stale || error.code === "UNAUTHORIZED")) return undefined;
@@ -262,12 +262,12 @@ function redirect(status: number, location: string, ...cookies: string[]): Respo
   return response;
 }
 
-function notSignedIn(reason: string, cause?: unknown): GatewrightError {
-  return new GatewrightError(400, "AUTHENTICATION_FAILED", `Not signed in: ${reason}`, { cause });
+function notSignedIn(reason: string, cause?: unknown): ApiError {
+  return new ApiError(400, "AUTHENTICATION_FAILED", `Not signed in: ${reason}`, { cause });
 }
 
 /** Return the error for one of openid-client: 400 with the reason, or 503 if Gatewright does not respond. */
-function refusal(cause: unknown): GatewrightError {
+function refusal(cause: unknown): ApiError {
   if (!(cause instanceof Error)) return notSignedIn("the sign-in failed", cause);
   const code = "code" in cause ? String(cause.code) : "";
   if (cause instanceof TypeError || AWAY.has(code)) return unavailable("Gatewright does not respond", { cause });

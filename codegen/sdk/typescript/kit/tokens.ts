@@ -2,25 +2,25 @@
 
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 import { patientFetch } from "./connection.js";
-import { GatewrightError, unavailable } from "./errors.js";
+import { ApiError, unavailable } from "./errors.js";
 
 export interface TokenOptions {
   /** The `iss` of tokens: the URL of Gatewright, unless `jwt.issuer` differs. */
   issuer: string;
   /** The `aud` of tokens: one of `jwt.audiences`, by default the issuer. */
-  audience?: string;
+  audience?: string | undefined;
   /** Milliseconds that fetching the keys may take; by default 2000. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Seconds by which clocks may differ; by default 60. */
-  leeway?: number;
+  leeway?: number | undefined;
   /** Seconds after which the keys are fetched again; by default 300. */
-  keysRefresh?: number;
+  keysRefresh?: number | undefined;
   /** Seconds for which keys are used that cannot be fetched again; by default 3600. */
-  keysMaxAge?: number;
+  keysMaxAge?: number | undefined;
   /** Seconds between two fetches because of an unknown key; by default 30. */
-  keysCooldown?: number;
+  keysCooldown?: number | undefined;
   /** Return the current time. */
-  now?: () => Date;
+  now?: (() => Date) | undefined;
 }
 
 /** The claims of a session token. `jwt.claims` decides which facts about the user it has. */
@@ -94,8 +94,8 @@ function publishedKeys(options: TokenOptions): JWTVerifyGetKey {
   };
 }
 
-export function invalidToken(cause?: unknown): GatewrightError {
-  return new GatewrightError(401, "INVALID_TOKEN", "Please sign in", {
+export function invalidToken(cause?: unknown): ApiError {
+  return new ApiError(401, "INVALID_TOKEN", "Please sign in", {
     challenge: 'Bearer error="invalid_token"',
     cause,
   });

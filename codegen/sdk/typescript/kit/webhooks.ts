@@ -2,7 +2,7 @@
 
 import { Webhook } from "standardwebhooks";
 import type { WebhookEvent } from "../index.js";
-import { GatewrightError } from "./errors.js";
+import { ApiError } from "./errors.js";
 
 export interface WebhookOptions {
   /** The secret of the endpoint, `whsec_…`. */
@@ -29,7 +29,7 @@ export function verifyWebhook(secret: string, body: string, headers: Headers): W
   try {
     return new Webhook(secret).verify(body, Object.fromEntries(headers)) as WebhookEvent;
   } catch (cause) {
-    throw new GatewrightError(401, "UNAUTHORIZED", "Wrong signature", { cause });
+    throw new ApiError(401, "UNAUTHORIZED", "Wrong signature", { cause });
   }
 }
 
@@ -40,7 +40,7 @@ export async function receiveWebhook(request: Request, { secret, onEvent }: Webh
     const event = verifyWebhook(secret, body, request.headers);
     await onEvent(event, { id: request.headers.get("webhook-id") ?? "", body });
   } catch (error) {
-    if (error instanceof GatewrightError) return error.toResponse();
+    if (error instanceof ApiError) return error.toResponse();
     throw error;
   }
   return new Response(null, { status: 204 });
@@ -53,7 +53,7 @@ export async function readText(chunks: AsyncIterable<Uint8Array> | ReadableStrea
   let size = 0;
   for await (const chunk of (chunks ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > LARGEST_WEBHOOK) throw new GatewrightError(413, "PAYLOAD_TOO_LARGE", "The body is too large");
+    if (size > LARGEST_WEBHOOK) throw new ApiError(413, "PAYLOAD_TOO_LARGE", "The body is too large");
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -13,11 +13,11 @@ type ItemOf<Page> = Extract<Page[keyof Page], readonly unknown[]>[number];
 
 /**
  * Yield the items of a list, page after page: `list` requests the page at a position, as in
- * `paginate((position) => gatewright.admin.searchUsers({ query: { ...position, role: "admin" } }))`.
+ * `iterate((position) => gatewright.admin.searchUsers({ query: { ...position, role: "admin" } }))`.
  *
- * It works for every list whose pages have `nextCursor`, `next` or `total`. Throws a GatewrightError.
+ * It works for every list whose pages have `nextCursor`, `next` or `total`. Throws an ApiError.
  */
-export async function* paginate<Page extends object>(
+export async function* iterate<Page extends object>(
   list: (position: Position) => Promise<Result<Page>>,
 ): AsyncGenerator<ItemOf<Page>, void, undefined> {
   let position: Position | undefined = {};
