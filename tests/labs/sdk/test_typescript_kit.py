@@ -18,8 +18,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from tests.guides.protected import PATIENT, running
-from tests.labs.sdk.test_sdks import BUILD, ROOT, generate, run
-from tests.live import PROGRAM, environment, serving
+from tests.labs.sdk.test_sdks import BUILD, CONSUMERS, ROOT, generate, run
+from tests.live import PROGRAM, administrator, environment, serving
 from tests.ports import free_port
 from tests.service import NO_TLS, PASSWORD
 from tests.settings.api_keys import VERIFIER
@@ -32,10 +32,10 @@ LOOKUPS = 60
 PAGE = {"Accept": "text/html"}
 
 
-def installed(framework: str) -> Path:
-    """Return the folder of the example of a framework, built with the packed SDK."""
+def installed(source: Path) -> Path:
+    """Return a copy of the project in a folder, with the packed SDK and its other packages."""
     sdk = generate("typescript")
-    place = Path(shutil.copytree(EXAMPLES / framework, BUILD / f"example-{framework}", dirs_exist_ok=True))
+    place = Path(shutil.copytree(source, BUILD / f"kit-{source.name}", dirs_exist_ok=True))
     wanted = (place / "package.json").read_text("utf-8") + str((sdk / "dist" / "index.js").stat().st_mtime_ns)
     done = place / "installed.txt"
     if not done.exists() or done.read_text("utf-8") != wanted:
@@ -44,7 +44,6 @@ def installed(framework: str) -> Path:
         silent = ("--install-links", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
         run("npm", "install", "--prefer-offline", *silent, where=place)
         done.write_text(wanted, "utf-8")
-    run("npm", "run", "--silent", "build", where=place)
     return place
 
 
@@ -115,7 +114,8 @@ def cookie(token: str) -> dict[str, str]:
 @contextmanager
 def site(framework: str, folder: Path) -> Iterator[Site]:
     """Run the example of a framework next to a service."""
-    place = installed(framework)
+    place = installed(EXAMPLES / framework)
+    run("npm", "run", "--silent", "build", where=place)
     service, app = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     settings = {
         "base_url": service,
@@ -147,6 +147,17 @@ def site(framework: str, folder: Path) -> Iterator[Site]:
             assert "\n    at " not in printed.read_text("utf-8")
         finally:
             one.stop()
+
+
+def test_calls_lists_and_tokens(tmp_path: Path) -> None:
+    place = installed(CONSUMERS / "typescript_kit")
+    shutil.copy(CONSUMERS / "tsconfig.json", place)
+    run("npx", "tsc", where=place)
+    port = free_port()
+    settings = {"session.max_per_user": "0", "base_url": f"http://127.0.0.1:{port}"}
+    with serving(tmp_path, settings, port=port) as live:
+        admin = administrator(live.url, tmp_path)
+        run("node", "dist/journey.js", where=place, SERVICE_ROOT=live.url, ADMIN_EMAIL=admin)
 
 
 @pytest.mark.parametrize("framework", ["express"])

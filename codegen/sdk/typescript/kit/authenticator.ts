@@ -5,11 +5,7 @@ import { connect } from "./connection.js";
 import { ApiError, unavailable, unwrap, type ApiErrorCode, type ErrorDetails } from "./errors.js";
 import { tokenVerifier, type TokenClaims, type TokenOptions } from "./tokens.js";
 
-export interface AuthenticatorOptions extends Omit<TokenOptions, "issuer"> {
-  /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
-  url: string;
-  /** The `iss` of tokens, by default `url`. */
-  issuer?: string | undefined;
+export interface AuthenticatorOptions extends TokenOptions {
   /** The verifier token of this application, one of `api_keys.verifiers`; needed for API keys. */
   verifier?: string | undefined;
   /** How often a request to Gatewright is sent again that is safe to repeat; by default 2. */
@@ -80,11 +76,11 @@ export class Authenticator {
   readonly #now: () => Date;
 
   constructor(options: AuthenticatorOptions) {
-    const { url, issuer = url, verifier, timeout = 2000, retries, leeway = 60, now = () => new Date() } = options;
+    const { url, verifier, timeout = 2000, retries, leeway = 60, now = () => new Date() } = options;
     const connection = { url, timeout, ...(retries === undefined ? {} : { retries }) };
     this.#gatewright = connect(connection);
     this.#verifier = verifier === undefined ? undefined : connect({ ...connection, token: verifier });
-    this.#verify = tokenVerifier({ ...options, issuer, timeout, leeway, now });
+    this.#verify = tokenVerifier({ ...options, timeout, leeway, now });
     this.#leeway = leeway;
     this.#now = now;
   }

@@ -5,8 +5,10 @@ import { patientFetch } from "./connection.js";
 import { ApiError, unavailable } from "./errors.js";
 
 export interface TokenOptions {
-  /** The `iss` of tokens: the URL of Gatewright, unless `jwt.issuer` differs. */
-  issuer: string;
+  /** The URL of Gatewright with its base path, such as `https://auth.example.com`. */
+  url: string;
+  /** The `iss` of tokens, by default `url`. */
+  issuer?: string | undefined;
   /** The `aud` of tokens: one of `jwt.audiences`, by default the issuer. */
   audience?: string | undefined;
   /** Milliseconds that fetching the keys may take; by default 2000. */
@@ -47,7 +49,7 @@ const NO_KEYS = new Set(["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENER
 
 /** Return a function that returns the claims of a token, or throws 401 `INVALID_TOKEN`, or 503 without any keys. */
 export function tokenVerifier(options: TokenOptions): (token: string) => Promise<TokenClaims> {
-  const { issuer, audience = issuer, leeway = 60, now = () => new Date() } = options;
+  const { url, issuer = url, audience = issuer, leeway = 60, now = () => new Date() } = options;
   const keys = publishedKeys(options);
   return async (token) => {
     if (token.length > LONGEST) throw invalidToken();
@@ -77,7 +79,7 @@ export function tokenVerifier(options: TokenOptions): (token: string) => Promise
  */
 function publishedKeys(options: TokenOptions): JWTVerifyGetKey {
   const { timeout = 2000, keysRefresh = 300, keysMaxAge = 3600, keysCooldown = 30 } = options;
-  const keys = createRemoteJWKSet(new URL(`${options.issuer}/.well-known/jwks.json`), {
+  const keys = createRemoteJWKSet(new URL(`${options.url}/.well-known/jwks.json`), {
     timeoutDuration: timeout,
     cacheMaxAge: keysMaxAge * 1000,
     cooldownDuration: keysCooldown * 1000,
