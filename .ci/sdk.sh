@@ -62,7 +62,7 @@ typescript_sdk() {
   mkdir -p "$target"
   contract --version 3.1 >"$tools/typescript.json"
   local digest package=$name
-  digest=$(echo "$name" | cat - "$tools/typescript.json" "$config"/typescript/*.* "$config"/typescript/kit/* | sha256sum)
+  digest=$(echo "$name" | cat - "$tools/typescript.json" $(find "$config/typescript" -type f | sort) | sha256sum)
   ! is_made "$digest" "$target/dist" || return 0
   readme >"$target/README.md"
   sed "s|gatewright-client|$name|" "$config/typescript/package.json" >"$tools/package.json"
@@ -70,9 +70,12 @@ typescript_sdk() {
     cp "$tools/package.json" "$target/"
     (cd "$target" && npm install --no-package-lock --prefer-offline --no-audit --no-fund --loglevel=error </dev/null)
   fi
-  cp "$config"/typescript/{openapi-ts.config.mjs,tsconfig.json} "$target/"
+  cp "$config"/typescript/{CHANGELOG.md,openapi-ts.config.mjs,tsconfig.json} "$target/"
+  rm -rf "$target/dist" "$target/examples"
+  cp -r "$config/typescript/examples" "$target/"
+  find "$target/examples" -type f -exec sed -i.bak "s|gatewright-client|$name|g" {} +
+  find "$target/examples" -name '*.bak' -delete
   cp "$tools/typescript.json" "$target/openapi.json"
-  rm -rf "$target/dist"
   (cd "$target" && npm run --silent generate)
   cp -r "$config/typescript/kit" "$target/src/"
   (cd "$target" && npm run --silent build)

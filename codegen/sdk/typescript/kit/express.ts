@@ -121,7 +121,7 @@ export function createSignIn(options: SignInOptions & ExpressOptions) {
 }
 
 /** Create a handler for the webhooks of an endpoint. No body parser may come before it. */
-export function receiveWebhooks({ secret, onEvent }: WebhookOptions) {
+export function receiveWebhook({ secret, onEvent }: WebhookOptions) {
   return async (req: ExpressRequest, res: ExpressResponse, next: NextFunction): Promise<void> => {
     try {
       const body = await readText(req);

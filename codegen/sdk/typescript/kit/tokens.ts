@@ -16,11 +16,11 @@ export interface TokenOptions {
   /** Seconds by which clocks may differ; by default 60. */
   leeway?: number | undefined;
   /** Seconds after which the keys are fetched again; by default 300. */
-  keysRefresh?: number | undefined;
+  keysRefreshAfter?: number | undefined;
   /** Seconds for which keys are used that cannot be fetched again; by default 3600. */
-  keysMaxAge?: number | undefined;
-  /** Seconds between two fetches because of an unknown key; by default 30. */
-  keysCooldown?: number | undefined;
+  keysExpireAfter?: number | undefined;
+  /** Seconds between two fetches because of an unknown key; by default 60. */
+  keysSearchInterval?: number | undefined;
   /** Return the current time. */
   now?: (() => Date) | undefined;
 }
@@ -74,20 +74,20 @@ export function tokenVerifier(options: TokenOptions): (token: string) => Promise
 }
 
 /**
- * Return a function that finds keys by `kid`. It fetches the document every `keysRefresh` seconds, and goes on with the
- * keys it has if that fails, for `keysMaxAge` seconds.
+ * Return a function that finds keys by `kid`. It fetches the document every `keysRefreshAfter` seconds, and goes on with the
+ * keys it has if that fails, for `keysExpireAfter` seconds.
  */
 function publishedKeys(options: TokenOptions): JWTVerifyGetKey {
-  const { timeout = 2000, keysRefresh = 300, keysMaxAge = 3600, keysCooldown = 30 } = options;
+  const { timeout = 2000, keysRefreshAfter = 300, keysExpireAfter = 3600, keysSearchInterval = 60 } = options;
   const keys = createRemoteJWKSet(new URL(`${options.url}/.well-known/jwks.json`), {
     timeoutDuration: timeout,
-    cacheMaxAge: keysMaxAge * 1000,
-    cooldownDuration: keysCooldown * 1000,
+    cacheMaxAge: keysExpireAfter * 1000,
+    cooldownDuration: keysSearchInterval * 1000,
     [customFetch]: patientFetch({ timeout }),
   });
   let attempted = 0; // monotonic milliseconds
   return (header, token) => {
-    if (performance.now() - attempted >= keysRefresh * 1000) {
+    if (performance.now() - attempted >= keysRefreshAfter * 1000) {
       attempted = performance.now();
       // Without usable keys, the call below fetches them itself.
       if (keys.fresh) void keys.reload().catch(() => undefined);

@@ -4,7 +4,7 @@ import express from "express";
 import {
   createAuth,
   createSignIn,
-  receiveWebhooks,
+  receiveWebhook,
   type ApiKeyResponse,
   type OptionalSignedInResponse,
   type SessionResponse,
@@ -53,7 +53,7 @@ app.get("/files", auth.requireApiKey({ permissions: { files: ["read"] } }), (req
 // Webhooks. A real application stores them in its database.
 const received = new Map<string, string>();
 const secret = process.env.WEBHOOK_SECRET ?? "";
-app.post("/webhooks", receiveWebhooks({ secret, onEvent: (event, { id }) => void received.set(id, event.type) }));
+app.post("/webhooks", receiveWebhook({ secret, onEvent: (event, { id }) => void received.set(id, event.type) }));
 app.get("/events", (req, res) => {
   res.json([...received.values()]);
 });

@@ -115,22 +115,22 @@ async function tokens(session: string): Promise<void> {
   assert.equal((await refused(at(exp + 60))).code, "INVALID_TOKEN");
 
   // A key that is rotated while tokens are used.
-  const attentive = authenticator({ keysCooldown: 0 });
+  const attentive = authenticator({ keysSearchInterval: 0 });
   await attentive.requireToken(by(token));
   await unwrap(connect({ url: SERVICE_ROOT, token: session }).jwt.rotateSigningKey({ body: { algorithm: "ES256", now: true } }));
   const next = await issue();
   assert.notEqual(next.split(".")[0], token.split(".")[0]);
   await attentive.requireToken(by(next));
   await attentive.requireToken(by(token));
-  // With a cooldown, random key ids do not lead to requests.
+  // With an interval, random key ids do not lead to requests.
   assert.equal((await refused(usual.requireToken(by(next)))).code, "INVALID_TOKEN");
 
   // Keys that cannot be fetched.
   await proxy.close();
   await usual.requireToken(by(token));
   await attentive.requireToken(by(next));
-  const refreshing = authenticator({ keysRefresh: 0 });
-  const expiring = authenticator({ keysMaxAge: 0 });
+  const refreshing = authenticator({ keysRefreshAfter: 0 });
+  const expiring = authenticator({ keysExpireAfter: 0 });
   for (const one of [refreshing, expiring]) {
     const away = await refused(one.requireToken(by(token)));
     assert.deepEqual([away.status, away.code, away.retryAfter], [503, "SERVICE_UNAVAILABLE", 5]);
