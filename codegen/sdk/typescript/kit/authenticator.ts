@@ -42,6 +42,8 @@ export interface ApiKeyRequirements {
 export interface SessionCaller {
   session: Session;
   user: User;
+  /** The roles in the active organization; empty unless `organization` or `organizationRoles` was required. */
+  organizationRoles: readonly string[];
   /** `Set-Cookie` headers that the response must pass on. */
   cookies: readonly string[];
 }
@@ -114,12 +116,11 @@ export class Authenticator {
       organization: session.activeOrganizationId,
     };
     this.#check(facts, requirements, cookies);
-    const { organizationRoles } = requirements;
-    if (organizationRoles) {
-      const role = await this.#organizationRole(request, session.activeOrganizationId ?? "");
-      requireOrganizationRole(role, organizationRoles, cookies);
-    }
-    return { session, user, cookies };
+    const { organization, organizationRoles } = requirements;
+    if (!organization && !organizationRoles) return { session, user, organizationRoles: [], cookies };
+    const role = await this.#organizationRole(request, session.activeOrganizationId ?? "");
+    requireOrganizationRole(role, organizationRoles, cookies);
+    return { session, user, organizationRoles: role.split(","), cookies };
   }
 
   /** Return the claims of the bearer token, which Gatewright signed. Throws 401, 403, 503 without any keys. */
@@ -199,7 +200,11 @@ function hasOneOf(held: string | undefined, roles: readonly string[]): boolean {
   return (held ?? "").split(",").some((role) => roles.includes(role));
 }
 
-function requireOrganizationRole(held: string | undefined, roles?: readonly string[], cookies: readonly string[] = []): void {
+function requireOrganizationRole(
+  held: string | undefined,
+  roles: readonly string[] | undefined,
+  cookies: readonly string[] = [],
+): void {
   if (roles === undefined || hasOneOf(held, roles)) return;
   throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "This is not for you", { cookies });
 }

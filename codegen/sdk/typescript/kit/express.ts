@@ -8,6 +8,7 @@ import {
   type AuthenticatorOptions,
   type CallerRequest,
   type Requirements,
+  type SessionCaller,
 } from "./authenticator.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
@@ -23,7 +24,7 @@ export interface ExpressOptions {
 }
 
 /** The types of responses whose `locals` have what a handler has stored there for the later ones. */
-export type SessionResponse = ExpressResponse<unknown, { session: Session; user: User }>;
+export type SessionResponse = ExpressResponse<unknown, Omit<SessionCaller, "cookies">>;
 export type OptionalSessionResponse = ExpressResponse<unknown, { session?: Session; user?: User }>;
 export type TokenResponse = ExpressResponse<unknown, { claims: TokenClaims }>;
 export type ApiKeyResponse = ExpressResponse<unknown, { apiKey: ApiKey }>;
@@ -51,12 +52,12 @@ export function createAuth(options: AuthenticatorOptions & ExpressOptions) {
         if (found) Object.assign(res.locals, { session: found.session, user: found.user });
       }),
 
-    /** Require a session, by cookie or bearer token; store `session` and `user`. */
+    /** Require a session, by cookie or bearer token; store `session`, `user` and `organizationRoles`. */
     requireSession: (requirements: Requirements = {}) =>
       handler<SessionResponse>(async (request, res) => {
-        const { session, user, cookies } = await authenticator.requireSession(request, requirements);
+        const { cookies, ...caller } = await authenticator.requireSession(request, requirements);
         pass(cookies, res);
-        Object.assign(res.locals, { session, user });
+        Object.assign(res.locals, caller);
       }),
 
     /** Require a token that Gatewright signed; store its `claims`. */
