@@ -160,7 +160,7 @@ def test_calls_lists_and_tokens(tmp_path: Path) -> None:
         run("node", "dist/journey.js", where=place, SERVICE_ROOT=live.url, ADMIN_EMAIL=admin)
 
 
-@pytest.mark.parametrize("framework", ["express"])
+@pytest.mark.parametrize("framework", ["express", "hono"])
 def test_example(framework: str, tmp_path: Path) -> None:
     """All in one test, because it takes long to build and start an application."""
     with site(framework, tmp_path) as one:
