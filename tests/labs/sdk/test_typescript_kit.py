@@ -160,7 +160,7 @@ def test_calls_lists_and_tokens(tmp_path: Path) -> None:
         run("node", "dist/journey.js", where=place, SERVICE_ROOT=live.url, ADMIN_EMAIL=admin)
 
 
-@pytest.mark.parametrize("framework", ["express", "hono"])
+@pytest.mark.parametrize("framework", ["express", "hono", "next"])
 def test_example(framework: str, tmp_path: Path) -> None:
     """All in one test, because it takes long to build and start an application."""
     with site(framework, tmp_path) as one:
@@ -171,6 +171,8 @@ def test_example(framework: str, tmp_path: Path) -> None:
         an_api_key_has_permissions_and_limits(one, token)
         webhooks_are_received(one)
         users_sign_in_and_out(one, token)
+        if framework == "next":
+            pages_know_the_session(one, token)
         it_recovers_from_a_restart(one, token)
         a_client_is_limited(one, token)
 
@@ -291,6 +293,13 @@ def users_sign_in_and_out(one: Site, token: str) -> None:
     left = one.client.post(f"{one.app}/sign-out", headers=signed_in)
     assert left.headers["location"].startswith(f"{one.service}/oauth2/")
     assert "Max-Age=0" in left.headers["set-cookie"]
+
+
+def pages_know_the_session(one: Site, token: str) -> None:
+    assert refusal(one.get("/profile")) == (401, "UNAUTHORIZED")
+    page = one.get("/profile", cookie(token))
+    assert "<h1>Ada</h1>" in page.text
+    assert f"service.session-token={token}" in page.headers["set-cookie"]
 
 
 def it_recovers_from_a_restart(one: Site, token: str) -> None:
