@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable
 from io import BytesIO
 
@@ -59,10 +58,9 @@ def quotes(request: pytest.FixtureRequest) -> Quotes:
 
 def entries_with_tests() -> set[str]:
     """Return the anchors of the entries that a test here asks for."""
-    functions = inspect.getmembers(sys.modules[__name__], inspect.isfunction)
     return {
         name.removeprefix("test_").replace("_", "-")
-        for name, function in functions
+        for name, function in globals().items()
         if name.startswith("test_") and "quotes" in inspect.signature(function).parameters
     }
 

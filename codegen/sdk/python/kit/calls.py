@@ -1,7 +1,7 @@
 """Call operations of the service with timeouts and retries, and read lists page by page."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import httpx
 
@@ -67,7 +67,7 @@ async def acall(
 def _result(response: Response[Result | Error]) -> Result:
     if isinstance(response.parsed, Error):  # of a client that `connect` has not made
         raise ApiError(response.parsed.code, response.parsed.message, status=response.status_code)
-    return response.parsed  # type: ignore[return-value]
+    return cast(Result, response.parsed)
 
 
 def iterate(

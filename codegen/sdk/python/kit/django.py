@@ -17,12 +17,9 @@ from ..models import ApiKey
 from .callers import NONE, Caller, Requirements
 from .errors import ApiError, Unauthenticated
 from .service import NO_PERMISSIONS, Gatewright, Permissions, credentials
-from .sign_in import SignIn
+from .sign_in import ATTEMPT, ID_TOKEN, USER, SignIn
 from .tokens import TokenVerifier
 from .webhooks import LARGEST, Delivery, WebhookReceiver, too_large
-
-USER, ID_TOKEN, ATTEMPT = "user", "id_token", "sign_in"
-"""Keys in the session of the application."""
 
 Checked = TypeVar("Checked")
 Arguments = ParamSpec("Arguments")

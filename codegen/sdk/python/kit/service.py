@@ -116,7 +116,7 @@ class Gatewright:
 
 @contextmanager
 def _asking(*expected: type[ApiError]) -> Iterator[None]:
-    """Let through the errors that concern the caller, and raise Unavailable for all others."""
+    """Raise the errors that concern the caller as they are, and Unavailable instead of all others."""
     try:
         yield
     except Unauthenticated as error:

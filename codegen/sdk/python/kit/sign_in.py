@@ -14,6 +14,9 @@ from .errors import ApiError, Forbidden, Unauthenticated, Unavailable, unavailab
 from .service import Gatewright
 from .tokens import TokenVerifier, keys_of
 
+USER, ID_TOKEN, ATTEMPT = "user", "id_token", "sign_in"
+"""Keys in the session of the application."""
+
 Attempt = Mapping[str, str]
 """The secrets of a sign-in that has begun. They stay in the session of the browser that began it."""
 
