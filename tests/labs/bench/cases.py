@@ -33,11 +33,11 @@ BESIDE_OWN = {
     JWKS: "ok",
     BY_KEY: GET_SESSION[0],
     KEY: GET_SESSION[0],
-    NO_KEY: "ok",
     COUNTED: "sign-out",
-    BY_CODE: "sign-out",
 }
-"""Cases that are compared with another one of the same server; the one with mail has the same program."""
+"""Cases that are compared with another one of the same server."""
+BESIDE_BARE = (*GET_SESSION, *PAGES)
+"""Cases that are compared with the bare application."""
 
 NAMES = (
     *GET_SESSION,

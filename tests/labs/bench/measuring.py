@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.labs.bench import hashes, load
-from tests.labs.bench.cases import BESIDE_OWN, CONSTANT, GET_SESSION, SIGNING, Case
+from tests.labs.bench.cases import BESIDE_BARE, BESIDE_OWN, CONSTANT, SIGNING, Case
 from tests.labs.bench.load import Run
 from tests.labs.bench.machine import Cores
-from tests.labs.bench.servers import BY_MAIL, MANY_KEYS, OURS, TWO_WORKERS, Server, settle
+from tests.labs.bench.servers import MANY_KEYS, OURS, TWO_WORKERS, Server, settle
 
 ATTEMPTS = 3
 """How often a run is made before a disturbed one has to do."""
@@ -26,8 +26,8 @@ class Result:
     runs: list[Run] = field(default_factory=list)
     yardsticks: list[float] = field(default_factory=list)
     """What the case is compared with, measured just before each run, for a machine may be twice as fast a minute later:
-    the bare application's answers per second for get-session, passwords hashed per second for sign-in and sign-up, what
-    one worker answers for two."""
+    the bare application's answers per second for get-session and pages, passwords hashed per second for sign-in and
+    sign-up, what one worker answers for two."""
 
     def median(self, figure: str) -> float:
         """Return the median of a figure of `Run`."""
@@ -104,15 +104,14 @@ class Rounds:
 
 
 def _bounds(other: Case, case: Case) -> bool:
-    """Return whether a case is the yardstick of another: the constant of get-session, one worker of two."""
+    """Return whether a case is the yardstick of another: the constant of get-session and pages, one worker of two."""
     if case.server.name in TWO_WORKERS:
         return other.name == case.name and other.server.name == TWO_WORKERS[case.server.name]
     if case.server.name in MANY_KEYS:
         return other.name == case.name and other.server.name == MANY_KEYS[case.server.name]
     if case.name in BESIDE_OWN:
-        server = BY_MAIL.get(case.server.name, case.server.name)
-        return other.name == BESIDE_OWN[case.name] and other.server.name == server
-    return other.name == CONSTANT and case.name in GET_SESSION and case.server.name in OURS
+        return other.name == BESIDE_OWN[case.name] and other.server.name == case.server.name
+    return other.name == CONSTANT and case.name in BESIDE_BARE and case.server.name in OURS
 
 
 def _tell(case: Case, run: Run, label: str) -> None:
