@@ -200,7 +200,7 @@ async def claim(ctx: Context, rows: QueueFilter, limit: int) -> list[LeasedMail]
 async def delete_claimed(ctx: Context, claimed: LeasedMail) -> bool:
     """Delete a claimed row; return whether the claim was still valid.
 
-    The email that replaces a request is queued in the same transaction.
+    Call it in the transaction that queues the email made from the row.
     """
     return (await ctx.db.execute(_DELETE, **_claimed(claimed))).first() is not None
 

@@ -23,7 +23,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ClientPolicy:
-    """What clients may ask for, and who may enter them."""
+    """The scopes and grants that clients may have, and the users who may register clients."""
 
     scopes: Mapping[str, str]
     """The description of each scope beside the standard ones."""

@@ -2,7 +2,7 @@
 
 A span holds names of this program, statuses and times: no path, query, network address, token, SQL text or exception
 text. Therefore the instrumentation packages of OpenTelemetry are not used: they record URLs, queries, addresses and
-statements, and offer no switch for it. A caller's `traceparent` (W3C Trace Context) is believed; identity providers get
+statements, and offer no switch for it. A caller's `traceparent` (W3C Trace Context) is accepted; identity providers get
 none.
 """
 
