@@ -68,7 +68,7 @@ class InvalidMetadata(Exception):
 
     @property
     def is_redirect_uri(self) -> bool:
-        """Return whether the invalid member is `redirect_uris`, which has an error code of its own (RFC 7591, 3.2.2)."""
+        """Return whether the invalid member is `redirect_uris`, which has its own error code (RFC 7591, 3.2.2)."""
         return self.member == "redirect_uris"
 
 
