@@ -8,6 +8,7 @@ A capability declares its emails in `mails.py`, each with a function that queues
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any, Generic
 
 import domain
@@ -89,6 +90,7 @@ class MailTemplate:
         }
 
 
+@cache
 def templates() -> Mapping[str, MailTemplate]:
     """Return the templates of all capabilities, by name and in the order of the names."""
     import_modules(domain, except_for=domain.LOADED_LATER)

@@ -68,10 +68,13 @@ class Contract:
     def __init__(self, document: dict[str, Any]) -> None:
         converted = document if document["openapi"].startswith("3.1") else to_3_1(document)
         self._base_path = converted["servers"][0]["url"].rstrip("/")
-        self._operations: dict[str, dict[str, dict[int, ResponseRules]]] = {}
+        self._document = converted
+        self._operations: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
         for operation in operations(converted):
-            expected = _expected(operation.spec["responses"], converted)
-            self._operations.setdefault(operation.path, {})[operation.method.upper()] = expected
+            responses = {int(status): one for status, one in operation.spec["responses"].items()}
+            self._operations.setdefault(operation.path, {})[operation.method.upper()] = responses
+        # Made when an answer needs them: those of the whole contract take longer than most files of tests.
+        self._rules: dict[tuple[str, str, int], ResponseRules] = {}
         tags = page_tags(converted) - WITHOUT_FORMS
         self._pages = {"/error"} | {
             operation.path for operation in operations(converted) if operation.spec["tags"][0] in tags
@@ -82,8 +85,9 @@ class Contract:
 
     def codes(self, method: str, path: str, *statuses: int) -> frozenset[str]:
         """Return the error codes that are documented for an operation with these statuses."""
-        documented = self._operations[path][method.upper()]
-        return frozenset().union(*(documented[status].codes for status in statuses if status in documented))
+        documented = self._operations[path][method.upper()].keys()
+        known = [status for status in statuses if status in documented]
+        return frozenset().union(*(self._rules_of(path, method.upper(), status).codes for status in known))
 
     def check(self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Raise an AssertionError that says what is wrong with this answer.
@@ -121,7 +125,14 @@ class Contract:
             assert status in documented[method], (
                 f"{answer.what}: documented are {sorted(documented[method])}; {body!r}"
             )
-            _check_answer(answer, documented[method][status])
+            _check_answer(answer, self._rules_of(template, method, status))
+
+    def _rules_of(self, template: str, method: str, status: int) -> ResponseRules:
+        key = (template, method, status)
+        if key not in self._rules:
+            response = resolve(self._document, self._operations[template][method][status])
+            self._rules[key] = _of_response(status, response, self._document)
+        return self._rules[key]
 
     def _template(self, path: str) -> str | None:
         """The path template that a real path (or a template itself) belongs to."""
@@ -190,13 +201,6 @@ class CheckingTransport(httpx.AsyncBaseTransport):
 def _pattern(template: str) -> re.Pattern[str]:
     literals = [re.escape(literal) for literal in _PARAMETER.split(template)]
     return re.compile("[^/]+".join(literals), re.DOTALL)
-
-
-def _expected(responses: dict[str, Any], document: dict[str, Any]) -> dict[int, ResponseRules]:
-    return {
-        int(status): _of_response(int(status), resolve(document, one), document)
-        for status, one in responses.items()
-    }
 
 
 def _of_response(status: int, response: dict[str, Any], document: dict[str, Any]) -> ResponseRules:
