@@ -21,6 +21,7 @@ from server.components.component import Component, Core, PeriodicJob
 from server.components.scheduler import take_lease
 from server.config.sources import value_of
 from server.database.database import Database
+from server.database.partitions import maintain, tables_with_expired_rows
 
 EVERY = 300.0
 """Seconds from one clean-up to the next."""
@@ -35,6 +36,8 @@ _REST = 3
 """The pause after a batch, as a multiple of its duration: requests need the database, and no client waits for this."""
 
 _LEASE = "cleanup"
+_PARTITIONS_EVERY = 3600.0
+_PARTITIONS_LEASE = "partitions"
 
 FOR_EVER = timedelta(0)
 """The value of a retention setting for rows that are never removed."""
@@ -61,6 +64,15 @@ async def run(
         _log.info("cleanup.done", **await delete_expired(database, clock(), period, may_continue=is_ours))
 
 
+async def run_partitions(
+    database: Database, clock: Callable[[], datetime], holder: str, period: Period
+) -> None:
+    """Create the monthly partitions to come and drop expired ones, if `holder` has or gets the lease."""
+    now = clock()
+    if await take_lease(database, _PARTITIONS_LEASE, holder, now=now, seconds=_PARTITIONS_EVERY):
+        await maintain(database, now, period("audit.retention") or None)
+
+
 async def delete_expired(
     database: Database,
     now: datetime,
@@ -73,10 +85,11 @@ async def delete_expired(
     """
     removed: Counts[str] = Counts()
     for expired in _expired_rows(now, period):
-        async for number in _batches(database, expired):
-            removed[expired.table.name] += number
-            if number == _BATCH and may_continue is not None and not await may_continue():
-                return dict(removed)
+        for table in await tables_with_expired_rows(database, expired.table):
+            async for number in _batches(database, expired._replace(table=table)):
+                removed[expired.table.name] += number
+                if number == _BATCH and may_continue is not None and not await may_continue():
+                    return dict(removed)
     return dict(removed)
 
 
@@ -154,3 +167,7 @@ class Cleanup(Component):
         core = self._core
         job = partial(run, core.database, core.clock, tokens.token(), partial(value_of, core.settings))
         yield PeriodicJob("cleanup", job, EVERY)
+        if core.database.dialect == "postgresql":
+            keep = partial(value_of, core.settings)
+            partitions = partial(run_partitions, core.database, core.clock, tokens.token(), keep)
+            yield PeriodicJob("partitions", partitions, _PARTITIONS_EVERY)

@@ -16,6 +16,10 @@ from models import metadata
 from server.database.errors import is_missing_table
 from server.database.schema import IS_INVALID, SCRIPTS, Mode, SchemaRefused, known, tables_found
 
+_PARTITIONS = text(
+    "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+    " WHERE i.inhparent = to_regclass(quote_ident(:table)) ORDER BY c.relname"
+)
 _MEND = "restore a backup that is whole, or begin with an empty database"
 
 
@@ -75,21 +79,31 @@ class PendingIndexes(NamedTuple):
         operations = Operations(MigrationContext.configure(connection))
         with _refusing_missing_tables():
             for name, (table, columns, where) in self.indexes.items():
-                # An interrupted creation leaves an invalid index behind.
-                if connection.scalar(IS_INVALID, {"name": name}):
-                    # PostgreSQL keeps an invalid index up to date but never uses it, and `IF NOT EXISTS` would find
-                    # it.
-                    operations.drop_index(name, postgresql_concurrently=True)
-                operations.create_index(
-                    name,
-                    table,
-                    list(columns),
-                    postgresql_where=where,
-                    postgresql_concurrently=True,
-                    if_not_exists=True,
-                )
+                partitions = connection.scalars(_PARTITIONS, {"table": table}).all()
+                for partition in partitions:
+                    _create_index(operations, f"{name}_{partition}", partition, columns, where)
+                if not partitions:
+                    _create_index(operations, name, table, columns, where)
+                else:
+                    # It takes the indexes of the partitions over, and reads no table.
+                    operations.create_index(
+                        name, table, list(columns), postgresql_where=where, if_not_exists=True
+                    )
             if self.backfill is not None:
                 connection.execute(text(self.backfill))
+
+
+def _create_index(
+    operations: Operations, name: str, table: str, columns: Sequence[Any], where: object
+) -> None:
+    """Create an index concurrently with requests, unless it exists."""
+    # An interrupted creation leaves an invalid index behind. PostgreSQL keeps it up to date but never uses it, and
+    # `IF NOT EXISTS` would find it.
+    if operations.get_bind().scalar(IS_INVALID, {"name": name}):
+        operations.drop_index(name, postgresql_concurrently=True)
+    operations.create_index(
+        name, table, list(columns), postgresql_where=where, postgresql_concurrently=True, if_not_exists=True
+    )
 
 
 def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:

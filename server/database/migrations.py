@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -55,24 +55,34 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
     if await current_is_head(database):
         return
     deadline = time.monotonic() + patience
-    while (obstacle := await _attempt(database, mode, deadline)) is not None:
+    is_concurrent = mode == "auto" and database.dialect == "postgresql"
+
+    def step(connection: Connection) -> None:
+        STEPS[mode](connection, head())
+
+    async def attempt() -> bool:
+        has_indexes = not is_concurrent or await _create_indexes(database, pending_indexes, deadline)
+        return has_indexes and await run_alone(database, _with_users_locked(step) if is_concurrent else step)
+
+    await persist(attempt, patience)
+
+
+async def persist(attempt: Callable[[], Awaitable[bool]], patience: float) -> None:
+    """Repeat a change of the schema until it is made: until no other instance changes it, and no table is in use.
+
+    Raises SchemaRefused after `patience` seconds, and the errors of the database.
+    """
+    deadline = time.monotonic() + patience
+    while (obstacle := await _try(attempt)) is not None:
         if time.monotonic() >= deadline:
             raise SchemaRefused(f"{obstacle.reason} for {patience:g} s")
         await asyncio.sleep(obstacle.pause)
 
 
-async def _attempt(database: Database, mode: Mode, deadline: float) -> _Blocked | None:
+async def _try(attempt: Callable[[], Awaitable[bool]]) -> _Blocked | None:
     """Try once, unless another instance is migrating; return the obstacle, if any."""
-
-    def step(connection: Connection) -> None:
-        STEPS[mode](connection, head())
-
-    is_concurrent = mode == "auto" and database.dialect == "postgresql"
     try:
-        has_indexes = not is_concurrent or await _create_indexes(database, pending_indexes, deadline)
-        is_done = has_indexes and await run_alone(
-            database, _with_users_locked(step) if is_concurrent else step
-        )
+        is_done = await attempt()
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
@@ -88,7 +98,7 @@ async def _create_indexes(database: Database, search: IndexSearch, deadline: flo
         is_alone = (
             is_alone
             and await run_alone(database, _with_users_locked(pending.upgrade))
-            and await _run_outside_transactions(database, pending.create, deadline)
+            and await run_outside_transactions(database, pending.create, deadline)
         )
     return is_alone
 
@@ -140,7 +150,7 @@ async def _run_on_postgresql(database: Database, step: Callable[[Connection], No
         return bool(has_lock)
 
 
-async def _run_outside_transactions(
+async def run_outside_transactions(
     database: Database, step: Callable[[Connection], None], deadline: float
 ) -> bool:
     """Run a step on PostgreSQL whose statements commit themselves, while no other instance migrates.

@@ -12,6 +12,7 @@ from server.config.groups.database import DatabaseSettings
 from server.config.groups.two_factor import TwoFactorSettings
 from server.database.address import Address
 from server.database.errors import first_line, is_read_only, sqlstate
+from server.database.partitions import PARTITIONS, end_of, next_month
 from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
 from server.doctor import names, schema
 from server.doctor.findings import Finding, Verdict, ok, skipped, warning, wrong
@@ -72,6 +73,7 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
             (judged := schema.judge(chosen, await _revision(connection))),
             *(await _names(connection, chosen) if judged.verdict is Verdict.OK else ()),
             await _clock(connection, chosen, clock),
+            *await _partitions(connection, clock),
         ]
     except FAULTS as fault:
         return [wrong("database", f"{address.label}: {_reason(fault)}", _fix(fault, address))]
@@ -191,6 +193,23 @@ async def _privileges(connection: Driver) -> list[Finding]:
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
         )
     ]
+
+
+async def _partitions(connection: Driver, clock: Clock) -> list[Finding]:
+    """Check that audit records have the partitions of this month and the next, if they are partitioned."""
+    if await connection.fetchval("SELECT to_regclass('audit_default')") is None:
+        return []
+    found = {row[0]: end_of(row[0]) for row in await connection.fetch(PARTITIONS)}
+    ends = [end for end in found.values() if end is not None]
+    if max(ends, default=clock()) < next_month(next_month(clock())):
+        return [
+            warning(
+                "audit",
+                "the next month has no partition, so its records would go to audit_default",
+                "let one instance run as the owner of the table, or run gatewright database partition every week",
+            )
+        ]
+    return []
 
 
 async def _revision(connection: Driver) -> str | None:

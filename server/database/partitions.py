@@ -1,0 +1,133 @@
+"""Monthly partitions of the table `audit` on PostgreSQL, once `gatewright database partition` has made them.
+
+The records from before are in one partition without a lower bound. A default partition takes records of a month
+without a partition, so that no record is lost.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import MetaData, Table, text
+
+from models.audit import Audit
+from server.database.database import Database
+from server.database.transaction import Transaction
+
+AUDIT = str(Audit.__tablename__)
+DEFAULT = f"{AUDIT}_default"
+AHEAD = 2
+"""Months after the current one that have a partition."""
+
+_LOCK_TIMEOUT = text("SET LOCAL lock_timeout = '1s'")
+"""Requests wait behind a statement that waits for the table; the job tries again later."""
+PARTITIONS = (
+    "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+    " WHERE i.inhparent = to_regclass('audit') ORDER BY c.relname"
+)
+"""Query for the names of the partitions."""
+_BOUNDS = text(
+    "SELECT conname FROM pg_constraint WHERE conrelid = to_regclass('audit') AND conname LIKE 'audit_before_%'"
+)
+_NAME = re.compile(rf"{AUDIT}_(until_|before_)?(\d{{4}})_(\d\d)")
+_NEAR = timedelta(days=7)
+
+Partitions = Mapping[str, datetime | None]
+"""The names of partitions, each with the first moment after it; None for the default partition."""
+
+
+def next_month(moment: datetime) -> datetime:
+    """Return the beginning of the next month, in UTC."""
+    first = moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return (first + timedelta(days=32)).replace(day=1)
+
+
+def months_from(moment: datetime) -> Iterator[datetime]:
+    """Yield the beginnings of a month and of those that follow, without end."""
+    month = moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    while True:
+        yield month
+        month = next_month(month)
+
+
+def name_of(month: datetime, kind: str = "") -> str:
+    """Return the name of a month's partition; `kind` is `until_` or `before_` for what lies before the month."""
+    return f"{AUDIT}_{kind}{month:%Y_%m}"
+
+
+def end_of(name: str) -> datetime | None:
+    """Return the first moment after a partition, or that of a bound; None for the default partition."""
+    if (match := _NAME.fullmatch(name)) is None:
+        return None
+    month = datetime(int(match[2]), int(match[3]), 1, tzinfo=UTC)
+    return month if match[1] else next_month(month)
+
+
+async def partitions(transaction: Transaction) -> Partitions:
+    """Return the partitions of the table; none if it has not been partitioned."""
+    return {name: end_of(name) for name in (await transaction.execute(text(PARTITIONS))).scalars()}
+
+
+def creation(month: datetime) -> Iterator[str]:
+    """Yield the statements that create a month's partition, and move records of the month to it, if there are any.
+
+    They need one transaction.
+    """
+    name, within = (
+        name_of(month),
+        f"time >= '{month:%Y-%m-%d}+00' AND time < '{next_month(month):%Y-%m-%d}+00'",
+    )
+    yield f"CREATE TABLE {name} (LIKE {AUDIT} INCLUDING ALL)"
+    yield f"INSERT INTO {name} SELECT * FROM {DEFAULT} WHERE {within}"  # noqa: S608 - names and times of ours
+    yield f"DELETE FROM {DEFAULT} WHERE {within}"  # noqa: S608
+    yield (
+        f"ALTER TABLE {AUDIT} ATTACH PARTITION {name}"
+        f" FOR VALUES FROM ('{month:%Y-%m-%d}+00') TO ('{next_month(month):%Y-%m-%d}+00')"
+    )
+
+
+async def maintain(database: Database, now: datetime, keep: timedelta | None) -> None:
+    """Create the partitions of this month and the next ones, and drop those whose records are all older than `keep`.
+
+    Does nothing if the table is not partitioned, except that the bound of an interrupted conversion is removed before
+    a record reaches it. Raises the errors of the driver, also when the table is in use for longer than a second.
+    """
+    async with database.transaction() as transaction:
+        found = await partitions(transaction)
+    if not found:
+        await _remove_bounds(database, now)
+        return
+    first = max((end for name, end in found.items() if "_until_" in name and end), default=now)
+    for _, month in zip(range(AHEAD + 1), months_from(max(now, first)), strict=False):
+        if name_of(month) not in found:
+            await _run(database, *creation(month))
+    for name, end in found.items():
+        if keep is not None and end is not None and end <= now - keep:
+            await _run(database, f"DROP TABLE {name}")
+
+
+async def tables_with_expired_rows(database: Database, table: Table) -> list[Table]:
+    """Return the tables whose expired rows are removed one by one: of a partitioned table, those without bounds.
+
+    The other partitions are dropped as a whole.
+    """
+    if table.name != AUDIT or database.dialect != "postgresql":
+        return [table]
+    async with database.transaction() as transaction:
+        found = await partitions(transaction)
+    unbounded = [name for name in found if name == DEFAULT or "_until_" in name]
+    return [table.to_metadata(MetaData(), name=name) for name in unbounded] if found else [table]
+
+
+async def _remove_bounds(database: Database, now: datetime) -> None:
+    async with database.transaction() as transaction:
+        bounds = (await transaction.execute(_BOUNDS)).scalars()
+    for name in bounds:
+        if (end := end_of(name)) is not None and end - now < _NEAR:
+            await _run(database, f"ALTER TABLE {AUDIT} DROP CONSTRAINT IF EXISTS {name}")
+
+
+async def _run(database: Database, *statements: str) -> None:
+    async with database.transaction() as transaction:
+        for statement in (_LOCK_TIMEOUT, *map(text, statements)):
+            await transaction.execute(statement)
