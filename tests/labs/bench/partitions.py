@@ -87,6 +87,9 @@ async def _measure(urls: Mapping[str, str], records: int, asked: int, directory:
 
 async def _fill(service: Service, url: str, records: int, *, by_month: bool) -> None:
     end, span = START, timedelta(days=30 * MONTHS)
+    await service.services.audit_writer.flush()
+    async with service.services.database.transaction() as db:
+        await db.execute(text("DELETE FROM audit"))
     if by_month:
         await partitioning.partition(service.services.database, end - span - timedelta(days=62))
         async with service.services.database.transaction() as db:
