@@ -25,8 +25,8 @@ from tests.labs.bench.timing import timed
 from tests.postgres import Cluster
 from tests.service import START, Service, close_service, open_service
 
-MONTHS = 24
-"""Months that the records are spread over: as many partitions are searched."""
+MONTHS = 12
+"""Months that the records are spread over, as by the default of `audit.retention`; as many partitions are searched."""
 MOST_TIMES = 1.2
 """The goal: the median with partitions, in medians of one table."""
 PER_USER = 100
