@@ -190,6 +190,41 @@ class TestMigrations:
 
         assert found[0] == found[1]
 
+    async def test_keep_sessions_that_refer_to_other_sessions(self, database: Database) -> None:
+        """0016 copies the table of sessions on SQLite, where the deletion of the first table must not cascade."""
+        values: Any = {
+            "digest": b"d",
+            "now": datetime(2026, 1, 1, tzinfo=UTC) if database.dialect == "postgresql" else 1767225600000,
+        }
+        user = (
+            'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
+            " updated_at) VALUES ('u', '', 'ada@example.com', true, false, 'user', false, :now, :now)"
+        )
+        session = (
+            "INSERT INTO session (id, user_id, token_digest, remembered, method, expires_at, created_at, updated_at,"
+            " impersonated_by, impersonator_session_id)"
+        )
+        administrator = f"{session} VALUES ('s', 'u', :digest, true, '', :now, :now, :now, NULL, NULL)"
+        impersonation = f"{session} VALUES ('i', 'u', 'i', true, '', :now, :now, :now, 'u', 's')"
+        found: list[Any] = []
+
+        def work(connection: Connection) -> None:
+            upgrade(connection, "0015")
+            for statement in (user, administrator, impersonation):
+                used = {name: value for name, value in values.items() if f":{name}" in statement}
+                connection.execute(text(statement), used)
+
+        def see(connection: Connection) -> None:
+            found.extend(connection.execute(text("SELECT id FROM session ORDER BY id")).scalars())
+            if connection.dialect.name == "sqlite":
+                assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
+
+        assert await run_alone(database, work)
+        await prepare(database, "auto")
+        assert await run_alone(database, see)
+
+        assert found == ["i", "s"]
+
     def test_know_nothing_of_the_models(self) -> None:
         sources = [path.read_text() for path in Path(str(versions.__file__)).parent.glob("*.py")]
 

@@ -20,7 +20,10 @@ class UnusableFile(Exception):
 
 
 def migration_engine(path: str, timeout: float) -> Engine:
-    """Create an engine whose transactions begin with the write lock, or fail after `timeout` seconds."""
+    """Create an engine whose transactions begin with the write lock, or fail after `timeout` seconds.
+
+    Foreign keys are not enforced.
+    """
     keep_private(path)
     engine = create_engine(
         URL.create("sqlite", database=path),
@@ -28,9 +31,15 @@ def migration_engine(path: str, timeout: float) -> Engine:
         poolclass=NullPool,
         hide_parameters=True,
     )
-    event.listen(engine, "connect", lambda connection, record: prepare(connection))
+    event.listen(engine, "connect", lambda connection, record: _prepare_migration(connection))
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     return engine
+
+
+def _prepare_migration(connection: sqlite3.Connection) -> None:
+    prepare(connection)
+    # Alembic copies a table and drops the original. SQLite then deletes its rows first, which would cascade.
+    connection.execute("PRAGMA foreign_keys = OFF")
 
 
 def foreign_sqlite_engine(path: str) -> AsyncEngine:
