@@ -6,7 +6,7 @@ it.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 
 from sqlalchemy import delete
 from sqlmodel import col
@@ -142,11 +142,17 @@ def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeTok
         purpose=Purpose.OAUTH_STATE,
         user_id=flow.user_id,
         binding=tokens.digest(binding),
-        payload=ctx.cipher.encrypt(PAYLOAD, json.dumps(asdict(flow))),
+        payload=ctx.cipher.encrypt(PAYLOAD, json.dumps(_written(flow))),
         expires_at=ctx.now + ctx.policy[SocialPolicy].state_expires_in,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
+
+
+def _written(flow: OAuthState) -> dict[str, object]:
+    """Return the stored form of a flow."""
+    # A release without one of the optional fields refuses a flow that has it, and may run next to this one.
+    return {each.name: value for each in fields(flow) if (value := getattr(flow, each.name)) != each.default}
 
 
 async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthState | None:
