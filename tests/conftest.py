@@ -55,6 +55,7 @@ LONG = (
     "labs/faults",
     "labs/relying_parties",
     "labs/sdk",
+    "labs/upgrades",
     "labs/verifiers",
     "server/doctor",
     "server/importers",

@@ -91,13 +91,14 @@ def launch(
     *options: str,
     variables: Mapping[str, str] = NOTHING,
     output: IO[bytes] | int = subprocess.PIPE,
+    program: Path = PROGRAM,
 ) -> "subprocess.Popen[bytes]":
     """Start `gatewright serve` in `directory` with these options; the caller reads what it prints, and ends it.
 
-    `variables` are added to its environment.
+    `variables` are added to its environment. `program` may be another release.
     """
     return subprocess.Popen(
-        [PROGRAM, "serve", *options],
+        [program, "serve", *options],
         cwd=directory,
         env={**environment(overrides), **variables},
         stdout=output,
@@ -114,13 +115,15 @@ def serving(
     port: int = 0,
     workers: int = 1,
     variables: Mapping[str, str] = NOTHING,
+    program: Path = PROGRAM,
 ) -> Iterator[LiveService]:
     """Run `gatewright serve` in `directory`; `overrides` are settings such as `mail.sender`. Ends it afterwards.
 
-    It takes a free port unless one is named, which must be free. `variables` are added to its environment.
+    It takes a free port unless one is named, which must be free. `variables` are added to its environment. `program`
+    may be another release.
     """
     options = ("--port", str(port), "--workers", str(workers))
-    process = launch(directory, overrides, *options, variables=variables)
+    process = launch(directory, overrides, *options, variables=variables, program=program)
     assert process.stdout is not None
     output = Output()
     reader = Thread(target=output.read, args=(process.stdout,))
