@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -117,6 +117,10 @@ page-quality: setup ## check every hosted page in Chromium, and the console in A
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/labs/faults $(ARGS)
+
+test-upgrade: setup ## upgrade from every release on both databases, under load (3 minutes)
+	@.ci/postgresql.sh
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/upgrades $(ARGS)
 
 test-oauth2-proxy: setup ## build oauth2-proxy, and protect a page by it in a browser
 	@.ci/chromium.sh

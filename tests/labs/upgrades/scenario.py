@@ -26,7 +26,7 @@ from tests.labs.upgrades.load import Load
 from tests.labs.upgrades.possessions import POSSESSIONS, Possession, Story
 from tests.labs.upgrades.possessions.limits import FAILURES
 from tests.labs.upgrades.possessions.oauth import API
-from tests.labs.upgrades.releases import Release, program_of
+from tests.labs.upgrades.releases import Release, program_of, revision_of
 from tests.labs.upgrades.site import TIMEOUT, Site
 from tests.live import PROGRAM, ROOT, LiveService, serving
 from tests.receiver import Receiver
@@ -96,7 +96,7 @@ async def upgrade(release: Release, place: Place, provider: ProviderProcess) -> 
         site = Site(place, settings, provider, receiver, client, program=program_of(release))
         load = Load(site)
         seen = await _upgrade(site, load, _known_to(release))
-        lost = await _return(site, load, release.revision)
+        lost = await _return(site, load, revision_of(release))
     return Record(**seen, lost_by_return=lost)
 
 
@@ -147,7 +147,7 @@ async def _return(site: Site, load: Load, revision: str) -> list[str]:
 
 def _downgrade(url: str, revision: str) -> None:
     """Downgrade the schema as the upgrade guide says, with the sources of the new release."""
-    words = [PROGRAM.with_name("alembic"), "-x", f"url={url}", "downgrade", revision]
+    words = [str(PROGRAM.with_name("alembic")), "-x", f"url={url}", "downgrade", revision]
     subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
 
 
@@ -155,7 +155,7 @@ def _known_to(release: Release) -> list[Possession]:
     """Return what a release has."""
     for module in modules(possessions):
         assert module, "a module declares its possessions when it is imported"
-    return [one for one in POSSESSIONS if one.since <= release.revision]
+    return [one for one in POSSESSIONS if one.since <= revision_of(release)]
 
 
 def _stop(live: LiveService) -> None:
