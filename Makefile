@@ -45,6 +45,7 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 	@.ci/curl.sh
 	@.ci/haproxy.sh
 	@.ci/pgbouncer.sh
+	@.ci/proxies.sh
 	@.ci/verifiers.sh
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 

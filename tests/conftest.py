@@ -53,6 +53,7 @@ LONG = (
     "guides",
     "labs/e2e",
     "labs/faults",
+    "labs/proxies",
     "labs/relying_parties",
     "labs/sdk",
     "labs/upgrades",
