@@ -7,7 +7,7 @@ from tests.docs.typing_in import PAGES
 PAGE = (PAGES / "operations" / "sizing.md").read_text("utf-8")
 USERS = (1_000, 100_000, 1_000_000, 10_000_000)
 ACTIVE, LOOK_UPS, BUSIEST_HOUR, PEAK, SESSIONS, RECORDS = 0.1, 100, 0.2, 2.5, 4, 2 * 365
-"""Share of users who sign in on a day, look-ups for each sign-in, the share of a day in its busiest hour, the peak in it
+"""Share of users who sign in on a day, look-ups for each sign-in, share of a day in its busiest hour, the peak in it
 as a multiple of its mean, live sessions of a user, and audit records of a year for each sign-in of a day."""
 SIGN_IN, LOOK_UP, STATEMENT, LOOK_UP_IN_DATABASE = 22e-3, 60e-6, 1e-3, 60e-6
 """Seconds of a core."""
