@@ -188,6 +188,9 @@ def a_session_is_required(one: Site, token: str) -> None:
         assert one.get("/me", headers).json()["email"] == ADA
     extended = one.get("/me", cookie(token)).headers["set-cookie"]
     assert f"service.session-token={token}" in extended
+    redirect = one.get("/user", cookie(token))
+    assert (redirect.status_code, redirect.headers["location"].removeprefix(one.app)) == (302, "/me")
+    assert f"service.session-token={token}" in redirect.headers["set-cookie"]
 
 
 def roles_and_more_are_required(one: Site, token: str) -> None:

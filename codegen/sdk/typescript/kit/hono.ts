@@ -10,6 +10,7 @@ import {
   type Requirements,
   type SessionCaller,
 } from "./authenticator.js";
+import { withCookies } from "./cookies.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
 import type { TokenClaims } from "./tokens.js";
@@ -123,12 +124,9 @@ async function guard(
     throw error;
   }
   await next();
-  for (const cookie of cookies) c.res.headers.append("Set-Cookie", cookie);
+  for (const cookie of cookies) c.header("Set-Cookie", cookie, { append: true });
 }
 
 async function refuse({ onError }: HonoOptions, error: ApiError, c: Context): Promise<Response> {
-  if (!onError) return error.toResponse();
-  const response = await onError(error, c);
-  for (const cookie of error.cookies) response.headers.append("Set-Cookie", cookie);
-  return response;
+  return onError ? withCookies(await onError(error, c), error.cookies) : error.toResponse();
 }

@@ -11,6 +11,7 @@ import {
   type Requirements,
   type SessionCaller,
 } from "./authenticator.js";
+import { withCookies } from "./cookies.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
 import type { TokenClaims } from "./tokens.js";
@@ -142,9 +143,4 @@ async function respond(
     if (!(error instanceof ApiError)) throw error;
     return onError ? withCookies(await onError(error, request), error.cookies) : error.toResponse();
   }
-}
-
-function withCookies(response: Response, cookies: readonly string[]): Response {
-  for (const cookie of cookies) response.headers.append("Set-Cookie", cookie);
-  return response;
 }

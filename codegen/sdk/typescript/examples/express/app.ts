@@ -29,6 +29,9 @@ const app = express();
 app.get("/me", auth.requireSession(), (req, res: SessionResponse) => {
   const { id, name, email } = res.locals.user;
   res.json({ id, name, email });
+app.get("/user", auth.requireSession(), (req, res) => {
+  res.redirect("/me");
+});
 });
 app.get("/reports", auth.requireSession({ roles: ["admin"] }), (req, res: SessionResponse) => {
   res.json({ message: `For ${res.locals.user.name} only` });

@@ -27,6 +27,7 @@ app.get("/me", auth.requireSession(), (c) => {
   const { id, name, email } = c.var.user;
   return c.json({ id, name, email });
 });
+app.get("/user", auth.requireSession(), () => Response.redirect(`${APP_URL}/me`));
 app.get("/reports", auth.requireSession({ roles: ["admin"] }), (c) =>
   c.json({ message: `For ${c.var.user.name} only` }),
 );

@@ -2,7 +2,7 @@
 
 import { createAuth, createSignIn } from "gatewright-client/next";
 
-const { AUTH_URL = "http://localhost:8000", APP_URL = "http://localhost:3000" } = process.env;
+export const { AUTH_URL = "http://localhost:8000", APP_URL = "http://localhost:3000" } = process.env;
 
 export const auth = createAuth({
   url: AUTH_URL,
