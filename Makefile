@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package release docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -65,6 +65,7 @@ check: setup ## lint, format, types, import rules, house rules, generated code, 
 	$(BIN)/python -m tests.security.mutants --check
 	$(BIN)/python -m docs.settings --check
 	$(BIN)/python -m docs.emails --check
+	@.ci/forge.sh
 	$(BIN)/python -m pytest tests/contract/test_house_rules.py tests/server/api/test_build.py tests/test_slices.py tests/test_layout.py
 
 format: setup ## fix lint and format problems automatically
@@ -75,8 +76,11 @@ cost: setup ## count the files that a capability edited: make cost RANGE=main..H
 	@test -n "$(RANGE)" -a -n "$(NAME)" || { echo 'RANGE or NAME is missing, for example: make cost RANGE=main..HEAD NAME=webhooks' >&2; exit 2; }
 	@$(BIN)/python -m tests.capability_cost "$(RANGE)" $(foreach name,$(NAME),--name $(name))
 
-package: setup ## build wheel and sdist into build/dist, and try them in a clean environment of each Python that is here
+package: setup ## build wheel and sdist into build/dist, twice with the same bytes, and try them with each Python that is here
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_package.py
+
+release: setup ## build, check and try everything that is released into build/release, and print what to tag and upload
+	@.ci/release.sh
 
 ##@ Documentation
 

@@ -42,6 +42,8 @@ service) what=. made=(.venv/service) ;;
 *) what='.[dev]' made=(.venv/service .venv/installed) ;;
 esac
 echo "Installing what pyproject.toml asks for, in the versions of constraints.txt"
+# Left by releases before 0.2.0; programs started here would find it first, with an old version.
+rm -rf gatewright.egg-info
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
   --constraint constraints.txt --editable "$what" </dev/null
 # Compiled here, on all processors (10 s for all that development needs): the user that runs the service may not be allowed

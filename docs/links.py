@@ -10,10 +10,12 @@ PAGES = "docs/pages/"
 
 HOMES = {
     "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "contributing/code-of-conduct.md",
     "CONTRIBUTING.md": "contributing/index.md",
     "SECURITY.md": "security/index.md",
     "SECURITY-TESTS.md": "security/tests.md",
-    "openapi/CHANGELOG.md": "changelog.md",
+    "openapi/CHANGELOG.md": "reference/changelog.md",
 }
 """The documents of the repository that are also pages of the site."""
 

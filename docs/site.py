@@ -1,4 +1,4 @@
-"""The generated pages of the site: CONTRIBUTING.md, SECURITY.md, changelog, errors, contract."""
+"""The generated pages of the site: CONTRIBUTING.md, SECURITY.md, changelogs, errors, contract."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from docs.links import HOMES, PAGES, ROOT
 _REFERENCE = """
 # Reference
 
-Every page except the changelog and the pages on products and tools is generated from the code, so it matches the
+Every page except the changelogs and the pages on products and tools is generated from the code, so it matches the
 service.
 
 | Page | Source |
@@ -21,7 +21,8 @@ service.
 | [Commands](commands.md): all commands of `gatewright` | the program |
 | [Products](products.md): settings of well-known products that sign users in here | written by hand, with sources |
 | [Tools](tools.md): results of third-party linters and generators | written by hand, checked by the tests |
-| [Changelog](../changelog.md) of the OpenAPI document | `openapi/CHANGELOG.md` |
+| [Changelog](changelog.md) of the OpenAPI document | `openapi/CHANGELOG.md` |
+| [Changelog](../changelog.md) of Gatewright | `CHANGELOG.md` |
 """
 
 

