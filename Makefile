@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package release docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff \
+.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package release docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff image \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -81,6 +81,8 @@ package: setup ## build wheel and sdist into build/dist, twice with the same byt
 
 release: setup ## build, check and try everything that is released into build/release, and print what to tag and upload
 	@.ci/release.sh
+image: setup ## build the container image into build/image, without a daemon and a registry (ARCH=arm64 for the other processor)
+	@.ci/image.sh $(ARCH)
 
 ##@ Documentation
 
