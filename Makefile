@@ -81,6 +81,7 @@ package: setup ## build wheel and sdist into build/dist, twice with the same byt
 
 release: setup ## build, check and try everything that is released into build/release, and print what to tag and upload
 	@.ci/release.sh
+
 image: setup ## build the container image into build/image, without a daemon and a registry (ARCH=arm64 for the other processor)
 	@.ci/image.sh $(ARCH)
 
