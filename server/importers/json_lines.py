@@ -23,7 +23,7 @@ class JsonLines:
     def __init__(self, file: BinaryIO) -> None:
         """Create the source of a file that is open for reading bytes."""
         self._file = file
-        self.total = _size(file) if file.seekable() else None
+        self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
         """Yield every line. Raises SourceRefused if reading fails."""
@@ -50,7 +50,10 @@ class JsonLines:
             raise SourceRefused(f"the file cannot be read: {fault.strerror}") from fault
 
 
-def _size(file: BinaryIO) -> int:
+def size(file: BinaryIO) -> int | None:
+    """Return the length of a file in bytes; None for a stream of unknown length."""
+    if not file.seekable():
+        return None
     here = file.tell()
     end = file.seek(0, os.SEEK_END)
     file.seek(here)

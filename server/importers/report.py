@@ -29,10 +29,12 @@ class Report:
     """Number of refused rows by reason."""
     left: Counter[str] = field(default_factory=Counter)
     """Number of rows imported in part, by reason."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Number of rows that are not users to import, by what they are."""
 
     @property
     def rows(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows that are users to import."""
         return self.outcomes.total()
 
     def add(

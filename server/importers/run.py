@@ -40,7 +40,9 @@ async def run(
     `domain.data_import.eligibility.Known`. `progress` is called with the position after each batch. Raises
     SourceRefused, and Unavailable.
     """
-    async for batch in _batches(source.rows()):
+    async for rows in _batches(source.rows()):
+        report.left_out.update(row.left_out for row in rows if row.left_out)
+        batch = [row for row in rows if not row.left_out]
         read = [_read(row, partial(parse.read, rules=rules, fallback_id=row.source_id)) for row in batch]
         users = [user for user, _ in read if user is not None]
         job = partial(_stored, unit_of_work, claimed_keys, store.add, store.dry_run)
@@ -48,7 +50,7 @@ async def run(
         for row, (user, problems) in zip(batch, read, strict=True):
             verdict = Eligibility(Outcome.REFUSED, problems) if user is None else next(results)
             report.add(row, user, verdict, problems)
-        progress(batch[-1].position)
+        progress(rows[-1].position)
 
 
 async def run_organizations(

@@ -23,6 +23,8 @@ class Row:
     """Identifies a user without an id."""
     position: int = 0
     """The position in the source, in the unit of its `total`."""
+    left_out: str = ""
+    """What the row is, such as `deleted users`, if it is not a user to import: it is only counted."""
 
 
 class Source(Protocol):

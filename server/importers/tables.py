@@ -53,10 +53,17 @@ class SourceTable:
 class SourceDatabase:
     """An open database of another program."""
 
-    def __init__(self, connection: AsyncConnection, tables: dict[str, dict[str, Any]], label: str) -> None:
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        tables: dict[str, dict[str, Any]],
+        label: str,
+        schema: str | None = None,
+    ) -> None:
         """Create it from the types of the columns of every table, by their names in the database."""
         self._connection = connection
         self._tables = tables
+        self._schema = schema
         self.label = label
 
     def table(self, name: str, required: Collection[str]) -> SourceTable:
@@ -85,11 +92,12 @@ class SourceDatabase:
         missing = [each for each in required if _plain(each) not in columns]
         if missing:
             raise SourceRefused(f"the table {name} of {self.label} has no column {missing[0]}")
-        return SourceTable(table(spelling, *columns.values()), columns)
+        return SourceTable(table(spelling, *columns.values(), schema=self._schema), columns)
 
     async def count(self, source: SourceTable) -> int:
-        """Return the number of rows."""
-        rows = await self._connection.execute(select(func.count()).select_from(source.clause))
+        """Return the number of rows. Raises SourceRefused if the database fails."""
+        with _refusing(f"{self.label} failed"):
+            rows = await self._connection.execute(select(func.count()).select_from(source.clause))
         return int(rows.scalar_one())
 
     async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
@@ -125,9 +133,16 @@ class SourceDatabase:
 
 
 @asynccontextmanager
-async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
-    """Open a database read-only; `own_url` is that of this service. Raises SourceRefused."""
+async def opened(url: str, own_url: str, schema: str | None = None) -> AsyncIterator[SourceDatabase]:
+    """Open a database read-only; `own_url` is that of this service. Raises SourceRefused.
+
+    The tables are those of the default schema, or of `schema`, which only PostgreSQL has.
+    """
     address = _parse(url)
+    if schema is not None and address.dialect == "sqlite":
+        raise SourceRefused(
+            "--from: these users are in a PostgreSQL database, so the URL begins with postgresql://"
+        )
     if _is_same(address, url, own_url):
         raise SourceRefused("the source is the database of this service itself")
     if address.dialect == "postgresql":
@@ -138,12 +153,12 @@ async def opened(url: str, own_url: str) -> AsyncIterator[SourceDatabase]:
     try:
         connection = await _connected(engine, address)
         try:
-            tables = await _described(connection, address)
+            tables = await _described(connection, address, schema)
             if tables.keys() >= OWN_TABLES:
                 raise SourceRefused(
                     f"{address.label} is a Gatewright database: use `gatewright export users` there"
                 )
-            yield SourceDatabase(connection, tables, address.label)
+            yield SourceDatabase(connection, tables, address.label, schema)
         finally:
             await connection.close()
     finally:
@@ -183,15 +198,19 @@ async def _connected(engine: AsyncEngine, address: Address) -> AsyncConnection:
         if address.dialect == "postgresql":
             # One snapshot for all pages and tables: the other program may go on writing meanwhile.
             await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            # A row-level security policy would hide users silently. With this setting, the server raises an error.
+            await connection.execute(select(func.set_config("row_security", "off", True)))
         return connection
 
 
-async def _described(connection: AsyncConnection, address: Address) -> dict[str, dict[str, Any]]:
+async def _described(
+    connection: AsyncConnection, address: Address, schema: str | None
+) -> dict[str, dict[str, Any]]:
     def describe(sync: Any) -> dict[str, dict[str, Any]]:
         inspector = inspect(sync)
         return {
-            name: {each["name"]: each["type"] for each in inspector.get_columns(name)}
-            for name in inspector.get_table_names()
+            name: {each["name"]: each["type"] for each in inspector.get_columns(name, schema)}
+            for name in inspector.get_table_names(schema)
         }
 
     with _refusing(f"{address.label} cannot be read"):

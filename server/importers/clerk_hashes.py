@@ -1,0 +1,91 @@
+"""Password digests of Clerk in the formats that can be checked here.
+
+Clerk stores a digest in the format in which it was imported there, with the name of its hasher:
+https://clerk.com/docs/reference/backend/user/create-user. Digests that it has created are bcrypt.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+
+from domain.data_import.eligibility import Field, Problem
+
+_PBKDF2 = re.compile(r"pbkdf2_(?:sha1|sha256|sha512|sha512_hex)\$([0-9]+)\$([^$]+)\$([^$]+)")
+_WERKZEUG = re.compile(r"\$?scrypt:([0-9]+):([0-9]+):([0-9]+)\$([^$]+)\$([0-9a-fA-F]+)")
+
+
+def converted(digest: str | None, hasher: str | None) -> str | Problem | None:
+    """Return a digest in a format of docs/pages/guides/import.md, or why it cannot be converted; None without one."""
+    if digest is None:
+        return None
+    convert = _CONVERTED.get(hasher or "")
+    if convert is None:
+        known = ", ".join(sorted(_CONVERTED))
+        shown = (hasher or "none")[:64]
+        return _problem(f"has the hasher {shown}, which cannot be checked ({known} can)")
+    try:
+        return convert(digest)
+    except ValueError:
+        return _problem(f"is damaged: it is not a digest of {hasher}")
+
+
+def _problem(reason: str) -> Problem:
+    return Problem("passwordHash", reason, Field.PASSWORD)
+
+
+def _pbkdf2_sha1(digest: str) -> str:
+    """Return the format of Django, which also has a salt in plain text."""
+    rounds, salt, key = _parts(_PBKDF2, digest)
+    return f"pbkdf2_sha1${rounds}${salt}${base64.b64encode(bytes.fromhex(key)).decode()}"
+
+
+def _pbkdf2_sha256(digest: str) -> str:
+    rounds, salt, key = _parts(_PBKDF2, digest)
+    return _modular(
+        "sha256", rounds, base64.b64decode(salt, validate=True), base64.b64decode(key, validate=True)
+    )
+
+
+def _pbkdf2_sha512(digest: str) -> str:
+    rounds, salt, key = _parts(_PBKDF2, digest)
+    return _modular("sha512", rounds, salt.encode(), bytes.fromhex(key))
+
+
+def _pbkdf2_sha512_hex(digest: str) -> str:
+    rounds, salt, key = _parts(_PBKDF2, digest)
+    return _modular("sha512", rounds, bytes.fromhex(salt), bytes.fromhex(key))
+
+
+def _modular(name: str, rounds: str, salt: bytes, key: bytes) -> str:
+    # The base64 of passlib has a dot for the plus, and no padding.
+    salt_text, key_text = (base64.b64encode(part, b"./").decode().rstrip("=") for part in (salt, key))
+    return f"$pbkdf2-{name}${rounds}${salt_text}${key_text}"
+
+
+def _scrypt_werkzeug(digest: str) -> str:
+    """Return the format of Django, which also has a salt in plain text and 64 bytes of key."""
+    n, r, p, salt, key = _parts(_WERKZEUG, digest)
+    return f"scrypt${n}${salt}${r}${p}${base64.b64encode(bytes.fromhex(key)).decode()}"
+
+
+def _parts(pattern: re.Pattern[str], digest: str) -> tuple[str, ...]:
+    match = pattern.fullmatch(digest)
+    if match is None:
+        raise ValueError
+    return match.groups()
+
+
+def _unchanged(digest: str) -> str:
+    return digest
+
+
+_CONVERTED: Mapping[str, Callable[[str], str]] = {
+    **dict.fromkeys(
+        ("argon2i", "argon2id", "bcrypt", "bcrypt_sha256_django", "pbkdf2_sha256_django"), _unchanged
+    ),
+    "pbkdf2_sha1": _pbkdf2_sha1,
+    "pbkdf2_sha256": _pbkdf2_sha256,
+    "pbkdf2_sha512": _pbkdf2_sha512,
+    "pbkdf2_sha512_hex": _pbkdf2_sha512_hex,
+    "scrypt_werkzeug": _scrypt_werkzeug,
+}
