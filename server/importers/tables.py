@@ -138,11 +138,11 @@ async def opened(url: str, own_url: str, schema: str | None = None) -> AsyncIter
 
     The tables are those of the default schema, or of `schema`, which only PostgreSQL has.
     """
-    address = _parse(url)
-    if schema is not None and address.dialect == "sqlite":
+    if schema is not None and url.startswith("sqlite"):
         raise SourceRefused(
             "--from: these users are in a PostgreSQL database, so the URL begins with postgresql://"
         )
+    address = _parse(url)
     if _is_same(address, url, own_url):
         raise SourceRefused("the source is the database of this service itself")
     if address.dialect == "postgresql":
