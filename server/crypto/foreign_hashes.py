@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from passlib.context import CryptContext
 
+from server.crypto import firebase_scrypt
+
 _BCRYPT_BYTES = 72
 """The bytes of a password that bcrypt reads. The format ignores all further bytes; the library refuses them."""
 SCRYPT_KEY_LENGTH = 64
@@ -38,6 +40,8 @@ def matches(password: str, hashed: str) -> bool:
 
 
 def _check_of(hashed: str) -> Callable[[bytes], bool]:
+    if hashed.startswith(firebase_scrypt.STORED):
+        return lambda secret: firebase_scrypt.matches(secret, hashed)
     if (match := BETTER_AUTH.fullmatch(hashed)) is not None:
         salt, key = match["salt"].encode(), bytes.fromhex(match["key"])
         return lambda secret: _fits_scrypt(secret, salt, 16384, 16, 1, key)

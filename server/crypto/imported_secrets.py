@@ -18,7 +18,7 @@ from nacl.exceptions import CryptoError
 from passlib.context import CryptContext
 
 from domain.data_import.eligibility import Field, Problem
-from server.crypto import foreign_hashes
+from server.crypto import firebase_scrypt, foreign_hashes
 
 LONGEST = 1024
 """Characters of a hash."""
@@ -34,7 +34,9 @@ PBKDF2_ROUNDS = 10_000_000
 BCRYPT_ROUNDS = 15
 """As a power of two."""
 
-UNKNOWN = "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django and Better Auth can)"
+UNKNOWN = (
+    "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django, Better Auth and Firebase can)"
+)
 BROKEN = "is damaged: it begins like a supported format and does not go on like it"
 COSTLY = "costs too much to check"
 
@@ -56,6 +58,8 @@ def stored(hashed: str) -> str:
         _look_at_argon2(hashed)
         # A hash in Django's form is also compared with the password as typed, because its program did not normalize.
         return _DJANGO_ARGON2 + hashed
+    if hashed.startswith((firebase_scrypt.EXPORTED, firebase_scrypt.STORED)):
+        return _without_signer_key(hashed)
     if hashed.startswith(_DJANGO_ARGON2 + "$argon2"):
         _look_at_argon2(hashed.removeprefix(_DJANGO_ARGON2))
     elif (match := foreign_hashes.DJANGO_SCRYPT.fullmatch(hashed)) is not None:
@@ -88,6 +92,16 @@ def decrypt_better_auth(sealed: Any, secrets: Sequence[str]) -> bytes | None:
 
 def _problem(reason: str) -> Problem:
     return Problem("passwordHash", reason, Field.PASSWORD)
+
+
+def _without_signer_key(hashed: str) -> str:
+    try:
+        stored = firebase_scrypt.without_signer_key(hashed)
+        n, r, p = firebase_scrypt.cost(stored)
+    except ValueError:
+        raise _problem(BROKEN) from None
+    _look_at_scrypt(n, r, p)
+    return stored
 
 
 def _look_at_argon2(hashed: str) -> None:
