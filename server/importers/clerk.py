@@ -67,9 +67,7 @@ class Clerk:
                 cells.get("password_digest"), cells.get("password_hasher")
             ),
             "twoFactor": _second_factor(cells, more),
-            "accounts": [
-                _account(metadata.parse(each)) for each in metadata.parse_list(more.get("external_accounts"))
-            ],
+            "accounts": [_account(each) for each in _verified_accounts(more)],
         }
 
 
@@ -104,6 +102,16 @@ def _second_factor(cells: Cells, more: metadata.Metadata) -> Fields | None:
         return {"secret": cells["totp_secret"]}
     # A phone as second factor: without a secret, the user gets codes by email.
     return {} if more.get("two_factor_enabled") is True else None
+
+
+def _verified_accounts(user: metadata.Metadata) -> list[metadata.Metadata]:
+    accounts = [metadata.parse(each) for each in metadata.parse_list(user.get("external_accounts"))]
+    # An account that is not verified is one that the user has begun to connect; it does not sign in.
+    return [
+        each
+        for each in accounts
+        if metadata.parse(each.get("verification")).get("status", "verified") == "verified"
+    ]
 
 
 def _account(account: metadata.Metadata) -> Fields:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from domain.data_import.eligibility import Field, Problem
 
 _PBKDF2 = re.compile(r"pbkdf2_(?:sha1|sha256|sha512|sha512_hex)\$([0-9]+)\$([^$]+)\$([^$]+)")
+_FIREBASE = re.compile(r"([^$]+)\$([^$]+)\$([^$]+)\$([^$]+)\$([0-9]+)\$([0-9]+)")
 _WERKZEUG = re.compile(r"\$?scrypt:([0-9]+):([0-9]+):([0-9]+)\$([^$]+)\$([0-9a-fA-F]+)")
 
 
@@ -34,38 +35,43 @@ def _problem(reason: str) -> Problem:
 
 
 def _pbkdf2_sha1(digest: str) -> str:
-    """Return the format of Django, which also has a salt in plain text."""
     rounds, salt, key = _parts(_PBKDF2, digest)
-    return f"pbkdf2_sha1${rounds}${salt}${base64.b64encode(bytes.fromhex(key)).decode()}"
+    return _modular("pbkdf2", rounds, salt.encode(), bytes.fromhex(key))
 
 
 def _pbkdf2_sha256(digest: str) -> str:
     rounds, salt, key = _parts(_PBKDF2, digest)
     return _modular(
-        "sha256", rounds, base64.b64decode(salt, validate=True), base64.b64decode(key, validate=True)
+        "pbkdf2-sha256", rounds, base64.b64decode(salt, validate=True), base64.b64decode(key, validate=True)
     )
 
 
 def _pbkdf2_sha512(digest: str) -> str:
     rounds, salt, key = _parts(_PBKDF2, digest)
-    return _modular("sha512", rounds, salt.encode(), bytes.fromhex(key))
+    return _modular("pbkdf2-sha512", rounds, salt.encode(), bytes.fromhex(key))
 
 
 def _pbkdf2_sha512_hex(digest: str) -> str:
     rounds, salt, key = _parts(_PBKDF2, digest)
-    return _modular("sha512", rounds, bytes.fromhex(salt), bytes.fromhex(key))
+    return _modular("pbkdf2-sha512", rounds, bytes.fromhex(salt), bytes.fromhex(key))
 
 
 def _modular(name: str, rounds: str, salt: bytes, key: bytes) -> str:
     # The base64 of passlib has a dot for the plus, and no padding.
     salt_text, key_text = (base64.b64encode(part, b"./").decode().rstrip("=") for part in (salt, key))
-    return f"$pbkdf2-{name}${rounds}${salt_text}${key_text}"
+    return f"${name}${rounds}${salt_text}${key_text}"
 
 
 def _scrypt_werkzeug(digest: str) -> str:
     """Return the format of Django, which also has a salt in plain text and 64 bytes of key."""
     n, r, p, salt, key = _parts(_WERKZEUG, digest)
     return f"scrypt${n}${salt}${r}${p}${base64.b64encode(bytes.fromhex(key)).decode()}"
+
+
+def _scrypt_firebase(digest: str) -> str:
+    """Return the format of Supabase Auth, from hash, salt, signer key, salt separator, rounds and memory cost."""
+    key, salt, signer_key, separator, rounds, cost = _parts(_FIREBASE, digest)
+    return f"$fbscrypt$v=1,n={cost},r={rounds},p=1,ss={separator},sk={signer_key}${salt}${key}"
 
 
 def _parts(pattern: re.Pattern[str], digest: str) -> tuple[str, ...]:
@@ -87,5 +93,6 @@ _CONVERTED: Mapping[str, Callable[[str], str]] = {
     "pbkdf2_sha256": _pbkdf2_sha256,
     "pbkdf2_sha512": _pbkdf2_sha512,
     "pbkdf2_sha512_hex": _pbkdf2_sha512_hex,
+    "scrypt_firebase": _scrypt_firebase,
     "scrypt_werkzeug": _scrypt_werkzeug,
 }
