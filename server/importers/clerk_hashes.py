@@ -21,9 +21,7 @@ def converted(digest: str | None, hasher: str | None) -> str | Problem | None:
         return None
     convert = _CONVERTED.get(hasher or "")
     if convert is None:
-        known = ", ".join(sorted(_CONVERTED))
-        shown = (hasher or "none")[:64]
-        return _problem(f"has the hasher {shown}, which cannot be checked ({known} can)")
+        return _problem(f"has the hasher {(hasher or 'none')[:64]}, which cannot be checked")
     try:
         return convert(digest)
     except ValueError:
@@ -96,3 +94,5 @@ _CONVERTED: Mapping[str, Callable[[str], str]] = {
     "scrypt_firebase": _scrypt_firebase,
     "scrypt_werkzeug": _scrypt_werkzeug,
 }
+HASHERS = frozenset(_CONVERTED)
+"""The names of the hashers whose digests can be checked."""

@@ -16,9 +16,7 @@ SUPABASE_HASH = "zKVTMvnWVw5BBOZNUdnsalx4c4c7y/w7IS5p6Ut2+CfEFFlz37J9huyQfov4iiz
 SUPABASE = f"$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk={SUPABASE_KEY}$C0sHCg9ek77hsg==${SUPABASE_HASH}"
 
 
-@pytest.mark.parametrize(
-    ("exported", "password"), [(README, "user1password"), (SUPABASE, "mytestpassword")]
-)
+@pytest.mark.parametrize(("exported", "password"), [(README, "user1password"), (SUPABASE, "mytestpassword")])
 async def test_the_password_matches_without_the_signer_key(exported: str, password: str) -> None:
     stored = imported_secrets.stored(exported)
     pool = PasswordHasher(HashingRules(memory_kib=64, time=1))
@@ -35,7 +33,9 @@ async def test_the_password_matches_without_the_signer_key(exported: str, passwo
 
 
 def test_base64url_is_read_as_well() -> None:
-    assert imported_secrets.stored(README.replace("+", "-").replace("/", "_")) == imported_secrets.stored(README)
+    assert imported_secrets.stored(README.replace("+", "-").replace("/", "_")) == imported_secrets.stored(
+        README
+    )
 
 
 @pytest.mark.parametrize(

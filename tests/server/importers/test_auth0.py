@@ -3,22 +3,28 @@
 import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pyotp
 import pytest
 
 from domain.data_import.eligibility import Field
+from server.crypto import foreign_hashes
 from server.database.sqlite.temporary_map import temporary_map
 from server.importers.auth0 import Auth0, Credentials
 from server.importers.report import Report
 from server.importers.source import SourceRefused
+from tests.docs.typing_in import guide, write_files
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.labs.provider.process import ProviderProcess
 from tests.security import second_factor
+from tests.server.importers.guides import follow
 from tests.server.importers.moving import HASH, HASHED, counts, take
+from tests.server.terminal import Run, lines
 from tests.service import Service
 
+GUIDE = guide("import-auth0")
 ADA, BOB = "ada@example.com", "bob@example.com"
 CONNECTION = "Username-Password-Authentication"
 OID = "60425dc43519d90068f82973"
@@ -221,6 +227,26 @@ class TestAccounts:
         assert dict(report.refused) == {"accounts: github is not a configured provider": 1}
         assert {row.account_id for row in stored} == {"ada-1", "bob-1"}
         assert answer.json()["user"]["email"] == BOB
+
+
+class TestGuide:
+    """The guide, with its files and commands."""
+
+    def test_the_steps(self, run: Run, tmp_path: Path) -> None:
+        write_files(GUIDE, tmp_path)
+
+        follow(run, GUIDE, "Rehearse")
+        follow(run, GUIDE, "Switch")
+        [hashed] = [line["passwordHash"] for line in lines(tmp_path / "passwords.json")]
+
+        shown = json.loads((tmp_path / "one-id.json").read_text("utf-8"))
+        assert shown in lines(tmp_path / "ids.jsonl")
+        assert foreign_hashes.matches("seven red bicycles", hashed)
+        assert "/callback/google" in run("providers", "list").stdout
+        requested = {
+            field["name"] for field in json.loads((tmp_path / "job.json").read_text("utf-8"))["fields"]
+        }
+        assert requested >= {name for line in lines(tmp_path / "users.json") for name in line}
 
 
 @pytest.mark.long

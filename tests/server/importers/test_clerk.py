@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pyotp
@@ -18,13 +20,17 @@ from server.importers.clerk import ApiUsers, Clerk
 from server.importers.report import Report
 from server.importers.source import SourceRefused
 from tests.conftest import MakeService
+from tests.docs.typing_in import guide, write_files
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.security import second_factor
+from tests.server.importers.guides import follow, under
 from tests.server.importers.moving import HASH, HASHED, counts, take
+from tests.server.terminal import Run, lines
 from tests.service import Service
 
+GUIDE = guide("import-clerk")
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 HEADER = (
     "id,first_name,last_name,username,primary_email_address,primary_phone_number,verified_email_addresses,"
@@ -240,9 +246,9 @@ class TestHashes:
             (
                 "awscognito",
                 "awscognito#pool#client#ada",
-                "has the hasher awscognito, which cannot be checked (",
+                "has the hasher awscognito, which cannot be checked",
             ),
-            ("", HASH, "has the hasher none, which cannot be checked ("),
+            ("", HASH, "has the hasher none, which cannot be checked"),
             ("pbkdf2_sha256", "pbkdf2_sha256$1$?$?", "is damaged: it is not a digest of pbkdf2_sha256"),
             (
                 "pbkdf2_sha512",
@@ -258,6 +264,26 @@ class TestHashes:
         assert isinstance(problem, Problem)
         assert problem.reason.startswith(reason)
         assert problem.may_be_left is Field.PASSWORD
+
+
+class TestGuide:
+    """The guide, with its files and commands."""
+
+    def test_the_steps(self, run: Run, tmp_path: Path) -> None:
+        write_files(GUIDE, tmp_path)
+
+        follow(run, GUIDE, "Rehearse")
+        follow(run, GUIDE, "Switch")
+
+        shown = json.loads((tmp_path / "one-id.json").read_text("utf-8"))
+        assert shown in lines(tmp_path / "ids.jsonl")
+        assert "/callback/google" in run("providers", "list").stdout
+
+    def test_every_hasher_has_its_line(self) -> None:
+        table = under(GUIDE, "What is kept").partition("### Password hashes")[2]
+        kept = [line for line in table.splitlines() if line.endswith("| kept |")]
+
+        assert set(re.findall(r"`(\w+)`", "".join(kept))) == clerk_hashes.HASHERS
 
 
 @pytest.mark.long
