@@ -34,9 +34,7 @@ PBKDF2_ROUNDS = 10_000_000
 BCRYPT_ROUNDS = 15
 """As a power of two."""
 
-UNKNOWN = (
-    "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django, Better Auth and Firebase can)"
-)
+UNKNOWN = "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django, Better Auth, Firebase)"
 BROKEN = "is damaged: it begins like a supported format and does not go on like it"
 COSTLY = "costs too much to check"
 
