@@ -33,10 +33,9 @@ from server.config.sources import file_errors
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import run, tables
-from server.importers.better_auth import BetterAuth
 from server.importers.parse import Rules
 from server.importers.report import Report
-from server.importers.source import Source
+from server.importers.source import OrganizationSource, Source
 from server.importers.tables import SourceDatabase
 from server.observability import logs
 from server.services import opened
@@ -149,17 +148,16 @@ async def _import(
             without=frozenset(options.without or ()),
             without_providers=frozenset(options.without_provider or ()),
         )
-        tables = source.organizations if isinstance(source, BetterAuth) else None
         with temporary_map() if options.dry_run else nullcontext() as claimed_keys:
             with _progress(source.total) as progress:
                 await run.run(
                     services.unit_of_work, source, rules, report, claimed_keys=claimed_keys, progress=progress
                 )
-            if not isinstance(source, BetterAuth) or tables is None:
+            if not isinstance(source, OrganizationSource) or (total := source.organization_total) is None:
                 return 0
             if not policy.enabled:
-                return tables.total
-            with _progress(tables.total) as progress:
+                return total
+            with _progress(total) as progress:
                 await run.run_organizations(
                     services.unit_of_work,
                     source.organization_rows(rules.now),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from server.cli import import_services
+from server.cli import import_exports, import_services
 from server.cli.import_run import (
     DryRun,
     From,
@@ -108,3 +108,6 @@ def _json_lines(
 app.command("supabase")(import_services.supabase)
 app.command("auth0")(import_services.auth0)
 app.command("clerk")(import_services.clerk)
+app.command("firebase")(import_exports.firebase)
+app.command("keycloak")(import_exports.keycloak)
+app.command("cognito")(import_exports.cognito)

@@ -69,6 +69,11 @@ class BetterAuth:
     """The secrets of Better Auth, to decrypt authenticator secrets; may be empty."""
     organizations: OrganizationTables | None = None
 
+    @property
+    def organization_total(self) -> int | None:
+        """Return the number of organizations; None without the plugin."""
+        return None if self.organizations is None else self.organizations.total
+
     async def rows(self) -> AsyncIterator[Row]:
         """Yield every user. Raises SourceRefused if the database fails."""
         position = 0

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 from domain.data_import.eligibility import Problem
 from server.importers.values import Fields
@@ -40,3 +41,15 @@ class Source(Protocol):
 
     def rows(self) -> AsyncIterator[Row]:
         """Yield every user, in bounded memory. Raises SourceRefused if the source fails."""
+
+
+@runtime_checkable
+class OrganizationSource(Source, Protocol):
+    """Users and organizations to import."""
+
+    @property
+    def organization_total(self) -> int | None:
+        """Return the number of organizations; None if the source has none."""
+
+    def organization_rows(self, now: datetime) -> AsyncIterator[Row]:
+        """Yield every organization with what is valid at `now`, after the users. Raises SourceRefused."""

@@ -249,3 +249,8 @@ def instant(value: Any) -> object:
     except (OverflowError, ValueError):  # Infinity, NaN, and years out of range
         return value
     return moment
+
+
+def instant_in_text(value: Any) -> object:
+    """Return a time as `instant` does, also from the text of a whole number."""
+    return instant(int(value) if isinstance(value, str) and value.isdecimal() else value)

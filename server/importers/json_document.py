@@ -1,0 +1,23 @@
+"""JSON documents of any size, read value by value: the memory holds one value at a time."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import ijson
+
+from server.importers.source import SourceRefused
+
+
+def items(file: BinaryIO, prefix: str) -> Iterator[object]:
+    """Yield every value at a place of the documents in a file, such as `users.item` for those of the list `users`.
+
+    Raises SourceRefused if reading fails, or for text that is not JSON; what comes before it has been yielded then.
+    """
+    try:
+        yield from ijson.items(file, prefix, use_float=True, multiple_values=True)
+    except ijson.JSONError:
+        raise SourceRefused(
+            f"the file is damaged or cut off: no JSON in UTF-8 near byte {file.tell()}"
+        ) from None
+    except OSError as fault:
+        raise SourceRefused(f"the file cannot be read: {fault.strerror}") from fault
