@@ -40,8 +40,18 @@ def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
     if _SIX_DIGITS.fullmatch(code) is None:
         return None
     # pyotp's own `verify` returns only a boolean, but the replay guard needs the step.
-    codes = pyotp.TOTP(secret, interval=PERIOD)
+    codes = pyotp.TOTP(_filled(secret), interval=PERIOD)
     present = int(now.timestamp()) // PERIOD
     # `window` steps either way, because the clocks of phones differ (RFC 6238, 5.2 and 6).
     steps = range(present - window, present + window + 1)  # defence: V47 R20 time-steps
     return max((step for step in steps if hmac.compare_digest(codes.generate_otp(step), code)), default=None)
+
+
+def _filled(secret: str) -> str:
+    """Return the secret with zero bytes at its end, so that it has at least the 20 bytes of one made here.
+
+    The codes stay the same, because HMAC fills a short key with zeros itself (RFC 2104, 2). pyotp refuses secrets below
+    14 bytes, and imported ones may have 10.
+    """
+    octets = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    return base64.b32encode(octets.ljust(_SECRET_BYTES, b"\0")).decode("ascii")

@@ -141,3 +141,12 @@ class TestBadCodes:
             "401 INVALID_BACKUP_CODE",
         ]
         assert code(await enter(service, "backup-code", eve.backup_codes[0], eves)) == "200"
+
+
+@pytest.mark.parametrize("secret", ["JBSWY3DPEHPK3PXP", "JBSWY3DPEHPK3PXPJBSWY", "JBSWY3DPEHPK3PXP" * 13])
+def test_short_and_long_secrets_of_other_programs_have_their_codes(secret: str) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    app = TOTP(secret.ljust(-(-len(secret) // 8) * 8, "="), alg="sha1")
+
+    assert step_of(secret, app.generate(now).token, now, window=0) == int(now.timestamp()) // 30
+    assert step_of(secret, app.generate(now + timedelta(minutes=5)).token, now, window=1) is None
