@@ -1,4 +1,4 @@
-"""Moving in from Firebase: what `firebase auth:export` and its API write, with hashes by the parameters of a project."""
+"""Moving in from Firebase: what `firebase auth:export` and its API write, with hashes of a project."""
 
 import base64
 import csv
@@ -74,9 +74,14 @@ async def move(
     roles: tuple[str, ...] = (),
 ) -> Report:
     """Import users in JSON, or a file with a text."""
-    path.write_text(users if isinstance(users, str) else json.dumps({"users": list(users)}), "utf-8")
-    with path.open("rb") as file:
+    text = users if isinstance(users, str) else json.dumps({"users": list(users)})
+    with written(path, text).open("rb") as file:
         return await take(service, Firebase(file, parameters, roles), *without)
+
+
+def written(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path.write_text(text, encoding)
+    return path
 
 
 @pytest.fixture
@@ -192,8 +197,7 @@ class TestFormats:
     async def test_other_files_are_refused(
         self, service: Service, file: Path, text: str, reason: str
     ) -> None:
-        file.write_bytes(text.encode("latin-1"))
-        with file.open("rb") as stream, pytest.raises(SourceRefused, match=reason):
+        with written(file, text, "latin-1").open("rb") as stream, pytest.raises(SourceRefused, match=reason):
             await take(service, Firebase(stream, None))
 
     async def test_what_is_whole_before_a_break_is_imported(self, service: Service, file: Path) -> None:
@@ -210,7 +214,8 @@ class TestFormats:
     async def test_odd_values_refuse_their_row_alone(self, service: Service, file: Path) -> None:
         users = [
             "text", {"email": ADA}, {"localId": "1", "email": 5}, {"localId": "2", "email": ADA, "disabled": "no"},
-            {"localId": "3", "email": ADA, "createdAt": "soon"}, {"localId": "4", "email": ADA, "providerUserInfo": [5]},
+            {"localId": "3", "email": ADA, "createdAt": "soon"},
+            {"localId": "4", "email": ADA, "providerUserInfo": [5]},
             {"localId": {}, "email": ADA}, {"localId": "5", "email": BOB, "passwordHash": 5, "salt": []},
             {"localId": "6", "email": BOB, "displayName": 5},
         ]  # fmt: skip
@@ -256,6 +261,7 @@ class TestHashParameters:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_ten_thousand_users_keep_their_passwords(service: Service, file: Path) -> None:
     key, salts = bytes(range(64)), [hashlib.sha256(b"%d" % number).digest()[:10] for number in range(10_000)]
     cheap = HashParameters(base64.b64encode(key).decode(), "Bw==", "1", "1")
