@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from domain.api_keys.policy import ApiKeyPolicy
-from domain.data_import.eligibility import Field, Outcome, Problem
+from domain.data_import.eligibility import Field, ImportedUser, Outcome, Problem
 from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
@@ -108,15 +108,21 @@ async def take_lines(
 
 async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> list[str]:
     """Return why rows are refused before any database is asked."""
-    chosen, found = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin="json-lines"), []
     with write_lines(path, rows).open("rb") as file:
-        async for row in JsonLines(file).rows():
-            try:
-                if isinstance(row.fields, Problem):
-                    raise row.fields
-                parse.read(row.fields, chosen, row.source_id)
-            except Problem as problem:
-                found.append(str(problem))
+        return [each for each in await parsed(JsonLines(file)) if isinstance(each, str)]
+
+
+async def parsed(source: Source) -> list[ImportedUser | str]:
+    """Return each user of a source, or why it is refused before any database is asked."""
+    chosen = Rules(datetime.now(UTC), issuers={"google": "x"}, mails_codes=True, origin=source.origin)
+    found: list[ImportedUser | str] = []
+    async for row in source.rows():
+        try:
+            if isinstance(row.fields, Problem):
+                raise row.fields
+            found.append(parse.read(row.fields, chosen, row.source_id)[0])
+        except Problem as problem:
+            found.append(str(problem))
     return found
 
 

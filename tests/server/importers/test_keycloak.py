@@ -11,7 +11,7 @@ import cbor2
 import pytest
 from passlib.totp import TOTP
 
-from domain.data_import.eligibility import Field
+from domain.data_import.eligibility import Field, ImportedUser
 from server.database.sqlite.temporary_map import temporary_map
 from server.importers import run
 from server.importers.keycloak import Keycloak, find_files
@@ -22,7 +22,7 @@ from tests.conftest import MakeService
 from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.security import second_factor
-from tests.server.importers.moving import counts, rules
+from tests.server.importers.moving import counts, parsed, rules
 from tests.service import Service
 
 ADA, GRACE = "ada@example.com", "grace@example.com"
@@ -114,6 +114,18 @@ async def move(
     return users, organizations
 
 
+async def read(path: Path) -> list[ImportedUser | str]:
+    """Return each user, or why it is refused before any database is asked."""
+    with temporary_map() as user_ids:
+        return await parsed(Keycloak(find_files(path), user_ids))
+
+
+@pytest.fixture
+def dialect() -> str:
+    """One database: every import uses the same statements."""
+    return "sqlite"
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "realm.json"
@@ -182,16 +194,18 @@ class TestUsers:
         assert counts(report) == (1, 0, 0)
         assert dict(report.left_out) == {"service accounts": 1}
 
-    async def test_odd_values_refuse_their_row_alone(self, target: Service, file: Path) -> None:
+    async def test_odd_values_refuse_their_row_alone(self, file: Path) -> None:
         users = [
             "text", {**USER, "email": None}, {**USER, "enabled": "yes"}, {**USER, "username": "a b"},
             {**USER, "createdTimestamp": "soon"}, {**USER, "id": {}}, {**USER, "federatedIdentities": [5]},
             {**USER, "credentials": "none", "attributes": [], "realmRoles": 5, "id": GRACE_ID},
         ]  # fmt: skip
 
-        report, _ = await move(target, write(file, users))
+        found = await read(write(file, users))
 
-        assert counts(report) == (1, 0, 7)
+        assert [str(each).partition(":")[0].partition("(")[0] for each in found] == [
+            "users", "email", "banned", "username", "createdAt", "id", "accounts", "ImportedUser",
+        ]  # fmt: skip
 
 
 class TestPasswords:
@@ -217,7 +231,12 @@ class TestPasswords:
                 ),
                 "has version 1.0 of argon2",
             ),
-            (with_credentials(pbkdf2("pbkdf2", "sha1", 20_000_000)), "costs too much to check"),
+            (
+                with_credentials(
+                    {**ARGON2, "credentialData": ARGON2["credentialData"].replace("7168", "71680000")}
+                ),
+                "costs too much to check",
+            ),
             (with_credentials(federationLink="ldap"), "is kept by a user federation provider, such as LDAP"),
             (
                 {**USER, "requiredActions": ["UPDATE_PASSWORD"]},
@@ -226,13 +245,9 @@ class TestPasswords:
         ],
     )
     async def test_others_are_refused_with_the_reason(
-        self, target: Service, file: Path, user: Mapping[str, Any], reason: str
+        self, file: Path, user: Mapping[str, Any], reason: str
     ) -> None:
-        refused, _ = await move(target, write(file, [user]))
-        left, _ = await move(target, file, Field.PASSWORD)
-
-        assert dict(refused.refused) == {f"passwordHash: {reason}": 1}
-        assert counts(left) == (1, 0, 0)
+        assert await read(write(file, [user])) == [f"passwordHash: {reason}"]
 
 
 class TestSecondFactor:
@@ -261,14 +276,10 @@ class TestSecondFactor:
     @pytest.mark.parametrize(
         "differing", [{"subType": "hotp"}, {"digits": 8}, {"period": 60}, {"algorithm": "HmacSHA256"}]
     )
-    async def test_other_codes_are_refused(
-        self, target: Service, file: Path, differing: dict[str, object]
-    ) -> None:
-        report, _ = await move(target, write(file, [with_credentials(ARGON2, otp(**differing))]))
+    async def test_other_codes_are_refused(self, file: Path, differing: dict[str, object]) -> None:
+        found = await read(write(file, [with_credentials(ARGON2, otp(**differing))]))
 
-        assert dict(report.refused) == {
-            "twoFactor: is no authenticator app with SHA-1, six digits and 30 seconds": 1
-        }
+        assert found == ["twoFactor: is no authenticator app with SHA-1, six digits and 30 seconds"]
 
     async def test_a_security_key_becomes_codes_by_email(self, target: Service, file: Path) -> None:
         key = {"type": "webauthn", "secretData": "{}", "credentialData": "{}"}
@@ -332,11 +343,9 @@ class TestFiles:
             ('{"realm": "shop", "users": [{"id"', "damaged or cut off"),
         ],
     )
-    async def test_an_export_without_users(
-        self, service: Service, file: Path, text: str, reason: str
-    ) -> None:
+    async def test_an_export_without_users(self, file: Path, text: str, reason: str) -> None:
         with pytest.raises(SourceRefused, match=reason):
-            await move(service, written(file, text))
+            await read(written(file, text))
 
 
 class TestOrganizations:
@@ -392,7 +401,6 @@ class TestOrganizations:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 async def test_ten_thousand_users_keep_their_passwords(service: Service, tmp_path: Path) -> None:
     users = [
         {
