@@ -12,10 +12,14 @@ from server.importers.cognito import Cognito
 from server.importers.report import Report
 from server.importers.source import SourceRefused
 from tests.conftest import MakeService
+from tests.docs.typing_in import guide, write_files
 from tests.handlers.steps import refusal, reset_token, sign_in
+from tests.server.importers.guides import follow
 from tests.server.importers.moving import counts, parsed, take
+from tests.server.terminal import Run, lines
 from tests.service import Service
 
+GUIDE = guide("import-cognito")
 PASSWORD = "a new long password"
 ADA, BOB = "ada@example.com", "bob@example.com"
 SUB = "7d8ca528-4931-4254-9273-ea5ee853f271"
@@ -228,6 +232,17 @@ async def test_the_first_sign_in_is_a_password_reset(service: Service, file: Pat
     after = await sign_in(service, ADA, PASSWORD)
     assert refusal(before)[:2] == (401, "INVALID_EMAIL_OR_PASSWORD")
     assert after.status_code == 200
+
+
+def test_the_guide(run: Run, tmp_path: Path) -> None:
+    write_files(GUIDE, tmp_path)
+
+    follow(run, GUIDE, "Rehearse")
+    follow(run, GUIDE, "Switch")
+
+    shown = json.loads((tmp_path / "one-id.json").read_text("utf-8"))
+    assert shown in lines(tmp_path / "ids.jsonl")
+    assert "/callback/google" in run("providers", "list").stdout
 
 
 @pytest.mark.long

@@ -18,11 +18,16 @@ from server.importers.firebase import Firebase, HashParameters, parse_parameters
 from server.importers.report import Report
 from server.importers.source import SourceRefused
 from tests.conftest import MakeService
+from tests.docs.typing_in import BASE, commands, guide, typed, write_files
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
+from tests.live import serving
 from tests.security import second_factor
+from tests.server.importers.guides import follow
 from tests.server.importers.moving import counts, parsed, take
+from tests.server.terminal import Run, lines
 from tests.service import Service
 
+GUIDE = guide("import-firebase")
 ADA, BOB = "ada@example.com", "bob@example.com"
 PASSWORD = "user1password"
 # The parameters, the salt and the hash of https://github.com/firebase/scrypt/blob/main/README.md.
@@ -265,6 +270,20 @@ class TestHashParameters:
 
     def test_the_key_is_not_shown(self) -> None:
         assert PARAMETERS.signer_key not in repr(PARAMETERS)
+
+
+def test_the_guide(run: Run, tmp_path: Path) -> None:
+    write_files(GUIDE, tmp_path)
+
+    follow(run, GUIDE, "Rehearse")
+    follow(run, GUIDE, "Switch")
+
+    shown = json.loads((tmp_path / "one-id.json").read_text("utf-8"))
+    assert shown in lines(tmp_path / "ids.jsonl")
+    assert "/callback/google" in run("providers", "list").stdout
+    with serving(tmp_path, {}) as live:
+        signed_in = typed(commands(GUIDE, "sign-in").replace(BASE, live.url), tmp_path)
+    assert json.loads(signed_in)["user"]["name"] == "Ada Lovelace"
 
 
 @pytest.mark.long

@@ -19,12 +19,16 @@ from server.importers.report import Report
 from server.importers.source import SourceRefused
 from tests.authenticator import UP, UV, Authenticator
 from tests.conftest import MakeService
+from tests.docs.typing_in import guide, write_files
 from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.security import second_factor
+from tests.server.importers.guides import follow
 from tests.server.importers.moving import counts, parsed, rules
+from tests.server.terminal import Run, lines
 from tests.service import Service
 
+GUIDE = guide("import-keycloak")
 ADA, GRACE = "ada@example.com", "grace@example.com"
 ADA_ID, GRACE_ID = "3f2b8c1e-9a4d-4c7b-8e5f-1a2b3c4d5e6f", "7d1e5b2a-6c3f-4e8d-9b0a-2c4d6e8f0a1b"
 PASSWORD = "seven red bicycles"
@@ -398,6 +402,19 @@ class TestOrganizations:
         _, report = await move(target, file)
 
         assert dict(report.refused) == {reason: 1}
+
+
+def test_the_guide(run: Run, tmp_path: Path) -> None:
+    write_files(GUIDE, tmp_path)
+
+    follow(run, GUIDE, "Rehearse")
+    follow(run, GUIDE, "Switch")
+
+    shown = json.loads((tmp_path / "one-id.json").read_text("utf-8"))
+    assert shown in lines(tmp_path / "ids.jsonl")
+    assert "/callback/google" in run("providers", "list").stdout
+    members = run("orgs", "members", "acme", "--json").stdout
+    assert {each["role"] for each in json.loads(members)} == {"owner", "member"}
 
 
 @pytest.mark.long
