@@ -259,6 +259,10 @@ class Hasher(Protocol):
         """
 
     @property
+    def threads(self) -> int:
+        """The number of hashes that run at the same time."""
+
+    @property
     def hash_params(self) -> str:
         """The argon2id parameters of the current policy, to be stored with a hash of a code."""
 

@@ -63,6 +63,15 @@ class SecondFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class WeakHash:
+    """A fast hash of a password, such as MD5. It is never stored, only the argon2id hash of its digest."""
+
+    scheme: str
+    """The algorithm and its public parameters, in the form of `server.crypto.weak_hashes`."""
+    digest: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedKey:
     """An API key. Programs continue to use its text; only the digest is imported."""
 
@@ -127,6 +136,8 @@ class ImportedUser:
     updated_at: datetime | None = None
     password: str | None = field(default=None, repr=False)
     """A hash that the service can check."""
+    weak_hash: WeakHash | None = None
+    """A fast hash of the password; it is replaced by `password` before the user is stored."""
     second_factor: SecondFactor | None = None
     accounts: tuple[Linked, ...] = ()
     api_keys: tuple[ImportedKey, ...] = ()

@@ -151,7 +151,13 @@ async def _import(
         with temporary_map() if options.dry_run else nullcontext() as claimed_keys:
             with _progress(source.total) as progress:
                 await run.run(
-                    services.unit_of_work, source, rules, report, claimed_keys=claimed_keys, progress=progress
+                    services.unit_of_work,
+                    source,
+                    rules,
+                    report,
+                    hasher=services.hasher,
+                    claimed_keys=claimed_keys,
+                    progress=progress,
                 )
             if not isinstance(source, OrganizationSource) or (total := source.organization_total) is None:
                 return 0

@@ -51,9 +51,9 @@ def cost(stored: str) -> tuple[int, int, int]:
     return n, r, p
 
 
-def matches(secret: bytes, stored: str) -> bool:
+def matches(secret: bytes, hashed: str) -> bool:
     """Return whether a password matches a stored hash. Raises ValueError for a damaged hash."""
-    n, r, p, salt, stream = _parsed(stored)
+    n, r, p, salt, stream = _parsed(hashed)
     # OpenSSL refuses scrypt above 32 MiB unless it is told a higher limit.
     memory = 128 * r * (n + p + 2)
     key = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=_KEY_BYTES)

@@ -4,16 +4,20 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
 
 from passlib.context import CryptContext
 
-from server.crypto import firebase_scrypt
+from server.crypto import firebase_scrypt, weak_hashes
 
 _BCRYPT_BYTES = 72
 """The bytes of a password that bcrypt reads. The format ignores all further bytes; the library refuses them."""
 SCRYPT_KEY_LENGTH = 64
 """Bytes, in Django as in Better Auth."""
+WORDPRESS = "$wp"
+"""The prefix that WordPress 6.8 adds to its bcrypt hashes: `$wp$2y$10$…`."""
 
 PASSLIB = CryptContext(
     schemes=[
@@ -40,8 +44,9 @@ def matches(password: str, hashed: str) -> bool:
 
 
 def _check_of(hashed: str) -> Callable[[bytes], bool]:
-    if hashed.startswith(firebase_scrypt.STORED):
-        return lambda secret: firebase_scrypt.matches(secret, hashed)
+    for prefix, check in _CHECKS.items():
+        if hashed.startswith(prefix):
+            return partial(check, hashed=hashed)
     if (match := BETTER_AUTH.fullmatch(hashed)) is not None:
         salt, key = match["salt"].encode(), bytes.fromhex(match["key"])
         return lambda secret: _fits_scrypt(secret, salt, 16384, 16, 1, key)
@@ -56,9 +61,29 @@ def _check_of(hashed: str) -> Callable[[bytes], bool]:
     return lambda secret: PASSLIB.verify(secret, hashed)
 
 
+def _matches_wordpress(secret: bytes, hashed: str) -> bool:
+    """Compare with bcrypt of a MAC of the password, of which bcrypt reads all bytes."""
+    # WordPress strips passwords when they are set and when they are typed.
+    mac = hmac.digest(b"wp-sha384", secret.strip(b" \t\n\r\0\v"), "sha384")
+    return bool(PASSLIB.verify(base64.b64encode(mac), hashed.removeprefix(WORDPRESS)))
+
+
 def _fits_scrypt(secret: bytes, salt: bytes, n: int, r: int, p: int, key: bytes) -> bool:
     """Compare with scrypt (RFC 7914); the memory it may use is what these numbers need."""
     # OpenSSL refuses scrypt above 32 MiB unless it is told a higher limit.
     memory = 128 * r * (n + p + 2)
     digest = hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=SCRYPT_KEY_LENGTH)
     return hmac.compare_digest(digest, key)
+
+
+class _Check(Protocol):
+    def __call__(self, secret: bytes, hashed: str) -> bool:
+        """Return whether a password matches a hash. Raises ValueError for a damaged hash."""
+
+
+_CHECKS: Mapping[str, _Check] = {
+    weak_hashes.PREFIX: weak_hashes.matches,
+    firebase_scrypt.STORED: firebase_scrypt.matches,
+    WORDPRESS: _matches_wordpress,
+}
+"""By the prefix of the hash."""

@@ -17,8 +17,8 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt
 from nacl.exceptions import CryptoError
 from passlib.context import CryptContext
 
-from domain.data_import.eligibility import Field, Problem
-from server.crypto import firebase_scrypt, foreign_hashes
+from domain.data_import.eligibility import Field, Problem, WeakHash
+from server.crypto import firebase_scrypt, foreign_hashes, weak_hashes
 
 LONGEST = 1024
 """Characters of a hash."""
@@ -33,8 +33,13 @@ ARGON2_LANES = 16
 PBKDF2_ROUNDS = 10_000_000
 BCRYPT_ROUNDS = 15
 """As a power of two."""
+PHPASS_ROUNDS = 20
+"""As a power of two; these cost about half a second. WordPress has 13."""
 
-UNKNOWN = "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, those of Django, Better Auth, Firebase)"
+UNKNOWN = (
+    "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, phpass, digests, those of Django, Better Auth,"
+    " Firebase, WordPress)"
+)
 BROKEN = "is damaged: it begins like a supported format and does not go on like it"
 COSTLY = "costs too much to check"
 
@@ -48,17 +53,39 @@ _ENVELOPE = re.compile(r"\$ba\$[0-9]+\$(?P<sealed>.*)", re.DOTALL)
 _PASSLIB: CryptContext = foreign_hashes.PASSLIB
 
 
+def accepted(hashed: str) -> str | WeakHash:
+    """Return a hash as it is stored, or a fast hash, which is stored only after it is wrapped.
+
+    Raises Problem if it cannot be verified, or not in reasonable time.
+    """
+    try:
+        weak = weak_hashes.parse(hashed)
+    except ValueError:
+        raise _problem(BROKEN) from None
+    if weak is not None:
+        _look_at_scheme(weak.scheme)
+        return weak
+    return stored(hashed)
+
+
 def stored(hashed: str) -> str:
-    """Return a hash as it is stored. Raises Problem if it cannot be verified, or not in reasonable time."""
+    """Return a hash that is not a fast one as it is stored. Raises Problem as `accepted` does."""
     if len(hashed) > LONGEST or not hashed.isascii() or not hashed.isprintable():
         raise _problem(UNKNOWN)
+    if hashed.startswith(weak_hashes.PREFIX):
+        _look_at_wrapped(hashed)
+        return hashed
     if hashed.startswith("$argon2"):
         _look_at_argon2(hashed)
         # A hash in Django's form is also compared with the password as typed, because its program did not normalize.
         return _DJANGO_ARGON2 + hashed
     if hashed.startswith((firebase_scrypt.EXPORTED, firebase_scrypt.STORED)):
         return _without_signer_key(hashed)
-    if hashed.startswith(_DJANGO_ARGON2 + "$argon2"):
+    # Django's name of plain bcrypt, in front of its standard form.
+    hashed = hashed.removeprefix("bcrypt$") if hashed.startswith("bcrypt$$2") else hashed
+    if hashed.startswith(f"{foreign_hashes.WORDPRESS}$2y$"):
+        _look_at_modular(hashed.removeprefix(foreign_hashes.WORDPRESS))
+    elif hashed.startswith(_DJANGO_ARGON2 + "$argon2"):
         _look_at_argon2(hashed.removeprefix(_DJANGO_ARGON2))
     elif (match := foreign_hashes.DJANGO_SCRYPT.fullmatch(hashed)) is not None:
         _look_at_django_scrypt(match["key"], *(int(match[name]) for name in "nrp"))
@@ -100,6 +127,20 @@ def _without_signer_key(hashed: str) -> str:
         raise _problem(BROKEN) from None
     _look_at_scrypt(n, r, p)
     return stored
+
+
+def _look_at_wrapped(hashed: str) -> None:
+    try:
+        scheme, outer = weak_hashes.unwrapped(hashed) or ("", "")
+    except ValueError:
+        raise _problem(BROKEN) from None
+    _look_at_scheme(scheme)
+    _look_at_argon2(outer)
+
+
+def _look_at_scheme(scheme: str) -> None:
+    if weak_hashes.log_rounds(scheme) > PHPASS_ROUNDS:
+        raise _problem(COSTLY)
 
 
 def _look_at_argon2(hashed: str) -> None:

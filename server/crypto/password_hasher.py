@@ -101,6 +101,7 @@ class PasswordHasher:
             argon2__digest_size=_TAG_BYTES,
         )
         self._span = span
+        self.threads = rules.workers
         self.hash_params = f"m={rules.memory_kib},t={rules.time},p={rules.parallelism}"
         self._dummy = _random_hash(self.hash_params)
         self._current = _shape(self._dummy)

@@ -16,7 +16,7 @@ from typing import TypeVar
 from domain import identifiers, localization, tokens
 from domain.admin import operator
 from domain.api_keys.policy import DEFAULT
-from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor
+from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor, WeakHash
 from domain.errors import Refusal
 from models import CREDENTIAL
 from server.crypto import imported_secrets
@@ -100,6 +100,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         raise Problem("email", "is missing")
     email = values.email(fields, Problem("email", "is not a valid email address"))
     username, display_username = parts.one(lambda: _usernames(fields), NAMELESS)
+    password = parts.one(lambda: _password(fields), None)
     user = ImportedUser(
         id=id_of(fields.get("id"), rules.origin, fallback_id),
         email=email,
@@ -115,7 +116,8 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         locale=localization.supported(values.text(fields, "locale", LONGEST_SUBJECT)),
         created_at=values.past(fields, "createdAt", rules.now),
         updated_at=values.past(fields, "updatedAt", rules.now),
-        password=parts.one(lambda: _password(fields), None),
+        password=password if isinstance(password, str) else None,
+        weak_hash=password if isinstance(password, WeakHash) else None,
         second_factor=parts.one(lambda: _second_factor(fields, rules), None),
         accounts=parts.one(lambda: _accounts(fields, rules), ()),
         api_keys=parts.one(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
@@ -176,9 +178,9 @@ def _usernames(fields: Fields) -> tuple[str | None, str | None]:
         raise Problem("username", f"is not accepted: {refusal.message}", Field.USERNAME) from None
 
 
-def _password(fields: Fields) -> str | None:
+def _password(fields: Fields) -> str | WeakHash | None:
     text = values.text(fields, "passwordHash", imported_secrets.LONGEST, Field.PASSWORD)
-    return None if text is None else imported_secrets.stored(text)
+    return None if text is None else imported_secrets.accepted(text)
 
 
 def _second_factor(fields: Fields, rules: Rules) -> SecondFactor | None:

@@ -3,15 +3,16 @@
 An interrupted import loses at most a batch and can be started again: present users are recognized by their ids.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
 from domain.data_import import organizations, store
-from domain.data_import.eligibility import Eligibility, Known, Outcome, Problem
+from domain.data_import.eligibility import Eligibility, Field, ImportedUser, Known, Outcome, Problem
+from domain.ports import Hasher
 from server.database.sqlite.temporary_map import TemporaryMap
 from server.importers import organizations as organizations_parse
-from server.importers import parse
+from server.importers import parse, wrapping
 from server.importers.parse import Rules
 from server.importers.report import Report
 from server.importers.source import Row, Source
@@ -31,22 +32,25 @@ async def run(
     rules: Rules,
     report: Report,
     *,
+    hasher: Hasher,
     claimed_keys: TemporaryMap | None = None,
     progress: Callable[[int], None],
 ) -> None:
     """Import every user of a source, or for a dry run (with `claimed_keys`) only report the expected results.
 
     `claimed_keys` stores the identifiers that earlier rows of the dry run would use, by the keys of
-    `domain.data_import.eligibility.Known`. `progress` is called with the position after each batch. Raises
-    SourceRefused, and Unavailable.
+    `domain.data_import.eligibility.Known`. `hasher` wraps fast hashes of passwords. `progress` is called with the
+    position after each batch. Raises SourceRefused, and Unavailable.
     """
     async for rows in _batches(source.rows()):
         report.left_out.update(row.left_out for row in rows if row.left_out)
         batch = [row for row in rows if not row.left_out]
         read = [_read(row, partial(parse.read, rules=rules, fallback_id=row.source_id)) for row in batch]
         users = [user for user, _ in read if user is not None]
-        job = partial(_stored, unit_of_work, claimed_keys, store.add, store.dry_run)
-        results = iter(await job(batch=users, without=rules.without) if users else ())
+        job = partial(_stored, unit_of_work, claimed_keys, store.add, store.dry_run, without=rules.without)
+        if claimed_keys is None and any(user.weak_hash for user in users):
+            job = partial(_wrapped, unit_of_work, hasher, without=rules.without)
+        results = iter(await job(batch=users) if users else ())
         for row, (user, problems) in zip(batch, read, strict=True):
             verdict = Eligibility(Outcome.REFUSED, problems) if user is None else next(results)
             report.add(row, user, verdict, problems)
@@ -74,6 +78,22 @@ async def run_organizations(
             verdict = await job(organization=organization, without=rules.without)
         report.add(row, organization, verdict, problems)
         progress(row.position)
+
+
+async def _wrapped(
+    unit_of_work: UnitOfWork, hasher: Hasher, batch: Sequence[ImportedUser], without: frozenset[Field]
+) -> list[Eligibility]:
+    """Wrap the fast hashes of a batch, and then store it.
+
+    Only the hashes of users who will be stored are wrapped, so that repeating an import costs no hashing.
+    """
+    expected, _ = await unit_of_work.run(
+        partial(store.dry_run, batch=batch, without=without, earlier=lambda keys: {})
+    )
+    new = [user for user, verdict in zip(batch, expected, strict=True) if verdict.outcome is Outcome.IMPORTED]
+    users = await wrapping.wrap(hasher, new)
+    results = iter(await unit_of_work.run(partial(store.add, batch=users, without=without)))
+    return [next(results) if verdict.outcome is Outcome.IMPORTED else verdict for verdict in expected]
 
 
 async def _stored(

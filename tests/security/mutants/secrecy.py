@@ -58,6 +58,12 @@ MUTANTS = (
     Mutant("V87", "a flow's state is kept as a digest", "flow-row", Append("email=state", "value")),
     Mutant(
         "V87",
+        "a fast hash is stored only in an argon2id hash",
+        "wrap-digest",
+        Replace("'$argon2id$' + user.weak_hash.digest", "value"),
+    ),
+    Mutant(
+        "V87",
         "no token that waits to be mailed is readable",
         "outbox-row",
         Replace('(payload.get("link") or "").partition("token=")[2][:32] or ...', "value.keywords[0].value"),

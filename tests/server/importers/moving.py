@@ -59,6 +59,7 @@ async def take(
             source,
             chosen,
             report,
+            hasher=service.services.hasher,
             claimed_keys=rehearsal,
             progress=lambda position: None,
         )
@@ -78,7 +79,13 @@ async def take_organizations(
             claimed_keys = store if dry_run else None
             unit_of_work = service.services.unit_of_work
             await run.run(
-                unit_of_work, source, chosen, users, claimed_keys=claimed_keys, progress=lambda position: None
+                unit_of_work,
+                source,
+                chosen,
+                users,
+                hasher=service.services.hasher,
+                claimed_keys=claimed_keys,
+                progress=lambda position: None,
             )
             await run.run_organizations(
                 unit_of_work,

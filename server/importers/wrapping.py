@@ -1,0 +1,24 @@
+"""Wrapping of fast password hashes in argon2id, on the hashing threads, before the transaction that stores them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from domain.data_import.eligibility import ImportedUser
+from domain.ports import Hasher
+from server.crypto import weak_hashes
+
+
+async def wrap(hasher: Hasher, users: Sequence[ImportedUser]) -> list[ImportedUser]:
+    """Return the users with a hash that may be stored in place of each fast one."""
+    # No job waits in the queue of the threads, which would refuse it after `password.hash_wait`.
+    threads = asyncio.Semaphore(hasher.threads)
+
+    async def wrapped(user: ImportedUser) -> ImportedUser:
+        if user.weak_hash is None:
+            return user
+        async with threads:
+            outer = await hasher.hash(user.weak_hash.digest)  # defence: V87 wrap-digest
+        return replace(user, password=weak_hashes.wrapped(user.weak_hash.scheme, outer), weak_hash=None)
+
+    return list(await asyncio.gather(*map(wrapped, users)))
