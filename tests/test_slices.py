@@ -85,10 +85,10 @@ SHARED = {
     "guides": {
         *("browser", "contract_testing", "export", "first_client_python", "first_client_typescript"),
         *("gallery", "generate_a_client", "import", "import_auth0", "import_clerk", "import_cognito"),
-        *("import_firebase", "import_keycloak", "import_supabase", "index", "limits", "mobile", "nextjs"),
-        *("oauth2_proxy", "protect_an_api", "protect_django", "protect_express", "protect_fastapi"),
-        *("protect_flask", "run_it_for_others", "sign_in_by_mail", "sign_in_with_gatewright"),
-        "verify_tokens",
+        *("import_devise", "import_django", "import_firebase", "import_keycloak", "import_supabase"),
+        *("import_wordpress", "index", "limits", "mobile", "nextjs", "oauth2_proxy", "protect_an_api"),
+        *("protect_django", "protect_express", "protect_fastapi", "protect_flask", "run_it_for_others"),
+        *("sign_in_by_mail", "sign_in_with_gatewright", "verify_tokens"),
     },
 }
 """Names that belong to no slice, by place."""

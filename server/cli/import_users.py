@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from server.cli import import_exports, import_services
+from server.cli import import_exports, import_frameworks, import_services
 from server.cli.import_run import (
     DryRun,
     From,
@@ -111,3 +111,6 @@ app.command("clerk")(import_services.clerk)
 app.command("firebase")(import_exports.firebase)
 app.command("keycloak")(import_exports.keycloak)
 app.command("cognito")(import_exports.cognito)
+app.command("devise")(import_frameworks.devise)
+app.command("django")(import_frameworks.django)
+app.command("wordpress")(import_frameworks.wordpress)

@@ -37,8 +37,8 @@ PHPASS_ROUNDS = 20
 """As a power of two; these cost about half a second. WordPress has 13."""
 
 UNKNOWN = (
-    "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, phpass, digests, those of Django, Better Auth,"
-    " Firebase, WordPress)"
+    "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, phpass, digests, those of Better Auth,"
+    " Django, Firebase, WordPress)"
 )
 BROKEN = "is damaged: it begins like a supported format and does not go on like it"
 COSTLY = "costs too much to check"

@@ -61,6 +61,20 @@ def fastapi_users(urls: Mapping[str, str]) -> Filled:
     return _filled(urls, command, folder, {"PYTHONPATH": str(folder / "packages")})
 
 
+def django(file: Path) -> str:
+    """Fill a SQLite database by Django, django-allauth and django-otp; return its address."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    install = [*pip, "--no-compile", "--target", "packages", "--requirement", "requirements.txt"]
+    folder = packages.installed("django_app", HERE / "django_app" / "requirements.txt", install)
+    command = [sys.executable, str(HERE / "django_app" / "fill.py"), PASSWORD, str(file)]
+    run = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(folder / "packages")}, check=False,
+        capture_output=True, text=True, timeout=TIME_LIMIT,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    return f"sqlite:///{file}"
+
+
 def _filled(
     urls: Mapping[str, str], command: list[str], folder: Path, variables: Mapping[str, str]
 ) -> Filled:
