@@ -87,6 +87,7 @@ _CONVERTED: Mapping[str, Callable[[str], str]] = {
     **dict.fromkeys(
         ("argon2i", "argon2id", "bcrypt", "bcrypt_sha256_django", "pbkdf2_sha256_django"), _unchanged
     ),
+    **dict.fromkeys(("ldap_ssha", "md5", "phpass", "sha256"), _unchanged),
     "pbkdf2_sha1": _pbkdf2_sha1,
     "pbkdf2_sha256": _pbkdf2_sha256,
     "pbkdf2_sha512": _pbkdf2_sha512,
