@@ -11,9 +11,10 @@ MOST_AT_THE_TOP = 6
 MOST_IN_A_PACKAGE = 20
 COLLECTIONS = {
     *(Path("handlers"), Path("handlers/console")),
-    *(Path("server/cli"), Path("server/components"), Path("server/config/groups")),
+    *(Path("server/cli"), Path("server/components"), Path("server/config/groups"), Path("server/importers")),
 }
-"""Packages with one module for each tag, command, component or group of settings: they grow with every capability."""
+"""Packages with one module for each tag, command, component, group of settings or source of users: they grow with every
+capability."""
 MOST_LATE_IMPORTS = 15
 """For optional extras and for libraries that cost a start much and that many services never use, once for each."""
 
