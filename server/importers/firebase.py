@@ -4,6 +4,7 @@ The formats: https://github.com/firebase/firebase-tools/blob/master/src/accountE
 https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo.
 """
 
+import base64
 import csv
 import io
 import re
@@ -23,6 +24,8 @@ ORIGIN = "firebase"
 DISABLED = "Disabled in Firebase"
 PROVIDERS = {f"{name}.com": name for name in ("apple", "facebook", "github", "google", "twitter")}
 """The IDs of providers here, by Firebase's names."""
+_REDACTED = base64.b64encode(b"REDACTED").decode()
+"""What the API returns for a hash to a caller who may not read it."""
 _OWN = frozenset({"password", "phone", "emailLink", "anonymous"})
 """The names of ways to sign in that are not accounts at a provider."""
 
@@ -134,6 +137,8 @@ class Firebase:
         hashed, salt = user.get("passwordHash"), user.get("salt")
         if not hashed:
             return None
+        if hashed == _REDACTED:
+            return Problem("passwordHash", "is redacted: export as an owner of the project", Field.PASSWORD)
         if user.get("version"):
             # Users imported into Firebase keep the hash of the other program until their first sign-in.
             return Problem("passwordHash", "is in the format of another program", Field.PASSWORD)

@@ -24,7 +24,7 @@ from tests.live import serving
 from tests.security import second_factor
 from tests.server.importers.guides import follow
 from tests.server.importers.moving import counts, parsed, take
-from tests.server.terminal import Run, lines
+from tests.server.terminal import Run, complaint, lines
 from tests.service import Service
 
 GUIDE = guide("import-firebase")
@@ -220,6 +220,14 @@ class TestFormats:
 
         assert counts(report) == (50, 200, 0)
 
+    async def test_a_redacted_hash_is_named(self, file: Path) -> None:
+        redacted = base64.b64encode(b"REDACTED").decode()
+
+        with written(file, json.dumps({"users": [{**USER, "passwordHash": redacted}]})).open("rb") as stream:
+            [reason] = await parsed(Firebase(stream, PARAMETERS))
+
+        assert reason == "passwordHash: is redacted: export as an owner of the project"
+
     async def test_odd_values_refuse_their_row_alone(self, file: Path) -> None:
         users = [
             "text", {"email": ADA}, {"localId": "1", "email": 5}, {"localId": "2", "email": ADA, "disabled": "no"},
@@ -270,6 +278,21 @@ class TestHashParameters:
 
     def test_the_key_is_not_shown(self) -> None:
         assert PARAMETERS.signer_key not in repr(PARAMETERS)
+
+
+def test_what_cannot_be_begun(run: Run, tmp_path: Path) -> None:
+    written(tmp_path / "users.json", '{"users": [{"localId": "1", "email": "ada@example.com"}]}')
+    written(tmp_path / "parameters.txt", "algorithm: SCRYPT")
+
+    unknown_role = run("import", "firebase", "users.json", "--role", "editor")
+    incomplete = run("import", "firebase", "users.json", "--hash-parameters", "parameters.txt")
+
+    assert unknown_role.exit_code == 1
+    assert complaint(unknown_role.stderr) == "--role: editor is not one of admin.roles"
+    assert incomplete.exit_code == 2
+    assert "has no base64_signer_key" in incomplete.stderr
+    for words in (["firebase", "absent.json"], ["keycloak", "absent"], ["cognito", "."], ["keycloak", "."]):
+        assert run("import", *words).exit_code in (1, 2), words
 
 
 def test_the_guide(run: Run, tmp_path: Path) -> None:
