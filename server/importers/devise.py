@@ -88,7 +88,7 @@ async def read_secrets(file: BinaryIO, secrets: TemporaryMap) -> None:
     async for row in JsonLines(file).rows():
         fields = {} if isinstance(row.fields, Problem) else row.fields
         id_, secret = fields.get("id"), fields.get("otp_secret")
-        if not isinstance(id_, int | str) or not isinstance(secret, str | None):
+        if isinstance(id_, bool) or not isinstance(id_, int | str) or not isinstance(secret, str | None):
             raise SourceRefused(f"--otp-file: {row.name}: is not an object with the texts id and otp_secret")
         if secret:
             kept[str(id_)] = secret
