@@ -1,6 +1,7 @@
 """Packages of other people that tests need, fetched once into build/ by whoever comes first."""
 
 import fcntl
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -38,9 +39,19 @@ def better_auth(scripts: Path) -> Path:
 
 def oasdiff(environment: Mapping[str, str]) -> str:
     """Return the path of oasdiff for a process with these variables; skip the test where it cannot even be built."""
-    script = ROOT / ".ci" / "oasdiff.sh"
+    return _built("oasdiff", environment)
+
+
+def helm() -> str:
+    """Return the path of Helm; skip the test where it cannot even be built."""
+    return _built("helm", os.environ)
+
+
+def _built(name: str, environment: Mapping[str, str]) -> str:
+    """Return the path of a Go program, which a script in .ci builds where it is not there."""
+    script = ROOT / ".ci" / f"{name}.sh"
     if subprocess.run([script, "--can"], env=environment, check=False).returncode != 0:
-        pytest.skip("oasdiff is not there, nor a Go that can build it; GATEWRIGHT_OASDIFF may name it")
+        pytest.skip(f"{name} is not there, nor a Go that can build it; GATEWRIGHT_{name.upper()} may name it")
     finished = subprocess.run(
         [script], env=environment, capture_output=True, text=True, timeout=TIME_LIMIT, check=False
     )
