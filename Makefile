@@ -47,6 +47,7 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 	@.ci/pgbouncer.sh
 	@.ci/proxies.sh
 	@.ci/verifiers.sh
+	@.ci/containers.sh
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
 test-ha: setup ## break a PostgreSQL cluster with failover under load (15 to 25 minutes; ARGS="--replication synchronous --only host", --help)

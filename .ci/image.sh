@@ -1,15 +1,10 @@
 #!/usr/bin/env bash
 # Build the image with buildah, without a daemon and without a container registry, into build/image.
 #   .ci/image.sh [ARCHITECTURE]    amd64 or arm64; default: that of the machine
-# With --can, only say by the exit status whether the programs for it are there or may be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/packages.sh
 
-if [ "${1:-}" = --can ]; then
-  { command -v buildah && command -v dpkg; } >/dev/null || { [ "$(id -u)" = 0 ] && may_install; }
-  exit
-fi
 command -v dpkg >/dev/null 2>&1 || stop_with \
   "Building the image without a container registry needs Debian or a distribution made from it." \
   "Elsewhere: docker build --file deploy/Dockerfile --tag gatewright ."
@@ -20,7 +15,7 @@ arm64) binutils=aarch64 ;;
 *) stop_with "The architecture must be amd64 or arm64, not '$architecture'." ;;
 esac
 want_program buildah buildah
-command -v "${binutils/-/_}-linux-gnu-strip" >/dev/null 2>&1 || want_program binutils-$binutils-linux-gnu binutils-$binutils-linux-gnu
+want_program "binutils for $architecture" "${binutils/-/_}-linux-gnu-strip" "binutils-$binutils-linux-gnu"
 
 folder=build/image
 archive=$folder/gatewright-$architecture.tar

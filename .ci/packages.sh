@@ -20,14 +20,14 @@ install_packages() {
   as_root apt-get install -qq -y --no-install-recommends "$@" >/dev/null
 }
 
-# want_program NAME PROGRAM: see that a program is there, which the package of the same name has.
+# want_program NAME PROGRAM [PACKAGE]: see that a program is there; its package has the same name unless another is given.
 want_program() {
   # Its place may be on the administrator's PATH only.
   ! PATH=$PATH:/usr/sbin:/usr/local/sbin command -v "$2" >/dev/null 2>&1 || return 0
   may_install || stop_with \
     "The tests need $1, and no program '$2' was found." \
-    "On Debian: apt-get install $2"
-  install_packages "$2"
+    "On Debian: apt-get install ${3:-$2}"
+  install_packages "${3:-$2}"
 }
 
 # have_alone FOLDER: make a folder, and wait while another process fills it; the second process finds it complete.
