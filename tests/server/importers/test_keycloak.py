@@ -106,14 +106,8 @@ async def move(
     with temporary_map() as user_ids:
         source = Keycloak(find_files(path), user_ids, roles, owner)
         chosen, unit_of_work = rules(service, source.origin, *without), service.services.unit_of_work
-        await run.run(
-            unit_of_work,
-            source,
-            chosen,
-            users,
-            hasher=service.services.hasher,
-            progress=lambda position: None,
-        )
+        hasher = service.services.hasher
+        await run.run(unit_of_work, source, chosen, users, hasher=hasher, progress=lambda position: None)
         if source.organization_total is not None:
             await run.run_organizations(
                 unit_of_work,
