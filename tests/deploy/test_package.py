@@ -135,7 +135,8 @@ def digests(folder: Path) -> dict[str, str]:
 
 @pytest.mark.long
 def test_the_packages_have_the_same_bytes_wherever_they_are_built(tmp_path: Path) -> None:
-    """Here the wheel is built from the source distribution; in the copy, both are built from the tree."""
+    """Here the wheel is built from the source distribution; in the copy, both are built from the tree, and the wheel a
+    second time from what an image gets: without .gitignore, with what an editable installation left."""
     copy = copied(tmp_path / "copy")
     for file in copy.rglob("*"):
         file.chmod(0o700 if file.is_dir() or file.stat().st_mode & 0o100 else 0o600)
@@ -148,8 +149,17 @@ def test_the_packages_have_the_same_bytes_wherever_they_are_built(tmp_path: Path
         cwd=copy, env=elsewhere, umask=0o077, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
 
+    (copy / ".gitignore").unlink()
+    (copy / "openapi" / FOLDER).mkdir()
+    (copy / "openapi" / FOLDER / "contract.json").write_text("of an editable installation")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path / "image"],
+        cwd=copy, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
     assert len(digests(tmp_path / "here")) == 2
     assert digests(tmp_path / "there") == digests(tmp_path / "here")
+    assert digests(tmp_path / "image").items() < digests(tmp_path / "here").items()
 
 
 @pytest.mark.long
