@@ -64,7 +64,7 @@ remove_unused() {
   local languages
   # 45 MB: symbols and line numbers for debuggers of machine code.
   find "$libraries" -name '*.so*' -type f -exec "$machine-linux-gnu-strip" --strip-unneeded {} +
-  # 28 MB: formats of languages without a catalog. English needs none.
+  # 28 MB: formats of languages without a catalog; English has none.
   languages=$(cd "$source/domain/locales" && ls ./*.po | sed 's|^\./||; s|\.po$||; s|-.*||' | sort -u | paste -sd'|')
   find "$libraries/babel/locale-data" -name '*.dat' | grep -vE "/(root|en|$languages)(_[^/]*)?\.dat$" | xargs rm
   # 9 MB: character sets of the C library; Python has its own.
@@ -90,7 +90,7 @@ configure() {
   rm -r "$libraries/bin" "$root/usr/lib/python$version/sitecustomize.py"
 }
 
-# The user of the service cannot write bytecode. It is the same on every architecture, so the Python of this machine's compiles it.
+# The user of the service cannot write bytecode. It is the same on every architecture, so the Python for this machine compiles it.
 compile() {
   local tool=$root folder
   if [ "$architecture" != "$native" ]; then
@@ -98,8 +98,8 @@ compile() {
     extract "$native" "$tool" "${interpreter[@]}"
   fi
   local shared=$tool/usr/lib/${machines[$native]}-linux-gnu
-  # 7 MB less: packages that no start and no request loads.
-  local omitted='/(_pyrepl|pyasn1_modules|pydoc_data|pygments|test)/'
+  # 6 MB less: modules that no start and no request loads.
+  local omitted='/(_pyrepl|pyasn1_modules|pydoc_data|test)/|/pygments/(lexers|styles)/[^_]'
   for folder in "$root/usr/lib/python$version" "$libraries"; do
     # Not compared with the times of the sources, which tools that copy images may change.
     PYTHONHOME=$tool/usr "$shared"/ld-linux-*.so.? --library-path "$shared" "$tool/usr/bin/python$version" -m compileall \
