@@ -192,7 +192,7 @@ def test_has_every_library_that_another_needs(containers: Containers) -> None:
     ).splitlines()
 
     assert failures == []
-    assert int(count) > 80
+    assert int(count) > 100
 
 
 def test_keeps_users_in_sqlite_on_a_volume(containers: Containers) -> None:
