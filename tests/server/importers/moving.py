@@ -121,7 +121,7 @@ async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> lis
 
 async def parsed(source: Source) -> list[ImportedUser | str]:
     """Return each user of a source, or why it is refused before any database is asked."""
-    chosen = Rules(datetime.now(UTC), issuers={"google": "x"}, mails_codes=True, origin=source.origin)
+    chosen = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin=source.origin)
     found: list[ImportedUser | str] = []
     async for row in source.rows():
         try:
