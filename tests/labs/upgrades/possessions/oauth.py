@@ -1,11 +1,13 @@
 """Applications that sign users in with this service: clients, tokens, consents, devices and logout."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 from sqlmodel import col
 
 from models.logout_delivery import LogoutDelivery
+from models.oauth_code import OauthCode
+from models.oauth_request import OauthRequest
 from tests.labs.faults.asking import until
 from tests.labs.faults.releases import run
 from tests.labs.upgrades.possessions import Story, possession
@@ -16,6 +18,7 @@ from tests.receiver import respond
 REDIRECT_URI = "https://shop.example/callback"
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 SCOPE = "openid email offline_access"
+HOUR = timedelta(hours=1)
 API = "https://api.example.com"
 """A resource for which access tokens are signed, by a setting of the service."""
 
@@ -63,6 +66,17 @@ async def _redeem(site: Site, client: dict[str, str], code: str) -> JSON:
     return tokens
 
 
+async def _prolong(site: Site, table: type[OauthRequest | OauthCode], client: dict[str, str]) -> None:
+    """Let the requests or codes of a client live longer than a minute, in which a slow machine upgrades nothing."""
+    later = update(table).values(expires_at=datetime.now(UTC) + HOUR)
+    await site.place.rows(later.where(col(table.client_id) == client["client_id"]))
+
+
+async def _set_next_attempt(site: Site, client: dict[str, str], when: datetime) -> None:
+    attempts = update(LogoutDelivery).values(next_attempt=when)
+    await site.place.rows(attempts.where(col(LogoutDelivery.client_id) == client["client_id"]))
+
+
 async def _is_active(site: Site, client: dict[str, str], token: str) -> bool:
     return bool((await site.post_form("/oauth2/introspect", "", token=token, **client))["active"])
 
@@ -73,6 +87,7 @@ async def authorization_request(site: Site) -> Story:
     client = await _client(site)
     session = await site.join(site.email("request"), verified=True)
     request = await _push(site, client)
+    await _prolong(site, OauthRequest, client)
     site = yield
     assert (await _redeem(site, client, await _authorize(site, session, request)))["access_token"]
 
@@ -83,6 +98,7 @@ async def authorization_code(site: Site) -> Story:
     client = await _client(site)
     session = await site.join(site.email("code"), verified=True)
     code = await _authorize(site, session, await _push(site, client))
+    await _prolong(site, OauthCode, client)
     site = yield
     assert (await _redeem(site, client, code))["access_token"]
     sent = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, **client}
@@ -166,10 +182,20 @@ async def logout(site: Site) -> Story:
     async def is_told(times: int) -> bool:
         return [request.target for request in site.receiver.requests].count(path) >= times
 
+    async def is_postponed(site: Site) -> bool:
+        counted = select(func.count()).where(
+            col(LogoutDelivery.attempts) > 0, col(LogoutDelivery.lease_until).is_(None)
+        )
+        [[number]] = await site.place.rows(
+            counted.where(col(LogoutDelivery.client_id) == client["client_id"])
+        )
+        return bool(number)
+
     await until(lambda: is_told(1))
+    await until(lambda: is_postponed(site))
+    await _set_next_attempt(site, client, datetime.now(UTC) + HOUR)
     site = yield
-    # The next attempt would be a minute later; the end of another session has the process look for what is due.
-    due = update(LogoutDelivery).values(next_attempt=datetime.now(UTC))
-    await site.place.rows(due.where(col(LogoutDelivery.client_id) == client["client_id"]))
+    # The end of another session has the process look for what is due.
+    await _set_next_attempt(site, client, datetime.now(UTC))
     await site.post("/sign-out", sessions[1])
     await until(lambda: is_told(3))
