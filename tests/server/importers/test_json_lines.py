@@ -186,8 +186,8 @@ REFUSED: list[tuple[str, Row | bytes, str]] = [
      "accounts: needs the providerId of a provider"),
     ("a provider that is a list", {"email": ADA, "accounts": [{"providerId": [], "accountId": "1"}]},
      "providerId: must be text"),
-    ("an unknown provider", {"email": ADA, "accounts": [{"providerId": "google", "accountId": "1"}]},
-     "accounts: google is not a configured provider"),
+    ("an unknown provider", {"email": ADA, "accounts": [{"providerId": "elsewhere", "accountId": "1"}]},
+     "accounts: elsewhere is not a configured provider"),
 ]  # fmt: skip
 
 
