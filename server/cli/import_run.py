@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
@@ -202,7 +203,7 @@ def _summary(report: Report, options: Options, noun: str = "row") -> Iterator[st
 def _reasons(title: str, reasons: Mapping[str, int]) -> Iterator[str]:
     if reasons:
         yield title
-    for text, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:REASONS_SHOWN]:
+    for text, number in Counter(reasons).most_common(REASONS_SHOWN):
         yield f"{number:>10}  {text}"
     if len(reasons) > REASONS_SHOWN:
         yield f"{'':>10}  and {count(len(reasons) - REASONS_SHOWN, 'other reason')}"
