@@ -26,6 +26,7 @@ SAMPLES = (
     "tests/labs/relying_parties/",
     "tests/labs/sdk/consumers/",
     "tests/labs/verifiers/",
+    "tests/server/importers/django_app/",
     "tests/server/importers/fastapi_users/",
 )
 """Templates of SDKs, and programs, with environments of their own."""
