@@ -101,7 +101,7 @@ def keycloak(
     without: Without = None,
     without_provider: WithoutProvider = None,
 ) -> None:
-    """Import the users and organizations of a Keycloak realm from its export.
+    """Import the users and organizations of a Keycloak realm.
 
     Example: gatewright import keycloak realm.json --dry-run
     """
@@ -132,7 +132,9 @@ def cognito(
     without: Without = None,
     without_provider: WithoutProvider = None,
 ) -> None:
-    """Import the users of an Amazon Cognito user pool, who get no password.
+    """Import the users of an Amazon Cognito user pool.
+
+    They get no password: they reset it, or sign in by email.
 
     Example: gatewright import cognito users.json --ids ids.jsonl --dry-run
     """

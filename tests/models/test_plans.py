@@ -65,9 +65,10 @@ STATES = {"the first mail that is due": "queued", "the first request that is due
 DIALECT = PGDialect_asyncpg()
 
 VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-SELDOM = ("OFFSET", "ORDER BY counter.key", "FROM webhook_endpoint")
+SELDOM = ("OFFSET", "ORDER BY counter.key", "FROM webhook_endpoint", "FROM pg_inherits")
 """Words of the statements that are let off: the requests beyond the limit are counted, in a flood alone; the few counts
-of one user are put in order, so that no two transactions wait for each other; and of endpoints there are at most 50."""
+of one user are put in order, so that no two transactions wait for each other; of endpoints there are at most 50; and
+the list of partitions is read by the clean-up."""
 
 NEVER_LET_OFF = "INSERT INTO session"
 """How a new session is stored, which asks in passing whether the user has as many as they may."""
