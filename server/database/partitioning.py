@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from server.database.database import Database
 from server.database.errors import first_line
 from server.database.migrations import persist, run_alone, run_outside_transactions
-from server.database.partitions import AHEAD, AUDIT, DEFAULT, creation, end_of, months_from, name_of
+from server.database.partitions import AHEAD, AUDIT, BOUNDS, DEFAULT, creation, end_of, months_from, name_of
 from server.database.schema import IS_INVALID, SchemaRefused, current_is_head
 
 _AT_LEAST = timedelta(days=32)
@@ -26,9 +26,6 @@ _KEY = "audit_id_time"
 _KIND = text("SELECT relkind FROM pg_class WHERE oid = to_regclass('audit')")
 _ESTIMATE = text(
     "SELECT greatest(reltuples, 0)::bigint, pg_relation_size(oid) FROM pg_class WHERE oid = to_regclass('audit')"
-)
-_BOUND = text(
-    "SELECT conname FROM pg_constraint WHERE conrelid = to_regclass('audit') AND conname LIKE 'audit_before_%'"
 )
 _INDEXES = text(
     "SELECT c.relname, pg_get_indexdef(c.oid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
@@ -56,7 +53,7 @@ async def partition(database: Database, now: datetime, *, patience: float = 600.
     try:
         await persist(lambda: run_alone(database, partial(add_bound, now=now)), patience)
         await persist(lambda: run_outside_transactions(database, build, deadline), patience)
-        await persist(lambda: run_alone(database, partial(swap, now=now)), patience)
+        await persist(lambda: run_alone(database, swap), patience)
     except DBAPIError as error:
         raise SchemaRefused(f"the table {AUDIT} cannot be partitioned: {first_line(error)}") from error
     return True
@@ -87,7 +84,7 @@ def add_bound(connection: Connection, *, now: datetime) -> None:
     """Declare that all records are before a month to come; rows are checked later."""
     if _is_partitioned(connection.scalar(_KIND)):
         return
-    bound = connection.scalar(_BOUND)
+    bound = connection.scalar(BOUNDS)
     if bound is not None:
         end = end_of(bound)
         if end is not None and end - now > _AT_LEAST / 4:
@@ -111,19 +108,19 @@ def build(connection: Connection) -> None:
     if connection.scalar(IS_INVALID, {"name": _KEY}):
         connection.execute(text(f"DROP INDEX CONCURRENTLY {_KEY}"))
     connection.execute(text(f"CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS {_KEY} ON {AUDIT} (id, time)"))
-    connection.execute(text(f"ALTER TABLE {AUDIT} VALIDATE CONSTRAINT {connection.scalar(_BOUND)}"))
+    connection.execute(text(f"ALTER TABLE {AUDIT} VALIDATE CONSTRAINT {connection.scalar(BOUNDS)}"))
 
 
-def swap(connection: Connection, *, now: datetime) -> None:
+def swap(connection: Connection) -> None:
     """Put a partitioned table in the place of the table, which becomes its first partition."""
     connection.execute(text(f"LOCK TABLE {AUDIT} IN ACCESS EXCLUSIVE MODE"))
     if not _is_partitioned(connection.scalar(_KIND)):
-        for statement in list(_swap(connection, now)):
+        for statement in list(_swap(connection)):
             connection.execute(text(statement))
 
 
-def _swap(connection: Connection, now: datetime) -> Iterator[str]:
-    bound, key = str(connection.scalar(_BOUND)), connection.scalar(_PRIMARY_KEY)
+def _swap(connection: Connection) -> Iterator[str]:
+    bound, key = str(connection.scalar(BOUNDS)), connection.scalar(_PRIMARY_KEY)
     month = end_of(bound)
     if month is None:  # pragma: no cover - the name was made by add_bound
         raise ValueError(bound)

@@ -26,7 +26,7 @@ PARTITIONS = (
     " WHERE i.inhparent = to_regclass('audit') ORDER BY c.relname"
 )
 """Query for the names of the partitions."""
-_BOUNDS = text(
+BOUNDS = text(
     "SELECT conname FROM pg_constraint WHERE conrelid = to_regclass('audit') AND conname LIKE 'audit_before_%'"
 )
 _NAME = re.compile(rf"{AUDIT}_(until_|before_)?(\d{{4}})_(\d\d)")
@@ -121,7 +121,7 @@ async def tables_with_expired_rows(database: Database, table: Table) -> list[Tab
 
 async def _remove_bounds(database: Database, now: datetime) -> None:
     async with database.transaction() as transaction:
-        bounds = (await transaction.execute(_BOUNDS)).scalars()
+        bounds = (await transaction.execute(BOUNDS)).scalars()
     for name in bounds:
         if (end := end_of(name)) is not None and end - now < _NEAR:
             await _run(database, f"ALTER TABLE {AUDIT} DROP CONSTRAINT IF EXISTS {name}")

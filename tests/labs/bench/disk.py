@@ -69,7 +69,7 @@ def main(users: Users = 2000, databases: Databases = "sqlite,postgresql") -> Non
 
 
 def fill(directory: Path, settings: Mapping[str, str], users: int) -> None:
-    """Let users sign up, sign in, and fail to sign in."""
+    """Sign users up, sign them in, and send wrong passwords."""
     with (
         serving(directory, settings) as live,
         httpx.Client(

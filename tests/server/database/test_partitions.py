@@ -161,7 +161,7 @@ Step = Callable[[Database], Awaitable[object]]
 STEPS: dict[str, Step] = {
     "add the bound": lambda database: run_alone(database, partial(partitioning.add_bound, now=NOW)),
     "build": lambda database: run_outside_transactions(database, partitioning.build, FOREVER),
-    "swap": lambda database: run_alone(database, partial(partitioning.swap, now=NOW)),
+    "swap": lambda database: run_alone(database, partitioning.swap),
 }
 
 

@@ -67,7 +67,7 @@ async def _redeem(site: Site, client: dict[str, str], code: str) -> JSON:
 
 
 async def _prolong(site: Site, table: type[OauthRequest | OauthCode], client: dict[str, str]) -> None:
-    """Let the requests or codes of a client live longer than a minute, in which a slow machine upgrades nothing."""
+    """Extend the expiry of requests or codes: an upgrade on a slow machine takes more than their minute."""
     later = update(table).values(expires_at=datetime.now(UTC) + HOUR)
     await site.place.rows(later.where(col(table.client_id) == client["client_id"]))
 
