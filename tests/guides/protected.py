@@ -135,7 +135,7 @@ def running(command: str, place: Path, port: int, printed: Path, **variables: st
 def answers(port: int) -> bool:
     """Return whether something serves HTTP there."""
     try:
-        httpx.get(f"http://127.0.0.1:{port}/", timeout=PATIENT, verify=False, trust_env=False)
+        httpx.get(f"http://localhost:{port}/", timeout=PATIENT, verify=False, trust_env=False)
     except httpx.TransportError:
         return False
     return True

@@ -20,12 +20,13 @@ from tests.guides.protected import GATEWRIGHT, running
 from tests.guides.test_sign_in import AS_WRITTEN, with_packages
 from tests.labs.e2e.cross_origin import at_another_origin
 from tests.labs.relying_parties.user import User
+from tests.labs.sdk.test_sdks import generate
 from tests.live import environment, serving
 from tests.ports import free_port
 
 GUIDE = guide("protect-an-api")
 API = "https://orders.example.com"
-INVALID = 'Bearer realm="api", error="invalid_token"'
+INVALID = 'Bearer error="invalid_token"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Site:
         for name in ("reports.json", "shop.json"):
             if (self.folder / name).exists():
                 (place / name).write_bytes((self.folder / name).read_bytes())
-        with running(placed(kept, {**self.places, **variables}), place, port, printed):
+        path = {"PYTHONPATH": str(generate("python"))} if title == "serve FastAPI" else {}
+        with running(placed(kept, {**self.places, **variables}), place, port, printed, **path):
             yield f"http://localhost:{port}"
 
 
@@ -90,8 +92,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def in_folder(language: str, place: Path) -> Path:
     """Return a folder with the files of the guide, and the packages of the API in a language."""
     if language == "Express":
-        [install] = [line for line in commands(GUIDE, "serve Express").splitlines() if line.startswith("npm")]
-        place = with_packages("api", install)
+        # The first line makes the SDK.
+        install = commands(GUIDE, "install Express").partition("\n")[2]
+        place = with_packages("api", placed(install, {"./build/sdk/typescript": str(generate("typescript"))}))
     write_files(GUIDE, place)
     return place
 

@@ -241,6 +241,61 @@ def deleted(site: Site, user: dict[str, object], secret: str) -> int:
     return httpx.post(url, content=body, headers=headers, timeout=PATIENT, trust_env=False).status_code
 
 
+async def test_a_user_switches_between_organizations(browser: Browser, site: Site) -> None:
+    email, token = site.sign_up()
+    names = {}
+    for name in ("Wheels", "Boats"):
+        slug = f"{name.lower()}-{secrets.token_hex(4)}"
+        created = site.post("/organization/create", {"name": name, "slug": slug}, token)
+        names[name] = created.raise_for_status().json()["id"]
+    async with browsing(browser) as page:
+        await open_signed_in(page, site, "/organizations", email)
+        await page.get_by_role("button", name="Wheels").click()
+        await expect(page.get_by_role("button", name="Wheels")).to_be_disabled()
+        await expect(page.get_by_role("button", name="Boats")).to_be_enabled()
+        await page.goto(f"{site.app}/invoices")
+        await expect(page.get_by_role("heading", name=f"Invoices of {names['Wheels']}")).to_be_visible()
+
+
+def test_a_route_handler_requires_a_role(site: Site) -> None:
+    email, token = site.sign_up()
+
+    def reports() -> httpx.Response:
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.get(f"{site.app}/api/reports", headers=headers, timeout=PATIENT, trust_env=False)
+
+    refused = reports()
+    promote(email, site.folder, AS_WRITTEN)
+    allowed = reports()
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "ROLE_REQUIRED")
+    assert (allowed.status_code, allowed.json()) == (200, {"for": "Ada <3"})
+
+
+def test_it_builds_and_serves_with_cache_components(site: Site) -> None:
+    """The line of the section for `create-next-app`, in every page, with the configuration that it writes."""
+    _, token = site.sign_up()
+    [line] = [block.text for block in blocks(GUIDE, "typescript") if "instant" in block.text]
+    for page in PLACE.glob("app/**/page.tsx"):
+        page.write_text(f"{page.read_text('utf-8')}\n{line}", "utf-8")
+    configuration, port, printed = PLACE / "next.config.ts", free_port(), site.folder / "cached.txt"
+    options = '{ cacheComponents: true, partialPrefetching: true, distDir: ".next-cached" }'
+    configuration.write_text(f"export default {options};\n", "utf-8")
+    try:
+        build, serve = placed(commands(GUIDE, "start"), {"3000": str(port)}).splitlines()
+        typed(build, PLACE)
+        with running(serve, PLACE, port, printed, NEXT_TELEMETRY_DISABLED="1"):
+            headers = {"Cookie": f"service.session-token={token}"}
+            url = f"http://localhost:{port}/orders"
+            page_of_ada = httpx.get(url, headers=headers, timeout=PATIENT, trust_env=False)
+    finally:
+        configuration.unlink()
+        write_files(GUIDE, PLACE)
+
+    assert (page_of_ada.status_code, "Orders of" in page_of_ada.text) == (200, True)
+    assert "Error" not in printed.read_text("utf-8")
+
+
 def test_the_settings_for_production_are_settings(tmp_path: Path) -> None:
     [text] = [block.text for block in blocks(GUIDE, "toml") if block.title == "production.toml"]
     (tmp_path / "gatewright.toml").write_text(text, "utf-8")

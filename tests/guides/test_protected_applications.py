@@ -39,7 +39,9 @@ def installed_express() -> Path:
     sdk = generate("typescript")
     shown = guide("protect-express")
     # Its first line makes the SDK.
-    install = placed(commands(shown, "install").partition("\n")[2], {"./build/sdk/typescript": str(sdk)})
+    install = placed(
+        commands(shown, "install").partition("\n")[2], {"../gatewright/build/sdk/typescript": str(sdk)}
+    )
     installed = PLACE / "installed.sh"
     PLACE.mkdir(parents=True, exist_ok=True)
     if not installed.exists() or installed.read_text("utf-8") != install:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.docs.typing_in import blocks
 from tests.guides.protected import running
+from tests.labs.sdk import warehouse
 from tests.labs.sdk.test_sdks import BUILD, CONSUMERS, Command, generate, run
 from tests.live import PROGRAM, environment, serving
 from tests.ports import free_port
@@ -84,6 +85,7 @@ class Site:
             "api_keys.grantable": '{"files": ["read"]}',
             "api_keys.rate_limit.enabled": "true",
             "api_keys.rate_limit.max": "2",
+            **warehouse.SETTINGS,
         }
 
     def start(self) -> None:
@@ -164,15 +166,21 @@ def site(sdk: Path, python: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     assert "Traceback" not in "".join(file.read_text("utf-8") for file in printed)
 
 
+def command(site: Site, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the service."""
+    return subprocess.run(
+        [PROGRAM, *words], cwd=site.directory, env=environment(site.settings), capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+
+
 def registered(site: Site) -> tuple[str, str]:
     """Register the applications as one client of the service; return its id and secret."""
-    words: list[str | Path] = [PROGRAM, "clients", "create", "Shop", "--skip-consent"]
+    words = ["clients", "create", "Shop", "--skip-consent"]
     for port in site.ports.values():
         url = f"http://127.0.0.1:{port}"
         words += ["--redirect-uri", f"{url}/callback", "--post-logout-redirect-uri", f"{url}/"]
-    finished = subprocess.run(
-        words, cwd=site.directory, env=environment(site.settings), capture_output=True, text=True, check=True
-    )
+    finished = command(site, *words)
     found = re.search(r"(app_\w{24}).*\n(gws_\w{32})\n", finished.stderr + finished.stdout, re.DOTALL)
     assert found is not None, finished
     return found[1], found[2]
@@ -421,6 +429,23 @@ def test_tokens_let_in_before_and_after_the_key_changes(
     assert second.partition(".")[0] != first.partition(".")[0]
     assert [one.json() for one in (*before, *after)] == [{"id": user.id, "name": "Ada"}] * 3 * len(SERVERS)
     assert {(one.status_code, code_of(one)) for one in sessions} == {(401, "INVALID_TOKEN")}
+
+
+@pytest.mark.threat("O28", "O29", "O34")
+def test_access_tokens_let_in_by_audience_and_scope(
+    site: Site, visitors: list[httpx.Client], user: User
+) -> None:
+    caller = warehouse.registered(site.url, command(site, *warehouse.CREATE).stdout)
+    token = str(user.ask("GET", "/token").json()["token"])
+
+    for visitor in visitors:
+
+        def call(
+            method: str, path: str, headers: dict[str, str], visitor: httpx.Client = visitor
+        ) -> httpx.Response:
+            return visitor.request(method, path, headers=headers)
+
+        caller.check(call, user.token, user.id, token)
 
 
 def test_applications_recover_from_a_restart_of_the_service(

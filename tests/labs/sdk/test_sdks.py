@@ -53,9 +53,12 @@ def run(*command: str | Path, where: Path = ROOT, **environment: str) -> None:
 @cache
 def generate(language: str) -> Path:
     """Generate the SDK of a language, once; give its folder. Skips where the language's own tools are not installed."""
-    program = NEEDS.get(language)
-    if program is not None and shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed, so an SDK for {language} cannot be built")
+    needed = [NEEDS[language]] if language in NEEDS else []
+    if language not in ("python", "typescript"):
+        needed.append("java")  # openapi-generator
+    missing = [program for program in needed if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed, so an SDK for {language} cannot be built")
     run(ROOT / ".ci" / "sdk.sh", language)
     return BUILD / language
 
@@ -196,14 +199,13 @@ def test_another_generator_reads_what_is_served(document: str, tmp_path: Path) -
     drive_shortly(tmp_path / "anew", "node", "dist/journey.js", where=place)
 
 
-@SLOW
-def test_go(tmp_path: Path, provider_process: ProviderProcess) -> None:
+def test_go(tmp_path: Path) -> None:
     run("go", "vet", "./...", where=generate("go"))
     place = journey_in("go")
 
+    run("go", "mod", "tidy", where=place)
     run("go", "build", "-o", "journey", where=place)
-    with open_service(tmp_path) as open_root:
-        drive(tmp_path, provider_process, place / "journey", where=place, OPEN_ROOT=open_root)
+    drive_shortly(tmp_path, place / "journey")
 
 
 @SLOW

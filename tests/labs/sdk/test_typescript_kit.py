@@ -18,6 +18,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from tests.guides.protected import PATIENT, running
+from tests.labs.sdk import warehouse
 from tests.labs.sdk.test_sdks import BUILD, CONSUMERS, ROOT, SLOW, generate, run
 from tests.live import PROGRAM, administrator, environment, serving
 from tests.ports import free_port
@@ -134,6 +135,7 @@ def site(framework: str, folder: Path) -> Iterator[Site]:
         "trusted_proxies": '["127.0.0.1/32"]',
         "limits.requests": str(LOOKUPS),
         "session.update_age": "0s",
+        **warehouse.SETTINGS,
     }
     with httpx.Client(timeout=PATIENT, verify=NO_TLS, trust_env=False) as client:
         one = Site(folder, service, app, settings, client)
@@ -172,6 +174,15 @@ def test_calls_lists_and_tokens(tmp_path: Path) -> None:
         run("node", "dist/journey.js", where=place, SERVICE_ROOT=live.url, ADMIN_EMAIL=admin)
 
 
+@pytest.mark.threat("O28", "O29", "O30", "O31", "O32", "O33", "O34")
+def test_access_tokens() -> None:
+    place = installed(CONSUMERS / "typescript_kit")
+    shutil.copy(CONSUMERS / "tsconfig.json", place)
+    run("npx", "tsc", where=place)
+    run("node", "dist/access_tokens.js", where=place)
+
+
+@pytest.mark.threat("O28", "O29", "O34")
 @pytest.mark.parametrize("framework", ["express", "hono", "next", pytest.param("next-15", marks=SLOW)])
 def test_example(framework: str, tmp_path: Path) -> None:
     """All in one test, because it takes long to build and start an application."""
@@ -180,6 +191,7 @@ def test_example(framework: str, tmp_path: Path) -> None:
         a_session_is_required(one, token)
         roles_and_more_are_required(one, token)
         a_token_needs_no_request(one, token)
+        access_tokens_have_an_audience_and_scopes(one, token)
         an_api_key_has_permissions_and_limits(one, token)
         webhooks_are_received(one)
         users_sign_in_and_out(one, token)
@@ -233,6 +245,17 @@ def a_token_needs_no_request(one: Site, token: str) -> None:
         assert refusal(refused) == (401, "INVALID_TOKEN")
         assert refused.headers["www-authenticate"] == 'Bearer error="invalid_token"'
     assert refusal(one.get("/orders", cookie(token))) == (401, "UNAUTHORIZED")
+
+
+def access_tokens_have_an_audience_and_scopes(one: Site, token: str) -> None:
+    caller = warehouse.registered(one.service, one.command(*warehouse.CREATE))
+    user = one.get("/me", bearer(token)).json()["id"]
+    signed = one.client.get(one.service + "/token", headers=bearer(token)).json()["token"]
+
+    def call(method: str, path: str, headers: dict[str, str]) -> httpx.Response:
+        return one.client.request(method, one.app + path, headers=headers)
+
+    caller.check(call, token, user, signed)
 
 
 def an_api_key_has_permissions_and_limits(one: Site, token: str) -> None:

@@ -10,9 +10,11 @@ from django.core.management import execute_from_command_line
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
+from gatewright_client.kit.access_tokens import AccessToken, AccessTokenVerifier
 from gatewright_client.kit.callers import Caller
 from gatewright_client.kit.django import (
     receive_webhook,
+    require_access_token,
     require_api_key,
     require_session,
     require_signed_in,
@@ -41,6 +43,7 @@ settings.configure(
 
 service = Gatewright(os.environ["AUTH_URL"], verifier=os.environ["VERIFIER"])
 tokens = TokenVerifier.of(service)
+access_tokens = AccessTokenVerifier.of(service, "https://stock.example.com")
 receiver = WebhookReceiver(os.environ["WEBHOOK_SECRET"])
 sign_in = SignIn(
     service,
@@ -85,6 +88,18 @@ def by_token(request: HttpRequest, caller: Caller) -> HttpResponse:
     return JsonResponse({"id": caller.user_id, "name": caller.name})
 
 
+@require_access_token(access_tokens, "stock:read")
+def stock(request: HttpRequest, token: AccessToken) -> HttpResponse:
+    return JsonResponse({"by": token.client_id, "for": token.user_id})
+
+
+# Programs that send a bearer token need no CSRF token.
+@csrf_exempt
+@require_access_token(access_tokens, "stock:write")
+def change_stock(request: HttpRequest, token: AccessToken) -> HttpResponse:
+    return JsonResponse({"by": token.client_id, "for": token.user_id})
+
+
 @require_api_key(service, {"files": ["read"]})
 def files(request: HttpRequest, key: ApiKey) -> HttpResponse:
     return JsonResponse({"owner": key.reference_id})
@@ -113,6 +128,8 @@ urlpatterns = [
     path("invoices", invoices),
     path("payout", payout),
     path("by-token", by_token),
+    path("stock", stock),
+    path("stock/change", change_stock),
     path("files", files),
     path("webhooks", webhook),
     path("received", list_received),

@@ -5,9 +5,12 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI
+from gatewright_client.kit.access_tokens import AccessToken, AccessTokenVerifier
 from gatewright_client.kit.callers import Caller
 from gatewright_client.kit.fastapi import (
+    SessionCookies,
     receive_webhook,
+    require_access_token,
     require_api_key,
     require_session,
     require_token,
@@ -25,6 +28,7 @@ APP_URL = os.environ["APP_URL"]
 
 service = Gatewright(os.environ["AUTH_URL"], verifier=os.environ["VERIFIER"])
 tokens = TokenVerifier.of(service)
+access_tokens = AccessTokenVerifier.of(service, "https://stock.example.com")
 receiver = WebhookReceiver(os.environ["WEBHOOK_SECRET"])
 sign_in = SignIn(
     service,
@@ -41,9 +45,12 @@ Recent = Annotated[
     Caller, Depends(require_session(service, max_age=timedelta(minutes=10), verified_email=True))
 ]
 ByToken = Annotated[Caller, Depends(require_token(tokens))]
+StockReader = Annotated[AccessToken, Depends(require_access_token(access_tokens, "stock:read"))]
+StockWriter = Annotated[AccessToken, Depends(require_access_token(access_tokens, "stock:write"))]
 Reader = Annotated[ApiKey, Depends(require_api_key(service, {"files": ["read"]}))]
 
 app = FastAPI()
+app.add_middleware(SessionCookies)
 app.add_middleware(
     SessionMiddleware,
     secret_key=os.environ["SESSION_SECRET"],
@@ -84,6 +91,16 @@ async def payout(caller: Recent) -> dict[str, str | None]:
 @app.get("/by-token")
 def by_token(caller: ByToken) -> dict[str, str | None]:
     return {"id": caller.user_id, "name": caller.name}
+
+
+@app.get("/stock")
+def stock(token: StockReader) -> dict[str, str | None]:
+    return {"by": token.client_id, "for": token.user_id}
+
+
+@app.post("/stock/change")
+def change_stock(token: StockWriter) -> dict[str, str | None]:
+    return {"by": token.client_id, "for": token.user_id}
 
 
 @app.get("/files")

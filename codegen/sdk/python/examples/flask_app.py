@@ -6,9 +6,11 @@ from typing import Any
 
 from flask import Flask
 from flask.typing import ResponseReturnValue
+from gatewright_client.kit.access_tokens import AccessToken, AccessTokenVerifier
 from gatewright_client.kit.callers import Caller
 from gatewright_client.kit.flask import (
     receive_webhook,
+    require_access_token,
     require_api_key,
     require_session,
     require_signed_in,
@@ -25,6 +27,7 @@ APP_URL = os.environ["APP_URL"]
 
 service = Gatewright(os.environ["AUTH_URL"], verifier=os.environ["VERIFIER"])
 tokens = TokenVerifier.of(service)
+access_tokens = AccessTokenVerifier.of(service, "https://stock.example.com")
 receiver = WebhookReceiver(os.environ["WEBHOOK_SECRET"])
 sign_in = SignIn(
     service,
@@ -79,6 +82,18 @@ def payout(caller: Caller) -> ResponseReturnValue:
 @require_token(tokens)
 def by_token(caller: Caller) -> ResponseReturnValue:
     return {"id": caller.user_id, "name": caller.name}
+
+
+@app.get("/stock")
+@require_access_token(access_tokens, "stock:read")
+def stock(token: AccessToken) -> ResponseReturnValue:
+    return {"by": token.client_id, "for": token.user_id}
+
+
+@app.post("/stock/change")
+@require_access_token(access_tokens, "stock:write")
+def change_stock(token: AccessToken) -> ResponseReturnValue:
+    return {"by": token.client_id, "for": token.user_id}
 
 
 @app.get("/files")

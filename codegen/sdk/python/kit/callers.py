@@ -57,11 +57,13 @@ class Requirements:
     def check(self, caller: Caller, now: datetime | None = None) -> None:
         """Raise Forbidden if the caller lacks something. `now` is by default the current time."""
         if self.roles and self.roles.isdisjoint(caller.roles):
-            raise Forbidden("ROLE_REQUIRED", "This is not for you")
+            raise Forbidden("ROLE_REQUIRED", "You do not have the required role")
         if self.in_organization and caller.organization_id is None:
             raise Forbidden("NO_ACTIVE_ORGANIZATION", "Choose an organization first")
         if self.organization_roles and self.organization_roles.isdisjoint(caller.organization_roles):
-            raise Forbidden("ORGANIZATION_ROLE_REQUIRED", "This is not for you")
+            raise Forbidden(
+                "ORGANIZATION_ROLE_REQUIRED", "You do not have the required role in this organization"
+            )
         if self.verified_email and not caller.email_verified:
             raise Forbidden("EMAIL_NOT_VERIFIED", "Please verify your email address first")
         if self.max_age is not None and (now or datetime.now(UTC)) - caller.signed_in_at > self.max_age:

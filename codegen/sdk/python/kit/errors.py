@@ -21,7 +21,8 @@ class ApiError(Exception):
     """An error response: of the service to a program, or of an application to its clients.
 
     `code` is for programs, `message` for people. `retry_after` is in seconds. `request_id` is also in the log of the
-    service. `cookies` are `Set-Cookie` headers, which clear those of a session that has ended.
+    service. `cookies` are `Set-Cookie` headers, which clear those of a session that has ended. `challenge` is the value
+    of `WWW-Authenticate`; that of 401 is by default `Bearer`.
     """
 
     status = HTTPStatus.BAD_REQUEST
@@ -36,6 +37,7 @@ class ApiError(Exception):
         request_id: str | None = None,
         retry_after: int | None = None,
         cookies: tuple[str, ...] = (),
+        challenge: str | None = None,
     ) -> None:
         super().__init__(code, message)
         self.code = code
@@ -45,6 +47,9 @@ class ApiError(Exception):
         self.request_id = request_id
         self.retry_after = retry_after
         self.cookies = cookies
+        self.challenge = (
+            "Bearer" if challenge is None and self.status == HTTPStatus.UNAUTHORIZED else challenge
+        )
 
     def __str__(self) -> str:
         fields = "".join(f"; {field.name}: {field.message}" for field in self.fields)
@@ -53,7 +58,7 @@ class ApiError(Exception):
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the response with which an application refuses a request, without its cookies."""
-        challenge = {"WWW-Authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {}
+        challenge = {} if self.challenge is None else {"WWW-Authenticate": self.challenge}
         retry = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return {**challenge, **retry}
 

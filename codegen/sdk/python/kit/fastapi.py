@@ -6,14 +6,45 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..models import ApiKey
+from .access_tokens import AccessToken, AccessTokenVerifier
 from .callers import NONE, Caller, Requirements
 from .errors import ApiError
 from .service import NO_PERMISSIONS, Gatewright, Permissions, credentials
 from .sign_in import ATTEMPT, ID_TOKEN, USER, SignIn
 from .tokens import TokenVerifier
 from .webhooks import LARGEST, Delivery, WebhookReceiver, too_large
+
+_COOKIES = "gatewright.cookies"
+"""The key of the ASGI scope under which `SessionCookies` collects cookies."""
+
+
+class SessionCookies:
+    """ASGI middleware that sends the cookies of `require_session` with every response of the application.
+
+    FastAPI adds headers of dependencies only to responses that it creates itself. Without this middleware, a response
+    that an operation returns, such as a page or a redirect, does not renew the session cookie, and the browser deletes
+    the cookie `session.expires_in` after the sign-in.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request, and add the cookies that were collected meanwhile to the response."""
+        cookies = scope[_COOKIES] = list[str]()
+
+        async def send_with_cookies(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for cookie in cookies:
+                    headers.append("Set-Cookie", cookie)
+            await send(message)
+
+        await self.app(scope, receive, send_with_cookies)
 
 
 def require_session(
@@ -29,7 +60,7 @@ def require_session(
 
     The caller must have one of `roles`, must be in an organization, with one of `organization_roles` there, must have
     signed in no longer than `max_age` ago, and must have a verified email address. The responses are 401, 403, 429 and
-    503.
+    503. An application whose operations return responses, such as pages, also needs `SessionCookies`.
     """
     requirements = Requirements(roles, organization, organization_roles, max_age, verified_email)
 
@@ -42,6 +73,10 @@ def require_session(
             requirements.check(caller)
         except ApiError as error:
             raise http_error(error) from error
+        collected = request.scope.get(_COOKIES)
+        if collected is not None:
+            collected.extend(caller.cookies)
+            return caller
         for cookie in caller.cookies:
             response.headers.append("Set-Cookie", cookie)
         return caller
@@ -71,6 +106,22 @@ def require_token(
         return caller
 
     return token
+
+
+def require_access_token(verifier: AccessTokenVerifier, *scopes: str) -> Callable[[Request], AccessToken]:
+    """Create a dependency that returns the access token of an application, which must have all of these scopes.
+
+    The responses are 401, 403 and 503.
+    """
+
+    # FastAPI runs it in a thread, because it may fetch keys.
+    def access_token(request: Request) -> AccessToken:
+        try:
+            return verifier.read(request.headers.get("authorization"), *scopes)
+        except ApiError as error:
+            raise http_error(error) from error
+
+    return access_token
 
 
 def require_api_key(

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, make_response, redirect, request, session
 from flask.typing import ResponseReturnValue
 
 from ..models import ApiKey
+from .access_tokens import AccessToken, AccessTokenVerifier
 from .callers import NONE, Caller, Requirements
 from .errors import ApiError, Unauthenticated
 from .service import NO_PERMISSIONS, Gatewright, Permissions, credentials
@@ -67,6 +68,16 @@ def require_token(
         return caller
 
     return _require(check)
+
+
+def require_access_token(
+    verifier: AccessTokenVerifier, *scopes: str
+) -> Callable[[CheckedView[AccessToken, Arguments]], View[Arguments]]:
+    """Create a decorator that passes the access token of an application, which must have all of these scopes.
+
+    The responses are 401, 403 and 503.
+    """
+    return _require(lambda: verifier.read(request.headers.get("Authorization"), *scopes))
 
 
 def require_api_key(

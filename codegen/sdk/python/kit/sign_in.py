@@ -11,8 +11,9 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from .errors import ApiError, Forbidden, Unauthenticated, Unavailable, unavailable
+from .keys import keys_of
 from .service import Gatewright
-from .tokens import TokenVerifier, keys_of
+from .tokens import TokenVerifier
 
 USER, ID_TOKEN, ATTEMPT = "user", "id_token", "sign_in"
 """Keys in the session of the application."""

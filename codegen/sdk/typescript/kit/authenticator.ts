@@ -1,9 +1,16 @@
 // The caller of a request, by session, token or API key, and what is required of them. Only the keys of tokens are cached.
 
 import type { ApiKey, ApiKeyPermissions, Gatewright, Session, User } from "../index.js";
-import { connect } from "./connection.js";
+import { connect, type ConnectionOptions } from "./connection.js";
 import { ApiError, unavailable, unwrap, type ApiErrorCode, type ErrorDetails } from "./errors.js";
-import { tokenVerifier, type TokenClaims, type TokenOptions } from "./tokens.js";
+import {
+  requireScopes,
+  tokenVerifiers,
+  type AccessToken,
+  type TokenClaims,
+  type TokenOptions,
+  type TokenVerifiers,
+} from "./tokens.js";
 
 export interface AuthenticatorOptions extends TokenOptions {
   /** The verifier token of this application, one of `api_keys.verifiers`; needed for API keys. */
@@ -39,6 +46,11 @@ export interface ApiKeyRequirements {
   kind?: string | undefined;
 }
 
+export interface AccessTokenRequirements {
+  /** The token must have all of these scopes. */
+  scopes?: readonly string[] | undefined;
+}
+
 export interface SessionCaller {
   session: Session;
   user: User;
@@ -71,20 +83,27 @@ interface Facts {
 
 /** Authenticates requests at one Gatewright. Every method throws an ApiError if it refuses. */
 export class Authenticator {
+  readonly #connection: ConnectionOptions;
   readonly #gatewright: Gatewright;
   readonly #verifier: Gatewright | undefined;
-  readonly #verify: (token: string) => Promise<TokenClaims>;
+  readonly #tokens: TokenVerifiers;
   readonly #leeway: number;
   readonly #now: () => Date;
 
   constructor(options: AuthenticatorOptions) {
     const { url, verifier, timeout = 2000, retries, leeway = 60, now = () => new Date() } = options;
-    const connection = { url, timeout, ...(retries === undefined ? {} : { retries }) };
+    this.#connection = { url, timeout: options.timeout, retries };
+    const connection = { ...this.#connection, timeout };
     this.#gatewright = connect(connection);
     this.#verifier = verifier === undefined ? undefined : connect({ ...connection, token: verifier });
-    this.#verify = tokenVerifier({ ...options, timeout, leeway, now });
+    this.#tokens = tokenVerifiers({ ...options, timeout, leeway, now });
     this.#leeway = leeway;
     this.#now = now;
+  }
+
+  /** Return a client whose calls Gatewright receives as those of the caller, with their cookie or bearer token. */
+  client(request: CallerRequest): Gatewright {
+    return connect({ ...this.#connection, headers: forwarded(request) });
   }
 
   /** Return the session that a cookie or a bearer token names; undefined if there is none. Throws 429, 503. */
@@ -125,9 +144,7 @@ export class Authenticator {
 
   /** Return the claims of the bearer token, which Gatewright signed. Throws 401, 403, 503 without any keys. */
   async requireToken(request: CallerRequest, requirements: Requirements = {}): Promise<TokenClaims> {
-    const [, token] = /^bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
-    if (token === undefined) throw new ApiError(401, "UNAUTHORIZED", "Please sign in", BEARER);
-    const claims = await this.#verify(token);
+    const claims = await this.#tokens.session(bearerOf(request));
     const facts = {
       roles: claims.role,
       verifiedEmail: claims.emailVerified,
@@ -137,6 +154,13 @@ export class Authenticator {
     this.#check(facts, requirements);
     requireOrganizationRole(claims.organizationRole, requirements.organizationRoles);
     return claims;
+  }
+
+  /** Return the access token of an application, for the option `resource`. Throws 401, 403, 503 without any keys. */
+  async requireAccessToken(request: CallerRequest, { scopes = [] }: AccessTokenRequirements = {}): Promise<AccessToken> {
+    const token = await this.#tokens.access(bearerOf(request));
+    requireScopes(token, scopes);
+    return token;
   }
 
   /** Return the API key in the header `x-api-key`. Throws 401, 403, 429, 503. */
@@ -174,7 +198,7 @@ export class Authenticator {
   #check(facts: Facts, requirements: Requirements, cookies: readonly string[] = []): void {
     const { roles, verifiedEmail, maxAge, organization, organizationRoles } = requirements;
     const refuse = (code: ApiErrorCode, message: string) => new ApiError(403, code, message, { cookies });
-    if (roles && !hasOneOf(facts.roles, roles)) throw refuse("ROLE_REQUIRED", "This is not for you");
+    if (roles && !hasOneOf(facts.roles, roles)) throw refuse("ROLE_REQUIRED", "You do not have the required role");
     if (verifiedEmail && facts.verifiedEmail !== true) {
       throw refuse("EMAIL_NOT_VERIFIED", "Please verify your email address first");
     }
@@ -196,6 +220,12 @@ export class Authenticator {
   }
 }
 
+function bearerOf(request: CallerRequest): string {
+  const [, token] = /^bearer +(\S+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
+  if (token === undefined) throw new ApiError(401, "UNAUTHORIZED", "Please sign in", BEARER);
+  return token;
+}
+
 function hasOneOf(held: string | undefined, roles: readonly string[]): boolean {
   return (held ?? "").split(",").some((role) => roles.includes(role));
 }
@@ -206,7 +236,7 @@ function requireOrganizationRole(
   cookies: readonly string[] = [],
 ): void {
   if (roles === undefined || hasOneOf(held, roles)) return;
-  throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "This is not for you", { cookies });
+  throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "You do not have the required role in this organization", { cookies });
 }
 
 /** Return the headers that identify the caller. */
@@ -230,7 +260,7 @@ async function forCaller<Data>(call: Promise<Data>): Promise<Data> {
     const details = { requestId, retryAfter, cookies, fields, cause: error };
     if (error.status === 401) throw new ApiError(401, error.code, "Please sign in", { ...details, ...BEARER });
     if (error.status === 429) throw error;
-    if (error.code === NO_MEMBER) throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "This is not for you", details);
+    if (error.code === NO_MEMBER) throw new ApiError(403, "ORGANIZATION_ROLE_REQUIRED", "You do not have the required role in this organization", details);
     throw notSuccess(error);
   }
 }

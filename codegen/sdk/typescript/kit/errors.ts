@@ -3,7 +3,12 @@
 import type { ApiKeyRefusal, Error as ErrorBody, ErrorCode, InvalidField } from "../index.js";
 
 /** The codes of Gatewright, and those of this kit. */
-export type ApiErrorCode = ErrorCode | ApiKeyRefusal["code"] | "ROLE_REQUIRED" | "ORGANIZATION_ROLE_REQUIRED";
+export type ApiErrorCode =
+  | ErrorCode
+  | ApiKeyRefusal["code"]
+  | "ROLE_REQUIRED"
+  | "ORGANIZATION_ROLE_REQUIRED"
+  | "INSUFFICIENT_SCOPE";
 
 /** Seconds after which a request is worth repeating if Gatewright did not respond. */
 const UNAVAILABLE_FOR = 5;

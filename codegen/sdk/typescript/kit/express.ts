@@ -4,6 +4,7 @@ import type { NextFunction, Request as ExpressRequest, Response as ExpressRespon
 import type { ApiKey, Session, User } from "../index.js";
 import {
   Authenticator,
+  type AccessTokenRequirements,
   type ApiKeyRequirements,
   type AuthenticatorOptions,
   type CallerRequest,
@@ -12,7 +13,7 @@ import {
 } from "./authenticator.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
-import type { TokenClaims } from "./tokens.js";
+import type { AccessToken, TokenClaims } from "./tokens.js";
 import { readText, verifyWebhook, type WebhookOptions } from "./webhooks.js";
 
 /** Respond to a refused request. */
@@ -27,6 +28,7 @@ export interface ExpressOptions {
 export type SessionResponse = ExpressResponse<unknown, Omit<SessionCaller, "cookies">>;
 export type OptionalSessionResponse = ExpressResponse<unknown, { session?: Session; user?: User }>;
 export type TokenResponse = ExpressResponse<unknown, { claims: TokenClaims }>;
+export type AccessTokenResponse = ExpressResponse<unknown, { accessToken: AccessToken }>;
 export type ApiKeyResponse = ExpressResponse<unknown, { apiKey: ApiKey }>;
 export type SignedInResponse = ExpressResponse<unknown, { signedIn: SignedIn }>;
 export type OptionalSignedInResponse = ExpressResponse<unknown, { signedIn?: SignedIn }>;
@@ -64,6 +66,12 @@ export function createAuth(options: AuthenticatorOptions & ExpressOptions) {
     requireToken: (requirements: Requirements = {}) =>
       handler<TokenResponse>(async (request, res) => {
         res.locals.claims = await authenticator.requireToken(request, requirements);
+      }),
+
+    /** Require the access token of an application; store it as `accessToken`. */
+    requireAccessToken: (requirements: AccessTokenRequirements = {}) =>
+      handler<AccessTokenResponse>(async (request, res) => {
+        res.locals.accessToken = await authenticator.requireAccessToken(request, requirements);
       }),
 
     /** Require an API key in the header `x-api-key`; store it as `apiKey`. */

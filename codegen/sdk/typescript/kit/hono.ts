@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { ApiKey } from "../index.js";
 import {
   Authenticator,
+  type AccessTokenRequirements,
   type ApiKeyRequirements,
   type AuthenticatorOptions,
   type CallerRequest,
@@ -13,7 +14,7 @@ import {
 import { withCookies } from "./cookies.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
-import type { TokenClaims } from "./tokens.js";
+import type { AccessToken, TokenClaims } from "./tokens.js";
 import { receiveWebhook as receive, type WebhookOptions } from "./webhooks.js";
 
 export interface HonoOptions {
@@ -62,6 +63,12 @@ export function createAuth(options: HonoAuthOptions) {
     requireToken: (requirements: Requirements = {}): Variables<{ claims: TokenClaims }> => async (c, next) =>
       guard(options, c, next, async () => {
         c.set("claims", await authenticator.requireToken(callerRequest(c), requirements));
+      }),
+
+    /** Require the access token of an application; set it as `accessToken`. */
+    requireAccessToken: (requirements: AccessTokenRequirements = {}): Variables<{ accessToken: AccessToken }> => async (c, next) =>
+      guard(options, c, next, async () => {
+        c.set("accessToken", await authenticator.requireAccessToken(callerRequest(c), requirements));
       }),
 
     /** Require an API key in the header `x-api-key`; set it as `apiKey`. */

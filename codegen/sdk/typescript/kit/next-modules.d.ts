@@ -5,6 +5,7 @@ declare module "next/headers.js" {
 }
 
 declare module "next/server.js" {
+  export function connection(): Promise<void>;
   export class NextResponse extends Response {
     static next(): NextResponse;
   }

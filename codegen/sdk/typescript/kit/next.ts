@@ -1,10 +1,11 @@
 // The kit for the App Router of Next.js 15 and 16: middleware, server components and route handlers.
 
 import { headers } from "next/headers.js";
-import { NextResponse } from "next/server.js";
-import type { ApiKey } from "../index.js";
+import { connection, NextResponse } from "next/server.js";
+import type { ApiKey, Gatewright } from "../index.js";
 import {
   Authenticator,
+  type AccessTokenRequirements,
   type ApiKeyRequirements,
   type AuthenticatorOptions,
   type CallerRequest,
@@ -14,7 +15,7 @@ import {
 import { withCookies } from "./cookies.js";
 import { ApiError } from "./errors.js";
 import { SignIn, type SignedIn, type SignInOptions, type SignInRequirements } from "./sign-in.js";
-import type { TokenClaims } from "./tokens.js";
+import type { AccessToken, TokenClaims } from "./tokens.js";
 import { receiveWebhook as receive, type WebhookOptions } from "./webhooks.js";
 
 export interface NextOptions {
@@ -51,11 +52,14 @@ export function createAuth(options: NextAuthOptions) {
 
     /** Return the session in a server component, or undefined. */
     session: async (): Promise<SessionCaller | undefined> =>
-      authenticator.session(callerRequest(await headers()), inComponent),
+      authenticator.session(callerRequest(await received()), inComponent),
 
     /** Return the session in a server component, or throw an ApiError. */
     requireSession: async (requirements: Requirements = {}): Promise<SessionCaller> =>
-      authenticator.requireSession(callerRequest(await headers()), requirements, inComponent),
+      authenticator.requireSession(callerRequest(await received()), requirements, inComponent),
+
+    /** Return a client whose calls Gatewright receives as those of the user, in a server component or a server action. */
+    client: async (): Promise<Gatewright> => authenticator.client(callerRequest(await received())),
 
     /** Return middleware that requires a session, by cookie or bearer token, and extends it. */
     middleware: (requirements: Requirements = {}) => (request: Request): Promise<Response> =>
@@ -81,6 +85,14 @@ export function createAuth(options: NextAuthOptions) {
           handler(request, await authenticator.requireToken(callerRequest(request.headers), requirements), context),
         ),
 
+    /** Return a route handler that requires the access token of an application. */
+    withAccessToken:
+      <RouteContext>(requirements: AccessTokenRequirements, handler: CallerHandler<AccessToken, RouteContext>): RouteHandler<RouteContext> =>
+      (request, context) =>
+        respond(options.onError, request, async () =>
+          handler(request, await authenticator.requireAccessToken(callerRequest(request.headers), requirements), context),
+        ),
+
     /** Return a route handler that requires an API key in the header `x-api-key`. */
     withApiKey:
       <RouteContext>(requirements: ApiKeyRequirements, handler: CallerHandler<ApiKey, RouteContext>): RouteHandler<RouteContext> =>
@@ -103,7 +115,7 @@ export function createSignIn(options: SignInOptions & NextOptions) {
       respond(options.onError, request, async () => (await signIn.handle(request)) ?? new Response(null, { status: 404 })),
 
     /** Return who is signed in, in a server component; undefined if nobody is. */
-    signedIn: async (): Promise<SignedIn | undefined> => signIn.signedIn({ headers: await headers() }),
+    signedIn: async (): Promise<SignedIn | undefined> => signIn.signedIn({ headers: await received() }),
 
     /** Return a route handler that requires that the user is signed in. Requests for pages are redirected to the sign-in. */
     withSignedIn:
@@ -129,6 +141,12 @@ export function createSignIn(options: SignInOptions & NextOptions) {
 /** Create a route handler for the webhooks of an endpoint. */
 export function receiveWebhook(options: WebhookOptions): (request: Request) => Promise<Response> {
   return (request) => receive(request, options);
+}
+
+/** Return the headers of the request. With Cache Components, `headers` alone is not enough to read the time or call Gatewright. */
+async function received(): Promise<Headers> {
+  await connection();
+  return headers();
 }
 
 /** Return a response, or that of the ApiError that is thrown instead. */

@@ -2,6 +2,7 @@
 
 export {
   Authenticator,
+  type AccessTokenRequirements,
   type ApiKeyRequirements,
   type AuthenticatorOptions,
   type CallerRequest,
@@ -13,5 +14,5 @@ export { connect, type ConnectOptions } from "./connection.js";
 export { ApiError, unwrap, type ApiErrorCode } from "./errors.js";
 export { iterate, type Position } from "./lists.js";
 export { SignIn, type SignedIn, type SignInOptions, type SignInPaths, type SignInRequirements } from "./sign-in.js";
-export type { TokenClaims } from "./tokens.js";
+export type { AccessToken, AccessTokenClaims, TokenClaims } from "./tokens.js";
 export { receiveWebhook, verifyWebhook, type WebhookDelivery, type WebhookOptions } from "./webhooks.js";

@@ -1,6 +1,6 @@
-// Verify the tokens of `/token` with the published keys of Gatewright, without a request per token.
+// Verify session tokens and access tokens with the published keys of Gatewright, without a request per token.
 
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
 import { patientFetch } from "./connection.js";
 import { ApiError, unavailable } from "./errors.js";
 
@@ -11,6 +11,8 @@ export interface TokenOptions {
   issuer?: string | undefined;
   /** The `aud` of tokens: one of `jwt.audiences`, by default the issuer. */
   audience?: string | undefined;
+  /** The URI of this API among `oauth.resources`, of the format `jwt`: the `aud` of access tokens. */
+  resource?: string | undefined;
   /** Milliseconds that fetching the keys may take; by default 2000. */
   timeout?: number | undefined;
   /** Seconds by which clocks may differ; by default 60. */
@@ -42,35 +44,79 @@ export interface TokenClaims extends JWTPayload {
   activeTeamId?: string;
 }
 
+/** The claims of an access token (RFC 9068). */
+export interface AccessTokenClaims extends JWTPayload {
+  sub: string;
+  client_id: string;
+  exp: number;
+  scope?: string;
+  auth_time?: number;
+  acr?: string;
+  amr?: string[];
+}
+
+/** A valid access token: which application may do what, and for which user. */
+export interface AccessToken {
+  /** The application that sends the token. */
+  clientId: string;
+  /** The user that the application acts for; undefined if it acts for itself. */
+  userId: string | undefined;
+  /** What the application may do. What the user may do is for the API to decide. */
+  scopes: readonly string[];
+  claims: AccessTokenClaims;
+}
+
+export interface TokenVerifiers {
+  /** Return the claims of a session token. */
+  session(token: string): Promise<TokenClaims>;
+  /** Return an access token for `resource`. */
+  access(token: string): Promise<AccessToken>;
+}
+
 const ALGORITHMS = ["ES256", "RS256", "EdDSA"];
 const LONGEST = 8192; // characters
 /** Codes of jose for a key document that cannot be fetched or is none. */
 const NO_KEYS = new Set(["ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID", "ERR_JOSE_GENERIC"]);
 
-/** Return a function that returns the claims of a token, or throws 401 `INVALID_TOKEN`, or 503 without any keys. */
-export function tokenVerifier(options: TokenOptions): (token: string) => Promise<TokenClaims> {
-  const { url, issuer = url, audience = issuer, leeway = 60, now = () => new Date() } = options;
+/** Return functions that verify tokens, or throw 401 `INVALID_TOKEN`, or 503 without any keys. */
+export function tokenVerifiers(options: TokenOptions): TokenVerifiers {
+  const { url, issuer = url, audience = issuer, resource, leeway = 60, now = () => new Date() } = options;
   const keys = publishedKeys(options);
-  return async (token) => {
-    if (token.length > LONGEST) throw invalidToken();
-    try {
-      const { payload } = await jwtVerify<TokenClaims>(token, keys, {
-        issuer,
-        audience,
-        algorithms: ALGORITHMS,
-        typ: "JWT", // The same keys sign ID tokens, access tokens and logout tokens.
-        requiredClaims: ["exp", "sub"],
-        clockTolerance: leeway,
-        currentDate: now(),
-      });
-      return payload;
-    } catch (cause) {
-      if (!(cause instanceof errors.JOSEError) || NO_KEYS.has(cause.code)) {
-        throw unavailable("The keys of Gatewright cannot be fetched", { cause });
-      }
-      throw invalidToken(cause);
-    }
+  const verify = <Claims>(token: string, expected: { audience: string; typ: string; requiredClaims: string[] }) =>
+    verified<Claims>(token, keys, {
+      ...expected,
+      issuer,
+      algorithms: ALGORITHMS,
+      clockTolerance: leeway,
+      currentDate: now(),
+    });
+  return {
+    // The same keys sign session tokens, ID tokens, access tokens and logout tokens.
+    session: (token) => verify(token, { audience, typ: "JWT", requiredClaims: ["exp", "sub"] }),
+    async access(token) {
+      if (resource === undefined) throw new Error("The option `resource` is needed to verify access tokens.");
+      const requiredClaims = ["exp", "sub", "client_id"];
+      return accessToken(await verify<AccessTokenClaims>(token, { audience: resource, typ: "at+jwt", requiredClaims }));
+    },
   };
+}
+
+async function verified<Claims>(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload & Claims> {
+  if (token.length > LONGEST) throw invalidToken();
+  try {
+    return (await jwtVerify<Claims>(token, keys, expected)).payload;
+  } catch (cause) {
+    if (!(cause instanceof errors.JOSEError) || NO_KEYS.has(cause.code)) {
+      throw unavailable("The keys of Gatewright cannot be fetched", { cause });
+    }
+    throw invalidToken(cause);
+  }
+}
+
+function accessToken(claims: AccessTokenClaims): AccessToken {
+  const { sub, client_id: clientId, scope = "" } = claims;
+  if (![sub, clientId, scope].every((value) => typeof value === "string")) throw invalidToken();
+  return { clientId, userId: sub === clientId ? undefined : sub, scopes: scope.split(" ").filter(Boolean), claims };
 }
 
 /**
@@ -100,5 +146,14 @@ export function invalidToken(cause?: unknown): ApiError {
   return new ApiError(401, "INVALID_TOKEN", "Please sign in", {
     challenge: 'Bearer error="invalid_token"',
     cause,
+  });
+}
+
+/** Throw 403 unless a token has all of these scopes. */
+export function requireScopes(token: AccessToken, scopes: readonly string[]): void {
+  if (scopes.every((scope) => token.scopes.includes(scope))) return;
+  const needed = scopes.join(" ");
+  throw new ApiError(403, "INSUFFICIENT_SCOPE", `The token needs the scope ${needed}`, {
+    challenge: `Bearer error="insufficient_scope", scope="${needed}"`,
   });
 }

@@ -5,6 +5,7 @@ import {
   createAuth,
   createSignIn,
   receiveWebhook,
+  type AccessTokenResponse,
   type ApiKeyResponse,
   type OptionalSignedInResponse,
   type SessionResponse,
@@ -14,7 +15,7 @@ import {
 
 const { AUTH_URL = "http://localhost:8000", APP_URL = "http://localhost:3000" } = process.env;
 
-const auth = createAuth({ url: AUTH_URL, verifier: process.env.VERIFIER });
+const auth = createAuth({ url: AUTH_URL, verifier: process.env.VERIFIER, resource: "https://stock.example.com" });
 const signIn = createSignIn({
   issuer: AUTH_URL,
   clientId: process.env.CLIENT_ID ?? "",
@@ -29,9 +30,9 @@ const app = express();
 app.get("/me", auth.requireSession(), (req, res: SessionResponse) => {
   const { id, name, email } = res.locals.user;
   res.json({ id, name, email });
+});
 app.get("/user", auth.requireSession(), (req, res) => {
   res.redirect("/me");
-});
 });
 app.get("/reports", auth.requireSession({ roles: ["admin"] }), (req, res: SessionResponse) => {
   res.json({ message: `For ${res.locals.user.name} only` });
@@ -47,6 +48,14 @@ app.get("/payout", auth.requireSession({ verifiedEmail: true, maxAge: 600 }), (r
 app.get("/orders", auth.requireToken(), (req, res: TokenResponse) => {
   res.json({ of: res.locals.claims.sub });
 });
+
+// An access token of an application, for its user or for itself.
+const stock = (req: express.Request, res: AccessTokenResponse) => {
+  const { clientId, userId = null } = res.locals.accessToken;
+  res.json({ by: clientId, for: userId });
+};
+app.get("/stock", auth.requireAccessToken({ scopes: ["stock:read"] }), stock);
+app.post("/stock/change", auth.requireAccessToken({ scopes: ["stock:write"] }), stock);
 
 // An API key.
 app.get("/files", auth.requireApiKey({ permissions: { files: ["read"] } }), (req, res: ApiKeyResponse) => {

@@ -10,6 +10,7 @@ const { AUTH_URL = "http://localhost:8000", APP_URL = "http://localhost:3000" } 
 const auth = createAuth({
   url: AUTH_URL,
   verifier: process.env.VERIFIER,
+  resource: "https://stock.example.com",
   clientAddress: (c) => getConnInfo(c).remote.address,
 });
 const signIn = createSignIn({
@@ -38,6 +39,15 @@ app.get("/payout", auth.requireSession({ verifiedEmail: true, maxAge: 600 }), (c
 
 // A signed token, verified without a request.
 app.get("/orders", auth.requireToken(), (c) => c.json({ of: c.var.claims.sub }));
+
+// An access token of an application, for its user or for itself.
+app.get("/stock", auth.requireAccessToken({ scopes: ["stock:read"] }), (c) => {
+  const { clientId, userId = null } = c.var.accessToken;
+  return c.json({ by: clientId, for: userId });
+});
+app.post("/stock/change", auth.requireAccessToken({ scopes: ["stock:write"] }), (c) =>
+  c.json({ by: c.var.accessToken.clientId }),
+);
 
 // An API key.
 app.get("/files", auth.requireApiKey({ permissions: { files: ["read"] } }), (c) =>

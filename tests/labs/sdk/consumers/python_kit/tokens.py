@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from gatewright_client.kit.errors import ApiError, Unauthenticated, Unavailable, unavailable
-from gatewright_client.kit.tokens import Keys, TokenVerifier
+from gatewright_client.kit.keys import Keys
+from gatewright_client.kit.tokens import TokenVerifier
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 

@@ -83,6 +83,11 @@ async function repetitions(token: string): Promise<void> {
   assert.deepEqual([silent.code, silent.retryAfter], ["SERVICE_UNAVAILABLE", 5]);
   assert.ok(performance.now() - began < 2500);
 
+  // The client of a caller has the options of its authenticator.
+  proxy.failures = [502];
+  const caller = new Authenticator({ url: proxy.url, retries: 0 }).client({ headers: new Headers({ Authorization: `Bearer ${token}` }) });
+  assert.equal((await refused(unwrap(caller.sessions.getCurrent()))).code, "SERVICE_UNAVAILABLE");
+
   // Without a connection, nothing was carried out.
   await proxy.close();
   const late = await new Proxy(SERVICE_ROOT).listen();

@@ -7,6 +7,7 @@ export const { AUTH_URL = "http://localhost:8000", APP_URL = "http://localhost:3
 export const auth = createAuth({
   url: AUTH_URL,
   verifier: process.env.VERIFIER,
+  resource: "https://stock.example.com",
   clientAddress: (headers) => headers.get("x-forwarded-for")?.split(",").at(-1)?.trim(),
 });
 
