@@ -5,19 +5,20 @@ https://github.com/pennersr/django-allauth and https://github.com/django-otp/dja
 """
 
 import base64
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
 from domain.data_import.eligibility import Field, Problem
 from server.importers import metadata
-from server.importers.source import Row, SourceRefused
+from server.importers.source import Row
 from server.importers.tables import Record, SourceDatabase, SourceTable, flag, instant
 from server.importers.values import Fields
 
 ORIGIN = "django"
 TABLE = "auth_user"
 INACTIVE = "Not active in the application this user comes from"
-ADMINISTRATOR = "admin"
+ADMINISTRATOR, STAFF = "admin", "staff"
+"""The roles of superusers, and of other users who may sign in to Django's administration."""
 UNUSABLE = "!"
 """The first character of a password that Django accepts nothing for."""
 
@@ -52,10 +53,8 @@ class Django:
     users: SourceTable
     tables: Tables
     total: int | None
-    staff_role: str | None
-    """The role of users who are staff and no superusers."""
-    groups: dict[object, str]
-    """The names of the groups that are imported as roles, by their ids."""
+    groups: Mapping[object, str]
+    """The names of the groups by their ids."""
 
     async def rows(self) -> AsyncIterator[Row]:
         """Yield every user. Raises SourceRefused if the database fails."""
@@ -82,34 +81,29 @@ class Django:
         roles = [self.groups[each["groupid"]] for each in memberships if each["groupid"] in self.groups]
         if flag(record.get("issuperuser")) is True:
             roles.insert(0, ADMINISTRATOR)
-        elif flag(record.get("isstaff")) is True and self.staff_role:
-            roles.insert(0, self.staff_role)
-        return ",".join(dict.fromkeys(roles)) or None
+        elif flag(record.get("isstaff")) is True:
+            roles.insert(0, STAFF)
+        return ",".join(roles) or None
 
 
-async def django(
-    source: SourceDatabase, *, table: str = TABLE, staff_role: str | None = None, groups: Collection[str] = ()
-) -> Django:
-    """Return the users in a database. Raises SourceRefused if a table, a column or a group is missing."""
+async def django(source: SourceDatabase, *, table: str = TABLE) -> Django:
+    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table(table, _USER)
     tables = Tables(
         emails=source.optional_table("account_emailaddress", _EMAIL),
         accounts=source.optional_table("socialaccount_socialaccount", _ACCOUNT),
         authenticators=source.optional_table("mfa_authenticator", _AUTHENTICATOR),
         devices=source.optional_table("otp_totp_totpdevice", _DEVICE),
-        memberships=source.table(f"{table}_groups", _MEMBERSHIP) if groups else None,
+        memberships=source.optional_table(f"{table}_groups", _MEMBERSHIP),
     )
-    names = await _group_names(source, groups) if groups else {}
-    return Django(source, users, tables, await source.count(users), staff_role, names)
+    return Django(source, users, tables, await source.count(users), await _group_names(source))
 
 
-async def _group_names(source: SourceDatabase, wanted: Collection[str]) -> dict[object, str]:
-    found: dict[object, str] = {}
-    async for page in source.pages(source.table("auth_group", _GROUP)):
-        found |= {record["id"]: record["name"] for record in page if record["name"] in wanted}
-    if missing := sorted(set(wanted) - set(found.values())):
-        raise SourceRefused(f"--group: {source.label} has no group {missing[0]}")
-    return found
+async def _group_names(source: SourceDatabase) -> dict[object, str]:
+    groups = source.optional_table("auth_group", _GROUP)
+    if groups is None:
+        return {}
+    return {record["id"]: record["name"] async for page in source.pages(groups) for record in page}
 
 
 def _user(record: Record) -> Fields:

@@ -8,7 +8,7 @@ import base64
 import csv
 import io
 import re
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -69,16 +69,13 @@ class Firebase:
 
     origin = ORIGIN
 
-    def __init__(
-        self, file: BinaryIO, parameters: HashParameters | None, roles: Collection[str] = ()
-    ) -> None:
+    def __init__(self, file: BinaryIO, parameters: HashParameters | None) -> None:
         """Create the source of a file that is open for reading bytes.
 
-        Without `parameters`, users with a password are refused. `roles` are the custom claims to import as roles.
+        Without `parameters`, users with a password are refused.
         """
         self._file = file
         self._parameters = parameters
-        self._roles = roles
         self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
@@ -123,7 +120,7 @@ class Firebase:
             "emailVerified": user.get("emailVerified"),
             "name": metadata.text(user.get("displayName")),
             "image": user.get("photoUrl") or None,
-            "role": _role(metadata.parse(user.get("customAttributes")), self._roles),
+            "role": _role(metadata.parse(user.get("customAttributes"))),
             "banned": disabled,
             "banReason": DISABLED if disabled is True else None,
             "createdAt": instant_in_text(user.get("createdAt")),
@@ -169,13 +166,11 @@ def _is_anonymous(user: Fields) -> bool:
     return not any(user.get(name) for name in ("email", "phoneNumber", "providerUserInfo", "passwordHash"))
 
 
-def _role(claims: metadata.Metadata, roles: Collection[str]) -> str | None:
-    """Return those of the roles that the claims have: a claim of this name that is true, or in `role` or `roles`."""
-    named = {
-        claims.get("role"),
-        *(each for each in metadata.parse_list(claims.get("roles")) if isinstance(each, str)),
-    }
-    return ",".join(role for role in roles if claims.get(role) is True or role in named) or None
+def _role(claims: metadata.Metadata) -> str | None:
+    """Return the claims that may be roles: the texts in `role` and `roles`, and the names of those that are true."""
+    named = [claims.get("role"), *metadata.parse_list(claims.get("roles"))]
+    flags = [name for name, value in claims.items() if value is True]
+    return ",".join(each for each in (*named, *flags) if isinstance(each, str)) or None
 
 
 def _account(account: Mapping[str, object]) -> Fields:

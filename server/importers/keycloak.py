@@ -5,7 +5,7 @@ https://github.com/keycloak/keycloak/tree/main/core/src/main/java/org/keycloak/r
 """
 
 import re
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -23,6 +23,7 @@ from server.importers.values import Fields
 ORIGIN = "keycloak"
 DISABLED = "Disabled in Keycloak"
 _REALM = "-realm.json"
+_OF_EVERY_USER = re.compile(r"default-roles-.*|offline_access|uma_authorization")
 _USERS = re.compile(r"-users-([0-9]+)\.json")
 
 
@@ -70,15 +71,13 @@ class Keycloak:
 
     origin = ORIGIN
 
-    def __init__(
-        self, files: RealmFiles, user_ids: TemporaryMap, roles: Collection[str] = (), owner: str | None = None
-    ) -> None:
-        """Create the source. `roles` are the realm roles to import; `owner` is the username of the owner of each
-        organization, because Keycloak knows none. `user_ids` is an empty map.
+    def __init__(self, files: RealmFiles, user_ids: TemporaryMap, owner: str | None = None) -> None:
+        """Create the source. `owner` is the username of the owner of each organization, because Keycloak knows none.
+
+        `user_ids` is an empty map.
         """
         self._files = files
         self._user_ids = user_ids
-        self._roles = roles
         self._owner = owner
         self.total = sum(file.stat().st_size for file in files.users)
 
@@ -104,7 +103,7 @@ class Keycloak:
         id_, username = user.get("id"), user.get("username")
         if isinstance(id_, str) and isinstance(username, str):
             self._user_ids.update({username: id_})
-        return Row(name if id_ is None else f"id {id_}", _fields(user, self._roles), name, position)
+        return Row(name if id_ is None else f"id {id_}", _fields(user), name, position)
 
     @cached_property
     def organization_total(self) -> int | None:
@@ -146,14 +145,13 @@ class Keycloak:
         }
 
 
-def _fields(user: Fields, roles: Collection[str]) -> Fields:
+def _fields(user: Fields) -> Fields:
     credentials = [metadata.parse(each) for each in metadata.parse_list(user.get("credentials"))]
     name = " ".join(part for key in ("firstName", "lastName") if (part := metadata.text(user.get(key))))
     enabled = user.get("enabled", True)
     email, username = user.get("email"), user.get("username")
     # In realms with the email address as username, Keycloak stores it twice.
     has_username = isinstance(username, str) and isinstance(email, str) and username.lower() != email.lower()
-    named = metadata.parse_list(user.get("realmRoles"))
     return {
         "id": user.get("id"),
         "email": email or Problem("email", "is missing: the user signs in without one"),
@@ -162,7 +160,7 @@ def _fields(user: Fields, roles: Collection[str]) -> Fields:
         "image": _attribute(user, "picture"),
         "locale": _attribute(user, "locale"),
         "username": username if has_username else None,
-        "role": ",".join(role for role in roles if role in named) or None,
+        "role": _role(user),
         "banned": not enabled if isinstance(enabled, bool) else enabled,
         "banReason": DISABLED if enabled is False else None,
         "createdAt": instant(user.get("createdTimestamp")),
@@ -174,6 +172,12 @@ def _fields(user: Fields, roles: Collection[str]) -> Fields:
             for each in map(metadata.parse, metadata.parse_list(user.get("federatedIdentities")))
         ],
     }
+
+
+def _role(user: Fields) -> str | None:
+    """Return the realm roles, without those that Keycloak gives to every user."""
+    names = [each for each in metadata.parse_list(user.get("realmRoles")) if isinstance(each, str)]
+    return ",".join(name for name in names if not _OF_EVERY_USER.fullmatch(name)) or None
 
 
 def _password(user: Fields, credentials: Sequence[metadata.Metadata]) -> object:

@@ -18,6 +18,7 @@ from domain.admin import operator
 from domain.api_keys.policy import DEFAULT
 from domain.data_import.eligibility import Field, ImportedUser, Linked, Problem, SecondFactor, WeakHash
 from domain.errors import Refusal
+from domain.users import roles
 from models import CREDENTIAL
 from server.crypto import imported_secrets
 from server.database.compile import is_storable
@@ -40,6 +41,8 @@ NAMELESS: tuple[str | None, str | None] = (None, None)
 ACCOUNTS_AT_MOST = 100
 LONGEST_SUBJECT = 255
 LONGEST_SCOPE = 256
+LONGEST_ROLES = 2**16
+"""Users of other programs may have hundreds of roles that mean nothing here."""
 TOTP_BYTES = range(10, 129)
 
 
@@ -60,6 +63,8 @@ class Rules:
     """The configured kinds of API keys of organizations."""
     organization_roles: frozenset[str] = frozenset()
     """The configured roles of members of organizations."""
+    roles: frozenset[str] = frozenset()
+    """The roles that users may get: the default one, and those that the operator names."""
     rp_id: str = ""
     """The relying party id of passkeys that have none of their own."""
     without: frozenset[Field] = frozenset()
@@ -109,7 +114,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         image=parts.one(lambda: values.image(fields, "image"), None),
         username=username,
         display_username=display_username,
-        role=values.line(fields, "role") or None,
+        role=_role(fields, parts),
         banned=values.flag(fields, "banned"),
         ban_reason=values.text(fields, "banReason", operator.LONGEST_REASON),
         ban_expires=values.instant(fields, "banExpires"),
@@ -162,6 +167,18 @@ def _derived(name: str) -> str:
 def _name(fields: Fields, email: str) -> str:
     name = values.line(fields, "name")
     return email.partition("@")[0] if name is None else name
+
+
+def _role(fields: Fields, parts: Parts) -> str | None:
+    """Return the roles that the operator has named; None for the default role."""
+    names = [name for name in roles.parse(values.text(fields, "role", LONGEST_ROLES) or "") if name]
+    kept = [name for name in names if name in parts.rules.roles]  # defence: ADM27 named-roles
+    if len(kept) > roles.MOST_ROLES:
+        raise Problem("role", f"has more than {roles.MOST_ROLES} roles")
+    for name in names:
+        if name not in kept:
+            parts.left.append(Problem("role", f"{values.shown(name)} is not named with --role"))
+    return ",".join(kept) or None
 
 
 def _usernames(fields: Fields) -> tuple[str | None, str | None]:

@@ -25,8 +25,12 @@ def refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str = "
     """Raise Problem for an unknown field: a misspelled name must not lose data."""
     unknown = sorted(set(fields) - known)
     if unknown:
-        shown = "".join(character for character in unknown[0] if character.isprintable())[:64]
-        raise Problem(f"{prefix}{shown}", "is not a field of the format")
+        raise Problem(f"{prefix}{shown(unknown[0])}", "is not a field of the format")
+
+
+def shown(name: str) -> str:
+    """Return a name from a source in the form in which a reason shows it: short, and without control characters."""
+    return "".join(character for character in name if character.isprintable())[:64]
 
 
 def present(fields: Fields, name: str) -> object:
