@@ -16,7 +16,7 @@ from server.database import migrations
 from server.observability import logs
 from tests.handlers.pages import SETTINGS
 from tests.handlers.test_console import administrator
-from tests.labs.bench import growth_rows
+from tests.labs.bench import console_pages, growth_rows
 from tests.labs.bench.timing import timed
 from tests.postgres import Cluster
 from tests.service import Service, close_service, open_service
@@ -50,11 +50,26 @@ Users = Annotated[str, typer.Option(help="Numbers of users, ascending, separated
 Asked = Annotated[int, typer.Option(min=5, help="Requests of each kind at each size.")]
 Databases = Annotated[str, typer.Option(help="postgresql, sqlite, or both, separated by a comma.")]
 
+Audit = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Measure every page instead, on PostgreSQL with the last number of users, ten sessions of each, and this"
+        " many audit records: 30000000 need 40 GB of disk.",
+    ),
+]
+
 
 def main(
-    users: Users = "10000,1000000", asked: Asked = 100, databases: Databases = "sqlite,postgresql"
+    users: Users = "10000,1000000",
+    asked: Asked = 100,
+    databases: Databases = "sqlite,postgresql",
+    audit: Audit = 0,
 ) -> None:
     """Fill private databases, and open pages of the list in this process."""
+    if audit:
+        console_pages.run(int(users.split(",")[-1]), audit, asked)
+        return
     logs.configure("error", "json")
     sizes = [int(size) for size in users.split(",")]
     for dialect in databases.split(","):

@@ -23,7 +23,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from domain import tokens
 from domain.context import Caller, Context, RequestFacts
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from domain.sessions.policy import SessionLimitThreshold
 from models.session import SESSION_BY_DIGEST
 from models.sign_in_query import sign_in_row_by
@@ -365,7 +365,7 @@ CLEANUP: Steps = {f"clean-up of {FEW}": Probe.cleanup}
 
 async def _listed(ctx: Context) -> int:
     """Make the list of the caller's sessions; give how many there are."""
-    return len([shown async for shown in sessions.list_active(ctx)])
+    return len([shown async for shown in listing.list_active(ctx)])
 
 
 def figures(seconds: list[float]) -> Figures:

@@ -87,11 +87,11 @@ class Filling:
         """Fill the tables. The large ones get their indexes afterwards, as whoever restores a backup does."""
         people = range(self.first // SESSIONS_EACH, self.last // SESSIONS_EACH)
         await self._copy(connection, progress, "user", people, self._user)
-        async with _without_indexes(connection, progress, "account"):
+        async with without_indexes(connection, progress, "account"):
             await self._copy(connection, progress, "account", people, self._account)
-        async with _without_indexes(connection, progress, "api_key"):
+        async with without_indexes(connection, progress, "api_key"):
             await self._copy(connection, progress, "api_key", people, self._key)
-        async with _without_indexes(connection, progress, "session"):
+        async with without_indexes(connection, progress, "session"):
             await self._copy(connection, progress, "session", range(self.first, self.last), self._session)
         for table in _COLUMNS:
             await connection.execute(f'VACUUM (ANALYZE) "{table}"')
@@ -175,21 +175,23 @@ def _chunks(numbers: range) -> Iterator[range]:
 
 
 @asynccontextmanager
-async def _without_indexes(connection: Any, progress: Progress, table: str) -> AsyncIterator[None]:
-    """Take the constraints and indexes of a table away, and make them again as they were."""
+async def without_indexes(connection: Any, progress: Progress, table: str) -> AsyncIterator[None]:
+    """Drop the constraints and indexes of a table except its primary key, and create them again afterwards."""
+    # Foreign keys of other tables depend on the primary key.
     constraints = await connection.fetch(
         "SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint"
-        " WHERE conrelid = $1::regclass ORDER BY contype <> 'p'",
+        " WHERE conrelid = $1::regclass AND contype <> 'p'",
         f'"{table}"',
     )
-    # The primary key last: a foreign key of the same table may depend on it.
-    for constraint in reversed(constraints):
+    for constraint in constraints:
         await connection.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{constraint["name"]}"')
     indexes = await connection.fetch(
-        "SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename = $1", table
+        "SELECT indexrelid::regclass AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index"
+        " WHERE indrelid = $1::regclass AND NOT indisprimary",
+        f'"{table}"',
     )
     for index in indexes:
-        await connection.execute(f'DROP INDEX "{index["name"]}"')
+        await connection.execute(f"DROP INDEX {index['name']}")
     yield
     task = progress.add_task(f"indexes of {table}", total=len(constraints) + len(indexes))
     for index in indexes:

@@ -82,7 +82,12 @@ def parent(pid: int) -> int:
 
 def peak_memory(pid: int) -> float:
     """Return the most memory that a process and its descendants have held since `forget_peak`, in MB."""
-    return sum(_high_water(each) for each in _family(pid)) / 1024
+    return sum(_kibibytes(each, "VmHWM") for each in _family(pid)) / 1024
+
+
+def memory(pid: int) -> float:
+    """Return the memory that a process holds, in MB; 0 if it has ended."""
+    return _kibibytes(pid, "VmRSS") / 1024
 
 
 def forget_peak(pid: int) -> None:
@@ -91,9 +96,9 @@ def forget_peak(pid: int) -> None:
         (_PROC / str(each) / "clear_refs").write_text("5")
 
 
-def _high_water(pid: int) -> int:
+def _kibibytes(pid: int, name: str) -> int:
     for line in _read(pid, "status").splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(f"{name}:"):
             return int(line.split()[1])
     return 0
 
