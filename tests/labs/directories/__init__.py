@@ -1,0 +1,1 @@
+"""Clients of the SCIM protocol by others, at a running service."""
