@@ -17,14 +17,18 @@ async def trail(service: Service) -> list[Any]:
         return list(await db.execute(select(Audit)))
 
 
-async def of_event(service: Service, event: str) -> list[Any]:
-    """Return the records of an event."""
-    return [record for record in await trail(service) if record.event == event]
+async def of_event(service: Service, event: str, **details: Any) -> list[Any]:
+    """Return the records of an event whose details have these values, in no order."""
+    return [
+        record
+        for record in await trail(service)
+        if record.event == event and details.items() <= record.details.items()
+    ]
 
 
-async def only(service: Service, event: str) -> Any:
-    """Return the one record of an event."""
-    [record] = await of_event(service, event)
+async def only(service: Service, event: str, **details: Any) -> Any:
+    """Return the one record of an event whose details have these values."""
+    [record] = await of_event(service, event, **details)
     return record
 
 

@@ -20,7 +20,7 @@ from tests.conftest import Headers, MakeService, SignIn
 from tests.handlers.people import Person, add_person
 from tests.handlers.steps import code, execute
 from tests.service import BASE_URL, START, Service
-from tests.trail import of_event
+from tests.trail import of_event, only
 
 DOCUMENTS = ("/jwks", "/.well-known/jwks.json")
 
@@ -330,7 +330,8 @@ class TestAdministration:
         assert [key["state"] for key in announced.json()["keys"]] == ["announced", "signing"]
         assert code(again) == "409 SIGNING_KEY_ALREADY_ANNOUNCED"
         assert len((await service.get("/jwks")).json()["keys"]) == 2
-        [_, record] = await of_event(service, "signing_key.created")
+        [new, _] = announced.json()["keys"]
+        record = await only(service, "signing_key.created", kid=new["id"])
         assert (record.actor_id, "by" in record.details) == (admin.id, False)
 
     async def test_a_key_that_is_rotated_now_signs_the_next_token(
