@@ -5,7 +5,7 @@ INSTALLED := .venv/installed
 SERVICE := .venv/service
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run try-social test test-long test-ha test-oauth2-proxy test-upgrade check format cost package release docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff image \
+.PHONY: help setup run try-social test test-long test-ha test-keycloak test-oauth2-proxy test-upgrade test-package test-chart check format cost package release docs screenshots docs-serve reference table mutants fuzz fuzz-protocol page-quality faults contract contract-diff image \
   sdk-python sdk-typescript sdk types translations migrate migration bench bench-console bench-growth
 
 help:
@@ -25,7 +25,7 @@ $(SERVICE): pyproject.toml constraints.txt
 	@.ci/setup.sh service
 
 run: $(SERVICE) ## run on http://localhost:8000 with SQLite; emails are printed to the terminal
-	@GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
+	@exec env GATEWRIGHT_PROFILE=development $(BIN)/gatewright serve
 
 try-social: setup ## try sign-in through a provider: run the service, the test provider and a demo page
 	@$(BIN)/python -m tests.labs.provider.trying
@@ -47,6 +47,7 @@ test-long: setup ## run the rest: the second database, faults, SDKs, guides, bro
 	@.ci/pgbouncer.sh
 	@.ci/proxies.sh
 	@.ci/verifiers.sh
+	@.ci/xmlsec.sh
 	@.ci/containers.sh
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
@@ -77,7 +78,10 @@ cost: setup ## count the files that a capability edited: make cost RANGE=main..H
 	@test -n "$(RANGE)" -a -n "$(NAME)" || { echo 'RANGE or NAME is missing, for example: make cost RANGE=main..HEAD NAME=webhooks' >&2; exit 2; }
 	@$(BIN)/python -m tests.capability_cost "$(RANGE)" $(foreach name,$(NAME),--name $(name))
 
-package: setup ## build wheel and sdist into build/dist, twice with the same bytes, and try them with each Python that is here
+package: setup ## build wheel and sdist into build/dist
+	@.ci/package.sh
+
+test-package: setup ## build wheel and sdist twice, compare the bytes, and try them with each Python that is here
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_package.py
 
 release: setup ## build, check and try everything that is released into build/release, and print what to tag and upload
@@ -119,21 +123,29 @@ fuzz: setup ## compare random sequences of operations with a model (ARGS="--seco
 fuzz-protocol: setup ## send more generated requests to every operation than test-long, and many to those of OAuth (EXAMPLES=1000, each)
 	GATEWRIGHT_EXAMPLES=$(or $(EXAMPLES),300) $(BIN)/python -m pytest tests/contract/test_schemathesis.py
 
-page-quality: setup ## check every hosted page in Chromium, and the console in Arabic, which test-long omits
+page-quality: setup ## check every hosted page in Chromium, with Lighthouse and the console in Arabic, which test-long omits; Firefox if it is here
 	@.ci/chromium.sh
-	path=$$(.ci/node.sh) && PATH=$$path GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_page_quality.py
+	path=$$(.ci/node.sh) && PATH=$$path GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_page_quality.py tests/labs/e2e/test_firefox.py
 
 faults: setup ## test failures of database, disk, mail and providers, with the slow tests that test-long omits (40 minutes)
 	@.ci/postgresql.sh
-	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/labs/faults $(ARGS)
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest -s tests/labs/faults tests/server/webhooks/test_storms.py $(ARGS)
 
 test-upgrade: setup ## upgrade from every release on both databases, under load (3 minutes)
 	@.ci/postgresql.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/upgrades $(ARGS)
 
+test-keycloak: setup ## sign users in through Keycloak in a browser, by SAML and OpenID Connect (10 minutes, by hand and before a release)
+	@.ci/postgresql.sh
+	@.ci/chromium.sh
+	home=$$(.ci/keycloak.sh) && GATEWRIGHT_TEST_KEYCLOAK=$$home $(BIN)/python -m pytest tests/labs/keycloak $(ARGS)
+
 test-oauth2-proxy: setup ## build oauth2-proxy, and protect a page by it in a browser
 	@.ci/chromium.sh
 	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/labs/e2e/test_oauth2_proxy.py
+
+test-chart: setup ## build Helm, render the chart with several values, and compare it with the plain manifests
+	GATEWRIGHT_LONG=1 $(BIN)/python -m pytest tests/deploy/test_chart.py
 
 ##@ OpenAPI document and clients
 
@@ -182,7 +194,7 @@ bench: setup ## compare with a bare ASGI application and Better Auth (ARGS="--he
 	@tests/labs/bench/wrk.sh
 	$(BIN)/python -m tests.labs.bench $(ARGS)
 
-bench-console: setup ## measure the users of the console with 10 thousand and 1 million users (ARGS="--help" for options)
+bench-console: setup ## measure the users of the console with 10 thousand and 1 million users (ARGS="--audit 30000000" for every page; --help)
 	@.ci/postgresql.sh
 	$(BIN)/python -m tests.labs.bench.console $(ARGS)
 

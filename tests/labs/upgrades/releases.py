@@ -31,6 +31,8 @@ _SETTINGS = {
     "magic_links.enabled": "true",
     "magic_links.page": "http://localhost:8000/confirm",
     "email_codes.enabled": "true",
+    "email_codes.expires_in": "10m",
+    "passkey.challenge_expires_in": "10m",
     "api_keys.kinds": '{"team": {"references": "organization"}}',
 }
 
@@ -47,6 +49,8 @@ RELEASES = (
             "magic_link.enabled": "true",
             "magic_link.page": "http://localhost:8000/confirm",
             "email_otp.enabled": "true",
+            "email_otp.expires_in": "10m",
+            "passkey.challenge_expires_in": "10m",
         },
         requirements=("flask-swagger-ui==5.34.0",),
     ),

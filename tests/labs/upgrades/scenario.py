@@ -6,7 +6,7 @@ import subprocess
 import traceback
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -44,6 +44,9 @@ SETTINGS = {
     "api_keys.sessions": "true",
     "oauth.scopes": json.dumps({"read": "Read"}),
     "oauth.resources": json.dumps({API: {"name": "API", "scopes": ["read"]}}),
+    # On a busy machine, minutes pass between the two halves of a story.
+    "two_factor.otp_expires_in": "1h",
+    "two_factor.challenge_expires_in": "1h",
     "delete_user.confirm_by_mail": "true",
     "password_reset.sender": "file",
 }
@@ -114,6 +117,7 @@ async def _upgrade(site: Site, load: Load, known: Sequence[Possession]) -> dict[
             load.processes = [old, new]
             await load.until(ROUNDS)
             at_new = site.at(new.url, PROGRAM)
+            at_old = replace(at_old, migrated=True)
             unusable_at_old = await _use(at_old, await _acquire(at_new, known))
             unusable_at_new = await _use(at_new, await _acquire(at_old, known))
             load.processes = [new]

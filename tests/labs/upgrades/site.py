@@ -35,11 +35,18 @@ class Site:
     """The URL of the process that gets the next requests."""
     program: Path = PROGRAM
     """The program of that process."""
+    migrated: bool = False
+    """Whether the present program has migrated the database: commands of an older release refuse a newer schema."""
 
     @property
     def files(self) -> Path:
         """The folder with the packages of the program."""
         return ROOT if self.program == PROGRAM else self.program.parent
+
+    @property
+    def commands(self) -> Path:
+        """The folder with the packages of the program whose commands the operator uses."""
+        return ROOT if self.migrated else self.files
 
     def at(self, url: str, program: Path) -> "Site":
         """Return the clients of one process."""

@@ -14,7 +14,7 @@ from tests.labs.upgrades.scenario import Record, upgrade
 from tests.live import ROOT
 
 OLDEST, NEWEST = RELEASES[0], RELEASES[-1]
-SHORT = [(OLDEST, "sqlite"), (OLDEST, "postgresql"), (NEWEST, "postgresql")]
+SHORT = [(OLDEST, "sqlite"), (NEWEST, "postgresql")]
 """What `make test-long` tests; the other upgrades are long."""
 UPGRADES = [
     pytest.param(
