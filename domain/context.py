@@ -164,6 +164,8 @@ class RequestFacts(NamedTuple):
     """Set for the operations that respond with hosted pages."""
     is_navigation: Callable[[], bool] = _is_not_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
+    query: bytes = b""
+    """The query as it was sent, which signatures may cover."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class AuthorizationParams:
     """The PKCE verifier, 64 characters; only its S256 challenge is sent."""
     nonce: str = field(repr=False)
     login_hint: str | None = None
+    forces_authentication: bool = False
+    """Whether the user must authenticate again (`prompt=login`)."""
 
 
 @dataclass(frozen=True, slots=True)

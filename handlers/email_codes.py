@@ -11,7 +11,7 @@ from handlers.responses.sessions import session_response, two_factor_required
 # email_codes.send
 async def send(ctx: Context, body: shapes.SendEmailCodeRequest) -> shapes.Success:
     """Queue the request for a code; the response is the same for every address."""
-    email_codes.request(ctx, body["email"], codes.REQUESTED[body["type"]])
+    await email_codes.request(ctx, body["email"], codes.REQUESTED[body["type"]])
     return {"success": True}
 
 
@@ -52,7 +52,7 @@ async def sign_in(
 # email_codes.request_reset
 async def request_reset(ctx: Context, body: shapes.RequestResetCodeRequest) -> shapes.Success:
     """Queue the request for a code that resets the password."""
-    email_codes.request(ctx, body["email"], codes.RESET)
+    await email_codes.request(ctx, body["email"], codes.RESET)
     return {"success": True}
 
 

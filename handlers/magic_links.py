@@ -9,6 +9,7 @@ from domain.magic_links import magic_links
 from domain.magic_links.magic_links import LinkRequest
 from domain.mailbox_proofs import BannedMailboxUser, MailboxSignIn, NewUserSignupDisabled
 from domain.social.policy import SocialPolicy
+from domain.sso_enforcement.errors import SsoRequired
 from domain.two_factor.challenges import PendingSignIn
 from handlers import shapes, wire
 from handlers.responses import redirects
@@ -34,7 +35,7 @@ async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.
         new_user_callback_url=body.get("newUserCallbackURL") or None,
         error_callback_url=body.get("errorCallbackURL") or None,
     )
-    magic_links.request(ctx, body["email"], link_request)
+    await magic_links.request(ctx, body["email"], link_request)
     return {"status": True}
 
 
@@ -67,7 +68,7 @@ async def verify(
         return Redirect(urls.with_parameters(page, token=token, **parameters))
     try:
         signed_in = await magic_links.consume(ctx, token)
-    except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:
+    except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser, SsoRequired) as refusal:
         target = error_callback_url or callback_url
         if target is None:
             raise

@@ -9,7 +9,7 @@ from domain.errors import Unavailable
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
 from domain.organizations import active
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from handlers import shapes, wire
 from handlers.responses.reply import Reply
 from handlers.responses.sessions import sign_out_response
@@ -45,7 +45,7 @@ async def list_active(ctx: Context) -> list[shapes.Session]:
     if ctx.caller is None:
         return []
     return [
-        wire.session(active.visible(ctx.policy, row), token) async for row, token in sessions.list_active(ctx)
+        wire.session(active.visible(ctx.policy, row), token) async for row, token in listing.list_active(ctx)
     ]
 
 

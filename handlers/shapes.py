@@ -133,6 +133,9 @@ class CancelInvitationRequest(TypedDict):
     invitationId: str
 
 
+CertItem: TypeAlias = str
+
+
 class CheckOrganizationSlugRequest(TypedDict):
     """The slug to look for."""
 
@@ -169,6 +172,12 @@ class ConfirmMagicLinkRequest(TypedDict):
     newUserCallbackURL: NotRequired[str]
     errorCallbackURL: NotRequired[str]
     oauth_query: NotRequired[str]
+
+
+class ConfirmScimDirectoryRequest(TypedDict):
+    """The connection of a stopped directory."""
+
+    providerId: str
 
 
 class ConfirmedEndSession(TypedDict):
@@ -215,6 +224,14 @@ class CreateApiKeyRequest(TypedDict):
     prefix: NotRequired[str]
     organizationId: NotRequired[str]
     userId: NotRequired[str]
+
+
+class CreateScimTokenRequest(TypedDict):
+    """A new token."""
+
+    providerId: str
+    name: str
+    expiresIn: NotRequired[int | None]
 
 
 class CreateTeamRequest(TypedDict):
@@ -317,6 +334,12 @@ class DeletedApiKey(TypedDict):
 
 class DeletedOAuthClient(TypedDict):
     """The client is deleted."""
+
+    success: bool
+
+
+class DeletedSsoProvider(TypedDict):
+    """The connection is deleted."""
 
     success: bool
 
@@ -485,6 +508,11 @@ ErrorCode: TypeAlias = Literal[
     "CROSS_SITE_NAVIGATION_LOGIN_BLOCKED",
     "DELIVERY_NOT_FOUND",
     "DEVICE_CODE_ALREADY_PROCESSED",
+    "DIRECTORY_NOT_STOPPED",
+    "DISCOVERY_FAILED",
+    "DOMAIN_TAKEN",
+    "DOMAIN_VERIFICATION_FAILED",
+    "DOMAIN_VERIFIED",
     "EMAIL_ALREADY_VERIFIED",
     "EMAIL_CAN_NOT_BE_UPDATED",
     "EMAIL_MISMATCH",
@@ -521,6 +549,7 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_EMAIL",
     "INVALID_EMAIL_OR_PASSWORD",
     "INVALID_ERROR_CALLBACK_URL",
+    "INVALID_LOGOUT_TOKEN",
     "INVALID_METADATA_TYPE",
     "INVALID_NAME_LENGTH",
     "INVALID_NEW_USER_CALLBACK_URL",
@@ -528,11 +557,13 @@ ErrorCode: TypeAlias = Literal[
     "INVALID_OTP",
     "INVALID_PASSWORD",
     "INVALID_PREFIX_LENGTH",
+    "INVALID_PROVIDER_URL",
     "INVALID_REDIRECT_URI",
     "INVALID_REDIRECT_URL",
     "INVALID_REFERENCE_ID_FROM_API_KEY",
     "INVALID_ROLE_TYPE",
     "INVALID_SCOPE",
+    "INVALID_SSO_DOMAIN",
     "INVALID_TOKEN",
     "INVALID_TWO_FACTOR_COOKIE",
     "INVALID_USER",
@@ -598,6 +629,7 @@ ErrorCode: TypeAlias = Literal[
     "REQUEST_TIMEOUT",
     "RESET_PASSWORD_DISABLED",
     "ROLE_NOT_FOUND",
+    "SCIM_TOKEN_NOT_FOUND",
     "SEARCH_TOO_BROAD",
     "SERVER_ONLY_PROPERTY",
     "SERVICE_UNAVAILABLE",
@@ -607,6 +639,11 @@ ErrorCode: TypeAlias = Literal[
     "SIGNING_KEY_ALREADY_REVOKED",
     "SIGNING_KEY_NOT_FOUND",
     "SOCIAL_ACCOUNT_ALREADY_LINKED",
+    "SSO_PROVIDER_EXISTS",
+    "SSO_PROVIDER_NOT_FOUND",
+    "SSO_PROVIDER_READ_ONLY",
+    "SSO_REQUIRED",
+    "SSO_TEST_NOT_FOUND",
     "TEAM_MEMBER_LIMIT_REACHED",
     "TEAM_NOT_FOUND",
     "TOKEN_EXPIRED",
@@ -616,6 +653,8 @@ ErrorCode: TypeAlias = Literal[
     "TOO_MANY_ENDPOINTS",
     "TOO_MANY_PASSKEYS",
     "TOO_MANY_REQUESTS",
+    "TOO_MANY_SCIM_TOKENS",
+    "TOO_MANY_SSO_PROVIDERS",
     "TOTP_NOT_ENABLED",
     "TWO_FACTOR_NOT_ENABLED",
     "TWO_FACTOR_REQUIRED",
@@ -848,8 +887,11 @@ class Error(TypedDict):
     message: str
     code: ErrorCode
     fields: NotRequired[list[InvalidField]]
+    reason: NotRequired[str]
     minimumLength: NotRequired[int]
     maximumLength: NotRequired[int]
+    url: NotRequired[str]
+    providerId: NotRequired[str]
     tryAgainIn: NotRequired[int]
     error: NotRequired[str]
     error_description: NotRequired[str]
@@ -894,6 +936,12 @@ class LeaveOrganizationRequest(TypedDict):
     """The organization to leave."""
 
     organizationId: str
+
+
+class LogoutTokenForm(TypedDict):
+    """A logout token."""
+
+    logout_token: str
 
 
 class MagicLinkPreview(TypedDict):
@@ -1105,6 +1153,11 @@ class OAuthUserInfo(TypedDict):
 
 class OAuthUserInfoRequest(TypedDict):
     """Nothing."""
+
+
+class Operation(TypedDict):
+    op: str
+    path: NotRequired[str]
 
 
 class OrganizationChanges(TypedDict):
@@ -1447,6 +1500,23 @@ class ConsoleBanForm(TypedDict):
     until: NotRequired[str]
 
 
+class ConsoleConnectionButtonForm(TypedDict):
+    """A form of a button alone."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+
+
+class ConsoleConnectionDeletionForm(TypedDict):
+    """Proof that this connection is meant."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    typedConnection: str
+
+
 class ConsoleDeletionForm(TypedDict):
     """Proof that this user is meant."""
 
@@ -1463,6 +1533,24 @@ class ConsoleDisconnectForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     connection: str
+
+
+class ConsoleDomainForm(TypedDict):
+    """A domain."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    domain: str
+
+
+class ConsoleDomainsForm(TypedDict):
+    """Domains that the connection gets."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    domains: str
 
 
 class ConsoleEmailForm(TypedDict):
@@ -1557,6 +1645,24 @@ class ConsoleNewApplicationForm(TypedDict):
     kind: Literal["web", "browser", "native", "machine", "device"]
     name: str
     redirectUris: NotRequired[str]
+
+
+class ConsoleNewConnectionForm(TypedDict):
+    """A new connection: with `metadataUrl` or `metadata` for `saml`, or with `issuer`, `clientId` and `clientSecret` for `oidc`."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    type: Literal["saml", "oidc"]
+    providerId: str
+    name: str
+    organization: NotRequired[str]
+    domains: str
+    metadataUrl: NotRequired[str]
+    metadata: NotRequired[str]
+    issuer: NotRequired[str]
+    clientId: NotRequired[str]
+    clientSecret: NotRequired[str]
 
 
 class ConsoleNewKeyForm(TypedDict):
@@ -1655,6 +1761,16 @@ class ConsoleProfileForm(TypedDict):
     locale: NotRequired[str]
 
 
+class ConsoleRequiredDomainForm(TypedDict):
+    """A domain whose users must sign in through the connection."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    domain: str
+    revokeOtherSessions: NotRequired[str]
+
+
 class ConsoleRolesForm(TypedDict):
     """The roles: every field `role-<name>`."""
 
@@ -1662,6 +1778,25 @@ class ConsoleRolesForm(TypedDict):
     account: NotRequired[PageText]
     user: NotRequired[str]
     version: NotRequired[str]
+
+
+class ConsoleScimRevocationForm(TypedDict):
+    """The token to revoke."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    token: str
+
+
+class ConsoleScimTokenForm(TypedDict):
+    """A new token."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    tokenName: str
+    days: NotRequired[Literal["", "30", "90", "365"]]
 
 
 class ConsoleSelectedUsersForm(TypedDict):
@@ -2378,6 +2513,9 @@ class RequestResetCodeRequest(TypedDict):
     email: Email
 
 
+RequiredDomain: TypeAlias = str
+
+
 class ResetPasswordByCodeRequest(TypedDict):
     """The new password, and the mailed code that authorizes it."""
 
@@ -2657,6 +2795,13 @@ class RevokeOAuthTokenRequest(TypedDict):
     client_assertion: NotRequired[str]
 
 
+class RevokeScimTokenRequest(TypedDict):
+    """A token to revoke."""
+
+    providerId: str
+    tokenId: str
+
+
 class RevokeSessionRequest(TypedDict):
     """The session to end."""
 
@@ -2739,6 +2884,151 @@ class RotatedWebhookSecret(TypedDict):
 
     secret: str
     previousUntil: str | None
+
+
+class SamlLogoutForm(TypedDict):
+    """A logout request or a logout response."""
+
+    SAMLRequest: NotRequired[str]
+    SAMLResponse: NotRequired[str]
+    RelayState: NotRequired[str]
+
+
+class SamlResponseForm(TypedDict):
+    """The form that an identity provider has the browser post."""
+
+    SAMLResponse: NotRequired[str]
+    RelayState: NotRequired[str]
+
+
+Schema: TypeAlias = str
+
+
+class ScimDirectory(TypedDict):
+    """The directory of a connection."""
+
+    url: str
+    activeUsers: int
+    stoppedAt: str | None
+
+
+class ScimDocument(TypedDict):
+    """What the service says about its protocol (RFC 7644, 4)."""
+
+    schemas: NotRequired[list[Schema]]
+
+
+class ScimError(TypedDict):
+    """An error of the protocol (RFC 7644, 3.12)."""
+
+    schemas: list[Schema]
+    status: str
+    scimType: NotRequired[str]
+    detail: NotRequired[str]
+
+
+class ScimGroup(TypedDict):
+    """A group (RFC 7643, 4.2): a team of the organization."""
+
+    schemas: NotRequired[list[Schema]]
+    id: NotRequired[str]
+    externalId: NotRequired[str | None]
+    meta: NotRequired[dict[str, Any]]
+    displayName: str
+    members: NotRequired[list[dict[str, Any]]]
+
+
+class ScimGroupPage(TypedDict):
+    """Groups of a directory."""
+
+    schemas: list[Schema]
+    totalResults: NotRequired[int]
+    startIndex: NotRequired[int]
+    itemsPerPage: int
+    nextCursor: NotRequired[str]
+    Resources: list[dict[str, Any]]
+
+
+class ScimGroupRequest(TypedDict):
+    """A group as a directory sends it."""
+
+    schemas: NotRequired[list[Schema]]
+    id: NotRequired[str]
+    externalId: NotRequired[str | None]
+    meta: NotRequired[dict[str, Any]]
+    displayName: str
+    members: NotRequired[list[dict[str, Any]]]
+
+
+class ScimPatchRequest(TypedDict):
+    """Changes of a resource (RFC 7644, 3.5.2)."""
+
+    schemas: NotRequired[list[Schema]]
+    Operations: list[Operation]
+
+
+class ScimSuccess(TypedDict):
+    """The change is made."""
+
+    success: bool
+
+
+class ScimToken(TypedDict):
+    """A token of a directory, without its text."""
+
+    id: str
+    name: str
+    createdAt: str
+    lastUsedAt: str | None
+    expiresAt: str | None
+
+
+class CreatedScimToken(TypedDict):
+    """A new token and its text, which is shown only here."""
+
+    token: ScimToken
+    secret: str
+
+
+class ScimUser(TypedDict):
+    """A user (RFC 7643, 4.1, with the enterprise extension, 4.3). `userName` is the email address, which must be in a verified domain of the connection. Further attributes are kept up to 8 KiB, and returned."""
+
+    schemas: NotRequired[list[Schema]]
+    id: NotRequired[str]
+    externalId: NotRequired[str | None]
+    meta: NotRequired[dict[str, Any]]
+    userName: str
+    active: NotRequired[bool]
+    displayName: NotRequired[str | None]
+    name: NotRequired[dict[str, Any] | None]
+    emails: NotRequired[list[dict[str, Any]]]
+    groups: NotRequired[list[dict[str, Any]]]
+
+
+class ScimUserPage(TypedDict):
+    """Users of a directory."""
+
+    schemas: list[Schema]
+    totalResults: NotRequired[int]
+    startIndex: NotRequired[int]
+    itemsPerPage: int
+    nextCursor: NotRequired[str]
+    Resources: list[dict[str, Any]]
+
+
+class ScimUserRequest(TypedDict):
+    """A user as a directory sends it."""
+
+    schemas: NotRequired[list[Schema]]
+    id: NotRequired[str]
+    externalId: NotRequired[str | None]
+    meta: NotRequired[dict[str, Any]]
+    userName: str
+    active: NotRequired[bool]
+    displayName: NotRequired[str | None]
+    name: NotRequired[dict[str, Any] | None]
+    emails: NotRequired[list[dict[str, Any]]]
+    groups: NotRequired[list[dict[str, Any]]]
 
 
 Scope: TypeAlias = str
@@ -3080,6 +3370,22 @@ class SignInSocialRequest(TypedDict):
     oauth_query: NotRequired[str]
 
 
+class SignInSsoRequest(TypedDict):
+    """The connection to sign in through, and the redirect URLs. One of the first four fields is required."""
+
+    providerId: NotRequired[str]
+    organizationSlug: NotRequired[str]
+    domain: NotRequired[str]
+    email: NotRequired[str]
+    callbackURL: NotRequired[str]
+    errorCallbackURL: NotRequired[str]
+    newUserCallbackURL: NotRequired[str]
+    loginHint: NotRequired[str]
+    requestSignUp: NotRequired[Flag]
+    providerType: NotRequired[Literal["oidc", "saml"]]
+    oauth_query: NotRequired[str]
+
+
 class SignInUsernameRequest(TypedDict):
     """Credentials with a username."""
 
@@ -3095,6 +3401,12 @@ class SignInsOfMethod(TypedDict):
 
     method: str
     count: int
+
+
+class SignOutSsoRequest(TypedDict):
+    """Where to go after the sign-out."""
+
+    callbackURL: NotRequired[str]
 
 
 class SignUpForm(TypedDict):
@@ -3166,6 +3478,401 @@ class SocialLink(TypedDict):
     url: str
     status: NotRequired[bool]
     redirect: bool
+
+
+class SsoCertificate(TypedDict):
+    """What a certificate says about itself. One that has expired is still used, because its key is what counts."""
+
+    subject: str
+    fingerprintSha256: str
+    notBefore: str
+    notAfter: str
+
+
+class SsoConnectionForm(TypedDict):
+    """A connection."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+
+
+class SsoCreationForm(TypedDict):
+    """A new connection."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    provider: NotRequired[str]
+    protocol: Literal["saml", "oidc"]
+    providerId: str
+    name: str
+    metadata: NotRequired[str]
+    metadataUrl: NotRequired[str]
+    issuer: NotRequired[str]
+    clientId: NotRequired[str]
+    clientSecret: NotRequired[str]
+
+
+class SsoDeletionForm(TypedDict):
+    """Proof that this connection is meant."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    typedConnection: str
+
+
+class SsoDomain(TypedDict):
+    """An email domain of a connection."""
+
+    domain: str
+    verified: bool
+    required: bool
+    recordName: str
+    verifiedAt: str | None
+    missedAt: str | None
+
+
+class SsoDomainForm(TypedDict):
+    """A domain of a connection."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    domain: str
+
+
+class SsoDomainToken(TypedDict):
+    """The value of the TXT records."""
+
+    domainVerificationToken: str
+
+
+class SsoDomainsForm(TypedDict):
+    """Domains that are to be added."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    domains: str
+
+
+class SsoMapping(TypedDict):
+    """The names of claims or attributes at the provider; those that are missing have the usual names."""
+
+    id: NotRequired[str]
+    email: NotRequired[str]
+    name: NotRequired[str]
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+    image: NotRequired[str]
+    groups: NotRequired[str]
+
+
+class SsoMappingSettings(TypedDict):
+    """The names of claims or attributes at the provider, if they are not the usual ones."""
+
+    id: NotRequired[str]
+    email: NotRequired[str]
+    name: NotRequired[str]
+    firstName: NotRequired[str]
+    lastName: NotRequired[str]
+    image: NotRequired[str]
+    groups: NotRequired[str]
+
+
+class SsoOidcConfig(TypedDict):
+    """An OpenID provider, without the client secret; null for SAML, and if the stored configuration cannot be read."""
+
+    clientIdLastFour: str
+    pkce: bool
+    discoveryEndpoint: NotRequired[str]
+    authorizationEndpoint: NotRequired[str]
+    tokenEndpoint: NotRequired[str]
+    userInfoEndpoint: NotRequired[str]
+    jwksEndpoint: NotRequired[str]
+    endSessionEndpoint: NotRequired[str]
+    scopes: list[Scope]
+    tokenEndpointAuthentication: Literal["client_secret_basic", "client_secret_post"]
+    overrideUserInfo: bool
+    mapping: SsoMapping
+
+
+class SsoOidcSettings(TypedDict):
+    """An OpenID provider. A new one needs `clientId` and `clientSecret`. Endpoints that are missing are those of its discovery document, which is fetched now to check it."""
+
+    clientId: NotRequired[str]
+    clientSecret: NotRequired[str]
+    discoveryEndpoint: NotRequired[str]
+    skipDiscovery: NotRequired[bool]
+    authorizationEndpoint: NotRequired[str]
+    tokenEndpoint: NotRequired[str]
+    userInfoEndpoint: NotRequired[str]
+    jwksEndpoint: NotRequired[str]
+    endSessionEndpoint: NotRequired[str]
+    tokenEndpointAuthentication: NotRequired[Literal["client_secret_basic", "client_secret_post"]]
+    scopes: NotRequired[list[Scope]]
+    pkce: NotRequired[bool]
+    overrideUserInfo: NotRequired[bool]
+    mapping: NotRequired[SsoMappingSettings]
+
+
+class SsoProviderForm(TypedDict):
+    """The identity provider of a connection as it should be."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    metadata: NotRequired[str]
+    metadataUrl: NotRequired[str]
+    issuer: NotRequired[str]
+    clientId: NotRequired[str]
+    clientSecret: NotRequired[str]
+
+
+class SsoProviderRequest(TypedDict):
+    """A connection."""
+
+    providerId: str
+
+
+class SsoRequiredDomainForm(TypedDict):
+    """A domain, and whether its users must sign in through the connection."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    domain: str
+    required: NotRequired[str]
+    revokeOtherSessions: NotRequired[str]
+
+
+class SsoSamlConfig(TypedDict):
+    """A SAML identity provider, and the certificate of this service; null for OpenID Connect, and if the stored configuration cannot be read."""
+
+    entryPoint: str
+    logoutUrl: NotRequired[str]
+    callbackUrl: str
+    audience: str
+    identifierFormat: NotRequired[str]
+    wantAssertionsSigned: bool
+    authnRequestsSigned: bool
+    overrideUserInfo: bool
+    certificate: list[SsoCertificate]
+    spCertificate: NotRequired[str]
+    mapping: SsoMapping
+
+
+class RegisteredSsoProvider(TypedDict):
+    """A new connection, and the value of the TXT record that verifies its domains."""
+
+    providerId: str
+    type: Literal["oidc", "saml"]
+    issuer: str
+    name: str
+    state: Literal["draft", "active", "paused"]
+    source: Literal["config", "operation", "cli"]
+    organizationId: str | None
+    domain: str
+    domainVerified: bool
+    domains: list[SsoDomain]
+    signUp: bool
+    secondFactor: Literal["provider", "local"]
+    defaultRole: str
+    groupRoles: dict[str, str]
+    idpInitiated: bool
+    oidcConfig: SsoOidcConfig | None
+    samlConfig: NotRequired[SsoSamlConfig | None]
+    redirectURI: str
+    spMetadataUrl: str
+    lastUsedAt: str | None
+    createdAt: str
+    updatedAt: str
+    domainVerificationToken: str
+
+
+class SsoProvider(TypedDict):
+    """A connection to an identity provider, without its secrets."""
+
+    providerId: str
+    type: Literal["oidc", "saml"]
+    issuer: str
+    name: str
+    state: Literal["draft", "active", "paused"]
+    source: Literal["config", "operation", "cli"]
+    organizationId: str | None
+    domain: str
+    domainVerified: bool
+    domains: list[SsoDomain]
+    signUp: bool
+    secondFactor: Literal["provider", "local"]
+    defaultRole: str
+    groupRoles: dict[str, str]
+    idpInitiated: bool
+    oidcConfig: SsoOidcConfig | None
+    samlConfig: NotRequired[SsoSamlConfig | None]
+    redirectURI: str
+    spMetadataUrl: str
+    lastUsedAt: str | None
+    createdAt: str
+    updatedAt: str
+
+
+class SsoProviderList(TypedDict):
+    """Connections."""
+
+    providers: list[SsoProvider]
+
+
+class SsoSamlService(TypedDict):
+    """A service of an identity provider. Only those of the redirect binding are used."""
+
+    Binding: str
+    Location: str
+
+
+class IdpMetadata(TypedDict):
+    """The identity provider as its metadata describes it."""
+
+    metadata: NotRequired[str]
+    metadataUrl: NotRequired[str]
+    entityID: NotRequired[str]
+    cert: NotRequired[str | list[CertItem]]
+    singleSignOnService: NotRequired[list[SsoSamlService]]
+    singleLogoutService: NotRequired[list[SsoSamlService]]
+
+
+class SsoSamlSettings(TypedDict):
+    """A SAML identity provider. A new one needs `idpMetadata.metadata`, `idpMetadata.metadataUrl`, or `entryPoint` and `cert`. This service creates its own key for each connection; no private key is sent."""
+
+    entryPoint: NotRequired[str]
+    cert: NotRequired[str | list[CertItem]]
+    idpMetadata: NotRequired[IdpMetadata]
+    audience: NotRequired[str]
+    identifierFormat: NotRequired[str]
+    authnRequestsSigned: NotRequired[bool]
+    wantAssertionsSigned: NotRequired[bool]
+    overrideUserInfo: NotRequired[bool]
+    mapping: NotRequired[SsoMappingSettings]
+
+
+class RegisterSsoProviderRequest(TypedDict):
+    """A new connection, with either `oidcConfig` or `samlConfig`."""
+
+    issuer: str
+    domain: str
+    requiredDomains: NotRequired[list[RequiredDomain]]
+    name: NotRequired[str]
+    state: NotRequired[Literal["draft", "active", "paused"]]
+    signUp: NotRequired[bool]
+    secondFactor: NotRequired[Literal["provider", "local"]]
+    defaultRole: NotRequired[str]
+    groupRoles: NotRequired[dict[str, str]]
+    idpInitiated: NotRequired[bool]
+    overrideUserInfo: NotRequired[bool]
+    providerId: str
+    organizationId: NotRequired[str | None]
+    oidcConfig: NotRequired[SsoOidcSettings]
+    samlConfig: NotRequired[SsoSamlSettings]
+
+
+class SsoSettingsForm(TypedDict):
+    """The settings of a connection as they should be."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    name: str
+    version: NotRequired[str]
+    signUp: NotRequired[str]
+    secondFactor: Literal["provider", "local"]
+    defaultRole: str
+    groupRoles: NotRequired[str]
+    idpInitiated: NotRequired[str]
+    overrideUserInfo: NotRequired[str]
+    emailAttribute: NotRequired[str]
+    nameAttribute: NotRequired[str]
+    groupsAttribute: NotRequired[str]
+
+
+class SsoSignIn(TypedDict):
+    """The URL at which the sign-in continues."""
+
+    url: str
+    redirect: bool
+
+
+class SsoSignInForm(TypedDict):
+    """The address whose organization signs in."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    email: str
+
+
+class SsoSignOut(TypedDict):
+    """Signed out here."""
+
+    success: bool
+    redirect: bool
+    url: str | None
+
+
+class SsoStateForm(TypedDict):
+    """A connection, and its new state."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    state: Literal["active", "paused"]
+
+
+class SsoTestResultRequest(TypedDict):
+    """The connection, and the result of a test."""
+
+    providerId: str
+    result: str
+
+
+class SsoTokenForm(TypedDict):
+    """A new token of a directory."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    tokenName: str
+    days: NotRequired[Literal["", "30", "90", "365"]]
+
+
+class SsoTokenRevocationForm(TypedDict):
+    """The token to revoke."""
+
+    callbackURL: NotRequired[PageTarget]
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    connection: str
+    token: str
 
 
 class StartDeviceRequest(TypedDict):
@@ -3350,6 +4057,13 @@ class TeamNameForm(TypedDict):
     team: str
     former: NotRequired[str]
     teamName: str
+
+
+class TestSsoProviderRequest(TypedDict):
+    """The connection to test, and where the browser returns to."""
+
+    providerId: str
+    callbackURL: str
 
 
 TokenEndpointAuthMethodsSupportedItem: TypeAlias = str
@@ -3619,6 +4333,26 @@ class UpdatePasskeyRequest(TypedDict):
     name: str
 
 
+class UpdateSsoProviderRequest(TypedDict):
+    """The connection, and its new fields. Parts of `oidcConfig` and `samlConfig` that are missing stay as they are."""
+
+    issuer: NotRequired[str]
+    domain: NotRequired[str]
+    requiredDomains: NotRequired[list[RequiredDomain]]
+    name: NotRequired[str]
+    state: NotRequired[Literal["draft", "active", "paused"]]
+    signUp: NotRequired[bool]
+    secondFactor: NotRequired[Literal["provider", "local"]]
+    defaultRole: NotRequired[str]
+    groupRoles: NotRequired[dict[str, str]]
+    idpInitiated: NotRequired[bool]
+    overrideUserInfo: NotRequired[bool]
+    providerId: str
+    revokeOtherSessions: NotRequired[bool]
+    oidcConfig: NotRequired[SsoOidcSettings]
+    samlConfig: NotRequired[SsoSamlSettings]
+
+
 class UpdateTeamRequest(TypedDict):
     """The team and its new fields."""
 
@@ -3869,6 +4603,29 @@ class UsernameAvailability(TypedDict):
     """Whether the username is available."""
 
     available: bool
+
+
+Value: TypeAlias = str
+
+
+class Attribute(TypedDict):
+    name: str
+    values: list[Value]
+
+
+class SsoTestResult(TypedDict):
+    """What came from the identity provider, and what a sign-in would do."""
+
+    outcome: Literal["sign_in", "link", "create", "refused"]
+    code: str | None
+    subject: str
+    email: str | None
+    name: str | None
+    groups: list[str]
+    attributes: list[Attribute]
+    roles: list[str]
+    roleSource: Literal["group", "default", "kept"] | None
+    group: str | None
 
 
 class VerificationKey(TypedDict):

@@ -1,9 +1,7 @@
 """The operations of openapi/paths/social.yaml."""
 
 import re
-from urllib.parse import quote
 
-from domain import urls
 from domain.context import Context, Rollback
 from domain.identity_provider import IdTokenCredential
 from domain.social import authorization_request, callback, linking, tokens
@@ -136,12 +134,7 @@ async def receive_callback(
 # social.relay_callback
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
     """Redirect a form_post response to the same URL with GET."""
-    # The redirect makes the browser send the state cookie, which is SameSite=Lax and so is missing in a POST from
-    # another site.
-    # defence: V62 form-fields
-    sent = {name: value for name, value in body.items() if name in _FORM and isinstance(value, str)}
-    # defence: V60 quoted-provider
-    return Redirect(urls.public_url(ctx.policy, f"/callback/{quote(provider, safe='')}", **sent))
+    return oauth_redirects.relay(ctx, "/callback", provider, body, _FORM)
 
 
 def _direct_proof(value: shapes.IdToken) -> IdTokenCredential:

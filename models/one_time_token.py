@@ -27,6 +27,8 @@ class Purpose(StrEnum):
     CHALLENGE = "challenge"
     MAIL_CODE = "mail-code"
     OAUTH_STATE = "oauth-state"
+    SSO_RESPONSE = "sso-response"
+    SSO_TEST = "sso-test"
     MAGIC_LINK = "magic-link"
     CODE_SIGN_IN = "code-sign-in"
     CODE_VERIFY = "code-verify"

@@ -24,13 +24,17 @@ from models.account import (
     PASSWORD_OF_USER,
     AccountRow,
 )
-from models.statements import insert
+from models.statements import insert, is_, table_of
 from models.user import UserRow
 
 ACCESS_TOKEN, REFRESH_TOKEN, ID_TOKEN = "account.access_token", "account.refresh_token", "account.id_token"
 """The purposes under which a provider's tokens are encrypted."""
 SCOPES_AT_MOST = 100
 """The maximum number of scopes stored per account."""
+
+_REMOVE_OF_PROVIDER = (
+    delete(table_of(Account)).where(is_(Account.provider_id, "provider_id")).returning(col(Account.id))
+)
 
 _BY_AGE = attrgetter("created_at", "id")
 """The sort order with the oldest account first."""
@@ -190,6 +194,11 @@ async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) 
     """
     _refuse_unnamed(provider_id, account_id, "body")
     await _unlink(ctx, await locking.lock_caller(ctx), provider_id, account_id)
+
+
+async def remove_of_provider(ctx: Context, provider_id: str) -> int:
+    """Remove the identities of all users at a provider; return how many there were."""
+    return len(await ctx.db.execute(_REMOVE_OF_PROVIDER, provider_id=provider_id))
 
 
 async def unlink_of(ctx: Context, user: UserRow, account_id: str) -> None:

@@ -163,9 +163,9 @@ async def list_important_events(ctx: Context, *, limit: int) -> Sequence[AuditEv
     Raises YouAreNotAllowedToManageService, TwoFactorRequired.
     """
     permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
-    query = AuditQuery(events=[event.name for event in record.EVENTS.values() if event.important])
+    names = tuple(event.name for event in record.EVENTS.values() if event.important)
     try:
-        return (await search.find(ctx, query, before=None, limit=limit, within=_WITHIN)).events
+        return await search.newest(ctx, names, limit=limit, within=_WITHIN)
     except SearchTimedOut:
         return None
 

@@ -10,13 +10,14 @@ from sqlmodel import col
 
 from domain import errors, identifiers, one_time_tokens
 from domain.admin import changes, permissions
+from domain.admin.errors import YouAreNotAllowedToSetNonExistentValue
 from domain.context import Context
 from domain.emails import events as email_events
 from domain.organizations import departure
 from domain.passwords import passwords, strength
 from domain.passwords.policy import PasswordPolicy
 from domain.sessions import events as session_events
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from domain.trusted_devices import trusted_devices
 from domain.users import admins, locking, lookup, profile, roles
 from domain.users import events as user_events
@@ -62,7 +63,7 @@ async def list_users(
 ) -> tuple[Sequence[UserRow], int]:
     """Return a page of the users with `search` in email, name or username, newest first, and the total.
 
-    `role` restricts the result to users with that role, `banned` to banned users.
+    `role` restricts the result to users with that role, `banned` to users whose ban has not ended.
     """
     matches = _contains(search)
     if role is not None:
@@ -70,7 +71,7 @@ async def list_users(
         texts = [text for text in await admins.role_texts(ctx) if role in roles.split(text)]
         matches &= col(User.role).in_(texts)
     if banned:
-        matches &= col(User.banned)
+        matches &= col(User.banned) & or_(col(User.ban_expires).is_(None), col(User.ban_expires) > ctx.now)
     newest_first = (col(User.created_at).desc(), col(User.id))
     page = select(*USER_COLUMNS).where(matches).order_by(*newest_first).limit(limit).offset(offset)
     rows = await ctx.db.execute(page.execution_options(row=UserRow, in_thread=True))
@@ -93,7 +94,7 @@ async def show(ctx: Context, identifier: str) -> Overview:
     user = await lookup.find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
     providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars()
-    return Overview(user, providers, await sessions.of_user(ctx, user.id))
+    return Overview(user, providers, await listing.of_user(ctx, user.id))
 
 
 async def create(ctx: Context, new: NewUser) -> UserRow:
@@ -109,7 +110,7 @@ async def create(ctx: Context, new: NewUser) -> UserRow:
         ctx, name=new.name, email=email, email_verified=new.email_verified, image=None, names=names
     )
     if new.role is not None:
-        user = user._replace(role=",".join(permissions.role_names(ctx, new.role)))
+        user = user._replace(role=",".join(_role_names(ctx, new.role)))
     return await changes.add_user(ctx, user, new.password)
 
 
@@ -135,7 +136,7 @@ async def unban(ctx: Context, identifier: str) -> bool:
 
 async def promote(ctx: Context, identifier: str, role: str) -> UserRow:
     """Add a role to those of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
-    added = permissions.role_names(ctx, role)
+    added = _role_names(ctx, role)
     user = await _locked(ctx, identifier)
     return await changes.set_roles(ctx, user, roles.parse([user.role, *added]))
 
@@ -149,8 +150,21 @@ async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
 
 async def set_role(ctx: Context, identifier: str, role: str) -> UserRow:
     """Replace all roles of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
-    names = permissions.role_names(ctx, role)
+    names = _role_names(ctx, role)
     return await changes.set_roles(ctx, await _locked(ctx, identifier), names)
+
+
+def _role_names(ctx: Context, role: str) -> list[str]:
+    """Return the names in a list with commas, or raise an error that tells the operator which roles exist.
+
+    Raises ValidationError, YouAreNotAllowedToSetNonExistentValue.
+    """
+    try:
+        return permissions.role_names(ctx, role)
+    except YouAreNotAllowedToSetNonExistentValue as error:
+        known = ", ".join(sorted(ctx.policy[RolePolicy].roles))
+        problem = f"{role}: not a configured role; define it in admin.roles, or use one of: {known}"
+        raise YouAreNotAllowedToSetNonExistentValue(problem) from error
 
 
 async def is_last_admin(ctx: Context, identifier: str) -> bool:

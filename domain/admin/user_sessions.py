@@ -6,7 +6,7 @@ from domain.admin import changes, events, permissions, targets
 from domain.admin.errors import YouAreNotAllowedToListUsersSessions, YouAreNotAllowedToRevokeUsersSessions
 from domain.context import Context
 from domain.sessions import events as session_events
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from domain.sessions.sessions import HANDLE_PREFIX
 from domain.users import locking
 from models.session import FIND_SESSION, SessionRow
@@ -26,7 +26,7 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
         # Handles instead of tokens: whoever may list sessions must not be able to use them.
         # defence: ADM10 handles
         (row, caller.token if row.id == caller.session.id else HANDLE_PREFIX + row.id)
-        for row in await sessions.of_user(ctx, user_id)
+        for row in await listing.of_user(ctx, user_id)
     ]
 
 
@@ -39,7 +39,7 @@ async def newest_sessions(ctx: Context, user_id: str, *, limit: int) -> Sequence
     permissions.require(ctx, "session", "list", error)
     permissions.check_rank(ctx, await targets.existing(ctx, user_id), error)
     events.sessions_listed(ctx, user_id)
-    return await sessions.newest_of_user(ctx, user_id, limit=limit)
+    return await listing.newest_of_user(ctx, user_id, limit=limit)
 
 
 async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow | None:
@@ -50,7 +50,7 @@ async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow
     error = YouAreNotAllowedToListUsersSessions
     permissions.require(ctx, "session", "list", error)
     permissions.check_rank(ctx, await targets.existing(ctx, user_id), error)
-    return next((row for row in await sessions.of_user(ctx, user_id) if row.id == session_id), None)
+    return next((row for row in await listing.of_user(ctx, user_id) if row.id == session_id), None)
 
 
 async def owner_of(ctx: Context, session_id: str) -> str | None:

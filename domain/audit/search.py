@@ -7,6 +7,7 @@ newest first up to the size of the page, and the pages are merged, so that the c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, literal_column, select, union_all
@@ -103,6 +104,23 @@ async def find(
     [found] = await ctx.resources.database.search(statements, within, is_scan=not wanted.is_indexed)
     events, ends = where.page(found, limit, lambda event: Position(event.time, event.id))
     return AuditPage(events, ends.last, ends.first)
+
+
+async def newest(
+    ctx: Context, events: tuple[str, ...], *, limit: int, within: timedelta
+) -> Sequence[AuditEvent]:
+    """Return the newest records of some events. Raises SearchTimedOut if that takes longer than `within`."""
+    found: Sequence[AuditEvent]
+    [found] = await ctx.resources.database.search([_newest(events, limit)], within, is_scan=False)
+    return found
+
+
+# Building and compiling a statement with 30 ranges was four fifths of the overview's processor time.
+@cache
+def _newest(events: tuple[str, ...], limit: int) -> Any:
+    wanted, anywhere = AuditQuery(events=events), place(before=None, after=None)
+    ranges = [_nearest(conditions, wanted, anywhere, limit) for conditions in _ranges(wanted)]
+    return _merged(ranges, anywhere, limit).execution_options(row=AuditEvent)
 
 
 async def get(ctx: Context, event_id: str) -> AuditEvent | None:

@@ -14,6 +14,9 @@ from domain.rate_limits import limits
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.sessions.sessions import OpenedSession
+from domain.sessions.sso_origin import SsoOrigin
+from domain.sso_enforcement import enforcement
+from domain.sso_enforcement.errors import SsoRequired
 from domain.trusted_devices import events as device_events
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import challenges
@@ -50,6 +53,10 @@ class SignInOptions:
     """How many factors were proved."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Details of the proof for the audit record, in addition to its method."""
+    origin: SsoOrigin | None = None
+    """The connection of an organization that the sign-in has passed."""
+    has_passed_enforcement: bool = False
+    """Whether the caller has checked that the domain of the address requires no connection."""
 
 
 async def complete_sign_in(
@@ -60,12 +67,14 @@ async def complete_sign_in(
     `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who
     has proved only one factor gets a session on a trusted device, and otherwise a challenge.
 
-    Raises BannedUser, and EmailNotVerified (a new link may have been queued).
+    Raises BannedUser, SsoRequired, and EmailNotVerified (a new link may have been queued).
     """
     # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, options.method, BannedUser)
         raise BannedUser
+    if options.origin is None and not options.has_passed_enforcement:  # defence: SSO11 gate
+        await _check_enforcement(ctx, user, options.method)
     # `banned` is set but `is_banned` was false: the ban has expired.
     if user.banned and (row := await locking.lock(ctx, user.id)):
         await lift_ban(ctx, row)  # defence: V33 lift-ban
@@ -74,7 +83,7 @@ async def complete_sign_in(
     if needs_verified and not (user.email_verified or options.proves_mailbox):
         if verification.enabled and verification.send_on_sign_in:
             await emails.mail_verification(ctx, user, options.callback_url)
-        session_events.sign_in_unverified(ctx, user.id, options.method, EmailNotVerified)
+        session_events.sign_in_refused(ctx, user.id, options.method, EmailNotVerified)
         raise EmailNotVerified  # defence: V32 P16 sign-in-verified
     device = None
     has_proved_both = options.factors > 1
@@ -84,7 +93,11 @@ async def complete_sign_in(
         if device is None:
             session_events.sign_in_pending(ctx, user.id, options.method, **options.details)
             return await challenges.create(
-                ctx, user, remembered=options.remembered, mailbox=options.proves_mailbox
+                ctx,
+                user,
+                remembered=options.remembered,
+                mailbox=options.proves_mailbox,
+                origin=options.origin,
             )
         device_events.trusted_device_used(ctx, user.id)
     opened = await sessions.create(
@@ -94,11 +107,20 @@ async def complete_sign_in(
         method=options.method,
         amr=options.amr,
         under_session_limit=options.under_session_limit,
+        origin=options.origin,
     )
     await limits.record_success(ctx, user.id, is_first=options.is_first)  # defence: V69 known-network
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, options.method, **options.details)
     forget_device = device is None and not has_proved_both and await trusted_devices.is_dead(ctx)
     return replace(opened, device=device, forget_device=forget_device)
+
+
+async def _check_enforcement(ctx: Context, user: UserRow, method: str) -> None:
+    try:
+        await enforcement.check(ctx, user)
+    except SsoRequired as refusal:
+        session_events.sign_in_refused(ctx, user.id, method, refusal)
+        raise
 
 
 async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> None:

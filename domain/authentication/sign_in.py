@@ -1,6 +1,7 @@
 """Sign in with an email address or a username, and a password."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from domain import errors, identifiers
@@ -18,9 +19,11 @@ from domain.rate_limits import limits
 from domain.sessions import events as session_events
 from domain.sessions.policy import SessionLimitThreshold
 from domain.sessions.sessions import OpenedSession
+from domain.sso_enforcement import enforcement
 from domain.two_factor.challenges import PendingSignIn
 from domain.users import locking
-from models.sign_in_query import sign_in_row_by
+from models.sign_in_query import SignInRow, sign_in_row_by
+from models.sso_connection import Requirement
 
 
 async def sign_in_by_email(
@@ -77,12 +80,19 @@ async def _sign_in(
         subject = limits.FailureSubject(row and row.user.id, identifier)  # defence: V66 unknown-user
         # Before hashing: refused guesses must not fill the hash queue.
         await limits.check(ctx, subject)  # defence: R42 budget-first
+        # By the address as it was typed, so that registered and free addresses of a domain get the same response.
+        requirement = await enforcement.find(ctx, identifier) if column == "email" else None
     # Unknown users cost a hash as well, otherwise the time would show who has an account.
     # defence: V70 V71 same-refusal
-    if not await ctx.hasher.verify(password, stored) or row is None or stored is None:
+    is_right = await ctx.hasher.verify(password, stored)
+    error: errors.Refusal = refusal()
+    if requirement is not None and not (is_right and await _is_exempt(ctx, row, requirement)):
+        # The same for wrong and right passwords, which are of no use here.
+        error, is_right = enforcement.refusal(ctx, requirement), False  # defence: SSO11 password
+    if not is_right or row is None or stored is None:
         await limits.count_failure(ctx, subject)  # defence: V66 wrong-password
-        session_events.sign_in_failed(ctx, row and row.user.id, identifier, options.method, refusal)
-        raise refusal
+        session_events.sign_in_failed(ctx, row and row.user.id, identifier, options.method, error)
+        raise error
     await limits.check(ctx, subject)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
     # The password or a column that the gate reads may have changed while the password was checked.
@@ -91,5 +101,20 @@ async def _sign_in(
         await accounts.replace_hash(ctx, row.user.id, stored, newer)
         password_events.password_rehashed(ctx, row.user.id)
     return await gate.complete_sign_in(
-        ctx, row.user, replace(options, under_session_limit=row.under_session_limit)
+        ctx,
+        row.user,
+        replace(
+            options,
+            under_session_limit=row.under_session_limit,
+            has_passed_enforcement=column == "email" or await enforcement.find(ctx, row.user.email) is None,
+        ),
+    )
+
+
+async def _is_exempt(ctx: Context, row: SignInRow | None, requirement: Requirement) -> bool:
+    if row is None:
+        return False
+    # In a transaction of its own, because the password may have to be hashed again.
+    return await ctx.in_new_transaction(
+        partial(enforcement.is_exempt, user=row.user, requirement=requirement)
     )

@@ -14,6 +14,7 @@ from domain.passwords import events as password_events
 from domain.passwords import strength
 from domain.rate_limits import limits
 from domain.sessions.sessions import OpenedSession
+from domain.sso_enforcement import enforcement
 from domain.users import events as user_events
 from domain.users import locking, profile
 from domain.users.errors import UserAlreadyExistsUseAnotherEmail
@@ -39,13 +40,14 @@ class SignUp:
 async def sign_up(ctx: Context, new: SignUp) -> tuple[UserRow, OpenedSession | None]:
     """Create a user with a password, and a session unless the policy creates none.
 
-    Raises EmailPasswordSignUpDisabled, the refusals of usernames and new passwords, and
+    Raises EmailPasswordSignUpDisabled, SsoRequired, the refusals of usernames and new passwords, and
     UserAlreadyExistsUseAnotherEmail. If no session is created, the response for a registered email is the same as for a
     new one.
     """
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):
         raise EmailPasswordSignUpDisabled
+    await enforcement.refuse_address(ctx, new.email)  # defence: SSO11 sign-up
     # Hashed before the look-up, so that a taken address costs the same time as a free one.
     user, hashed = await _new_user(ctx, new)  # defence: V71 hash-first
     if await ctx.reads.one(PASSWORD_BY_EMAIL, user.email) is not None:
@@ -109,6 +111,7 @@ async def _first_session(ctx: Context, user: UserRow, new: SignUp) -> OpenedSess
         password_events.PASSWORD.name,
         is_first=True,
         under_session_limit=True,
+        has_passed_enforcement=True,
     )
     opened = await gate.complete_sign_in(ctx, user, options)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101

@@ -13,7 +13,9 @@ from domain.oauth_clients import authentication
 from domain.oauth_clients.errors import AccessDenied, UnsupportedGrantType
 from domain.oauth_clients.metadata import DEVICE_CODE
 from domain.oauth_clients.parameters import OAuthParameters
+from domain.sessions import sso_origin
 from domain.sessions.sessions import OpenedSession
+from domain.sso_enforcement.errors import SsoRequired
 from domain.users.errors import BannedUser, EmailNotVerified
 from models.oauth_client import ClientRow
 
@@ -32,7 +34,7 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
     scopes = ctx.port[TokenEngine](client, parameters, Presented(row.scopes))
     resources = row.resources.split()
     selected = access.select(ctx, client, parameters.every("resource"), scopes=scopes, resources=resources)
-    grant = grants.add(ctx, client, session, scopes=scopes, resources=row.resources)
+    grant = await grants.add(ctx, client, session, scopes=scopes, resources=row.resources)
     wanted = Issue(DEVICE_CODE, grant, user, scopes, selected, session_expires_at=session.expires_at)
     return await tokens.issue(ctx, client, wanted)
 
@@ -47,6 +49,8 @@ async def sign_in(ctx: Context, parameters: OAuthParameters) -> tuple[OpenedSess
         raise UnsupportedGrantType
     device_code = parameters.require("device_code")
     row, user, session = await polling.poll(ctx, client, device_code, for_session=True)
+    # A session that begins with one of a connection ends with it.
+    origin = await sso_origin.of_session(ctx, session)  # defence: SSO15 device-origin
     options = SignInOptions(
         remembered=True,
         callback_url=None,
@@ -55,10 +59,11 @@ async def sign_in(ctx: Context, parameters: OAuthParameters) -> tuple[OpenedSess
         asks_second_factor=False,
         amr=session.amr,
         details={"client": client.client_id},
+        origin=origin,
     )
     try:
         opened = await gate.complete_sign_in(ctx, user, options)
-    except (BannedUser, EmailNotVerified):
+    except (BannedUser, EmailNotVerified, SsoRequired):
         raise AccessDenied from None
     assert isinstance(opened, OpenedSession), "the gate asks for no second factor here"  # noqa: S101
     return opened, row.scopes

@@ -14,19 +14,24 @@ from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.mail import messages
 from domain.mail.policy import MailPolicy
 from domain.mailbox_proofs import MailboxSignIn, NewUser
+from domain.passwords import mails as password_mails
 from domain.passwords import passwords, strength
 from domain.passwords.errors import ResetPasswordDisabled
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.rate_limits import limits
+from domain.sso_enforcement import enforcement
 from domain.users import locking, lookup, profile
 from models.user import UserRow
 
 
-def request(ctx: Context, email: str, code_type: codes.CodeType) -> None:
+async def request(ctx: Context, email: str, code_type: codes.CodeType) -> None:
     """Queue the request for a code; the user is looked up in the background.
 
-    Raises ResetPasswordDisabled and VerificationEmailNotEnabled, for every address.
+    Raises ResetPasswordDisabled and VerificationEmailNotEnabled, for every address; SsoRequired for every address of a
+    domain.
     """
+    if code_type is codes.SIGN_IN:
+        await enforcement.refuse_address(ctx, email)  # defence: SSO11 code
     sender = ctx.policy[MailPolicy].sender
     if code_type is codes.RESET:
         sender = ctx.policy[PasswordResetPolicy].sender
@@ -63,6 +68,11 @@ async def resolve_verification(ctx: Context, email: str, target: str | None) -> 
 async def resolve_reset(ctx: Context, email: str, target: str | None) -> None:
     """In the background: send a reset code if the user exists."""
     user = await locking.lock_by_email(ctx, email)
+    is_bound = await enforcement.is_bound(ctx, email, user)
+    if user is not None and is_bound:  # defence: SSO11 reset-code
+        if await limits.may_mail(ctx, limits.LINKS, email):
+            password_mails.sign_in_with_organization(ctx, user)
+        return
     await codes.send(ctx, codes.Binding(codes.RESET, email), user, "no such user" if user is None else None)
 
 
@@ -133,7 +143,7 @@ async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
 async def request_change(ctx: Context, new_email: str, otp: str | None) -> None:
     """Send a code to a new address; a taken one gets the same response and no email.
 
-    Raises ChangeEmailDisabled, ValidationError, and with `verify_current_email` the errors of a code.
+    Raises ChangeEmailDisabled, ValidationError, SsoRequired, and with `verify_current_email` the errors of a code.
     """
     new_email = new_email.lower()
     _refuse_change(ctx, new_email)
@@ -145,6 +155,7 @@ async def request_change(ctx: Context, new_email: str, otp: str | None) -> None:
     user = await locking.lock_caller(ctx)
     if subject is not None and otp is not None:
         await (await codes.compare(ctx, codes.Binding(codes.VERIFY, user.email), otp, subject)).use(ctx)
+    await enforcement.check_new_address(ctx, user, new_email)
     is_taken = await lookup.by_email(ctx, new_email) is not None  # defence: M19 taken
     email_events.email_change_requested(ctx, is_taken=is_taken)
     await codes.send(
@@ -163,7 +174,8 @@ def _refuse_change(ctx: Context, new_email: str) -> None:
 async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     """Change the caller's address with the code sent to the new one.
 
-    Raises ChangeEmailDisabled, ValidationError, the errors of a code; InvalidOtp if the address was taken meanwhile.
+    Raises ChangeEmailDisabled, ValidationError, SsoRequired, the errors of a code; InvalidOtp if the address was taken
+    meanwhile.
     """
     new_email = new_email.lower()
     _refuse_change(ctx, new_email)
@@ -171,6 +183,7 @@ async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     await limits.check(ctx, subject)
     user = await locking.lock_caller(ctx)
     await (await codes.compare(ctx, codes.Binding(codes.CHANGE, new_email, user.id), otp, subject)).use(ctx)
+    await enforcement.check_new_address(ctx, user, new_email)
     # The address may have been taken between the request and the code. An error of its own would show that.
     if await lookup.by_email(ctx, new_email) is not None:  # defence: M19 taken-meanwhile
         raise InvalidOtp

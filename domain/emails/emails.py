@@ -16,6 +16,7 @@ from domain.emails.policy import ChangeEmailPolicy, EmailVerificationPolicy
 from domain.mail import messages, outbox
 from domain.mail.policy import MailPolicy
 from domain.rate_limits import limits
+from domain.sso_enforcement import enforcement
 from domain.users import locking, lookup, profile
 from models import Purpose
 from models.one_time_token import MAILBOX_PROOFS, OneTimeTokenRow
@@ -108,7 +109,7 @@ async def peek(ctx: Context, token: str) -> MailedLink | None:
 async def verify(ctx: Context, token: str) -> UserRow:
     """Use a verification or email-change link; return the updated user. Never signs in.
 
-    Raises InvalidToken, TokenExpired, and InvalidUser if another user is signed in.
+    Raises InvalidToken, TokenExpired, SsoRequired, and InvalidUser if another user is signed in.
     """
     joined = await one_time_tokens.find(ctx, token)
     if joined is None or joined[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
@@ -142,6 +143,8 @@ async def _follow_change(ctx: Context, user: UserRow, row: OneTimeTokenRow, toke
         ctx, row.email
     ):
         raise errors.InvalidToken
+    # The domain may require a connection only since the link was mailed.
+    await enforcement.check_new_address(ctx, user, row.email)
     return await set_address(ctx, user, row.email, verified=True)
 
 
@@ -150,7 +153,8 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
     opened.
 
     Returns whether the change takes effect at once. A registered address gets the same response and has no effect.
-    Raises ChangeEmailDisabled, ValidationError (the same address), VerificationEmailNotEnabled (no mail sender).
+    Raises ChangeEmailDisabled, ValidationError (the same address), SsoRequired, VerificationEmailNotEnabled (no mail
+    sender).
     """
     # Domain and, at nearly all providers, local part are the same in any case; two spellings would be two accounts.
     policy, address = ctx.policy, new_email.lower()  # defence: V77 new-email
@@ -159,6 +163,7 @@ async def change(ctx: Context, new_email: str, callback_url: str | None) -> bool
     user = await locking.lock_caller(ctx)
     if address == user.email:
         raise errors.ValidationError(SAME_EMAIL, errors.Field("body", "newEmail", SAME_EMAIL))
+    await enforcement.check_new_address(ctx, user, address)
     # defence: V32 immediate-change
     at_once = not user.email_verified and policy[ChangeEmailPolicy].immediate_if_unverified
     if not at_once and policy[MailPolicy].sender == "none":

@@ -14,6 +14,7 @@ from domain.one_time_tokens import MailedToken
 from domain.pages.links import page_url
 from domain.policy import Policy
 from domain.rate_limits import limits
+from domain.sso_enforcement import enforcement
 from domain.users import locking, lookup
 from models import Purpose
 
@@ -31,8 +32,9 @@ class LinkRequest(NamedTuple):
     error_callback_url: str | None
 
 
-def request(ctx: Context, email: str, link_request: LinkRequest) -> None:
-    """Queue the request for a link; the user is looked up in the background."""
+async def request(ctx: Context, email: str, link_request: LinkRequest) -> None:
+    """Queue the request for a link; the user is looked up in the background. Raises SsoRequired."""
+    await enforcement.refuse_address(ctx, email)  # defence: SSO11 link
     sender = ctx.policy[MailPolicy].sender
     messages.queue_request(ctx, mails.MAGIC_LINK, sender, email.lower(), json.dumps(link_request._asdict()))
 

@@ -54,7 +54,7 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
     selected = access.select(
         ctx, client, parameters.every("resource"), scopes=scopes, resources=code.resources.split()
     )
-    grant = grants.add(ctx, client, session, scopes=scopes, resources=code.resources)
+    grant = await grants.add(ctx, client, session, scopes=scopes, resources=code.resources)
     wanted = Issue(
         AUTHORIZATION_CODE,
         grant,

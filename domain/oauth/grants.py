@@ -5,6 +5,7 @@ from domain.authentication_methods import amr_of
 from domain.backchannel_logout.session_ids import sid_of
 from domain.context import Context
 from domain.oauth.policy import OAuthPolicy
+from domain.sessions import sso_origin
 from models.oauth_client import ClientRow
 from models.oauth_grant import ADD_GRANT, REVOKE_GRANT, GrantRow
 from models.session import SessionRow
@@ -13,7 +14,9 @@ OFFLINE_ACCESS = "offline_access"
 """The scope of grants that outlive their session."""
 
 
-def add(ctx: Context, client: ClientRow, session: SessionRow, *, scopes: str, resources: str) -> GrantRow:
+async def add(
+    ctx: Context, client: ClientRow, session: SessionRow, *, scopes: str, resources: str
+) -> GrantRow:
     """Return a new grant by the user of a session, and defer its insertion.
 
     `scopes` and `resources` are separated by spaces. The caller has checked the session, and locks it in the same
@@ -28,7 +31,7 @@ def add(ctx: Context, client: ClientRow, session: SessionRow, *, scopes: str, re
         offline=OFFLINE_ACCESS in scopes.split(),
         scopes=scopes,
         resources=resources,
-        auth_time=session.created_at,
+        auth_time=await sso_origin.authenticated_at(ctx, session),
         # Sessions created by an earlier version have a method but no `amr`.
         amr=session.amr or amr_of(session.method),
         expires_at=ctx.now + ctx.policy[OAuthPolicy].grant_lifetime,

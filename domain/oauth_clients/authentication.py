@@ -37,30 +37,37 @@ async def verify(
     ctx: Context, client: ClientRow | None, sent: Credentials, *, allows_public: bool = True
 ) -> ClientRow:
     """Return the client with the id of the credentials, if it has authenticated itself. Raises InvalidClient."""
-    failure = "unknown" if client is None else await _failure(ctx, client, sent, allows_public=allows_public)
+    failure = "unknown" if client is None else _failure(ctx, client, sent, allows_public=allows_public)
+    if client is not None and failure is None and sent.assertion is not None and _has_key(client):
+        failure = None if await assertions.is_valid(ctx, client, sent.assertion) else "assertion"
     if client is None or failure is not None:
         events.authentication_failed(ctx, failure or "unknown", None if client is None else client.client_id)
         raise InvalidClient
     return client
 
 
-async def _failure(
+def _failure(
     ctx: Context, client: ClientRow, sent: Credentials, *, allows_public: bool
 ) -> events.Failure | None:
-    """Return why a client has not authenticated as it must, or None."""
+    """Return why a client has not authenticated as it must, or None; its assertion is still to be verified."""
     if client.disabled_at is not None:  # defence: O11 disabled
         return "disabled"
     method = client.metadata["token_endpoint_auth_method"]
     if method == "none":  # defence: O11 public
         is_alone = sent.secret is None and sent.assertion is None
         return None if is_alone and allows_public else "method"
-    if method == "private_key_jwt":
+    if _has_key(client):
         if sent.assertion is None:  # defence: O11 key-client
             return "method"
-        return None if await assertions.is_valid(ctx, client, sent.assertion) else "assertion"
+        return None
     if sent.secret is None:
         return "method"
     return None if _is_secret(ctx, client, sent.secret) else "secret"
+
+
+def _has_key(client: ClientRow) -> bool:
+    method: str = client.metadata["token_endpoint_auth_method"]
+    return method == "private_key_jwt"
 
 
 def credentials_of(parameters: OAuthParameters) -> Credentials:

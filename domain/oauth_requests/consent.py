@@ -66,7 +66,7 @@ async def _read(ctx: Context, oauth_query: str) -> tuple[StoredRequest, Authoriz
     if asked is None:
         raise RequestNotFound
     # The client wants the user to sign in again, or wants another user.
-    if login_reason(ctx, asked, stored) is not None:  # defence: O5 fresh-consent
+    if await login_reason(ctx, asked, stored) is not None:  # defence: O5 fresh-consent
         raise SessionNotFresh
     return stored, asked
 

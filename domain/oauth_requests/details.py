@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from domain.context import Context
 from domain.oauth.errors import RequestNotFound
+from domain.oauth.policy import OAuthPolicy
 from domain.oauth_clients import clients
 from domain.oauth_clients.errors import ClientNotFound
 from domain.oauth_requests import authorization
@@ -39,10 +40,25 @@ async def read(ctx: Context, handle: str) -> RequestDetails:
     return RequestDetails(
         asked=asked,
         redirect_host=host_of(asked.redirect_uri),
-        reason=login_reason(ctx, asked, stored),
+        reason=await login_reason(ctx, asked, stored),
         created_at=stored.row.created_at,
         continue_url=stored_requests.continue_url(ctx, stored.client_id, handle),
     )
+
+
+async def forces_authentication(ctx: Context, continue_url: str | None) -> bool:
+    """Return whether the request that a URL continues wants its user to authenticate again, or lately.
+
+    An identity provider signs in whoever has a session there, without a question, unless it is told so.
+    """
+    handle = stored_requests.handle_of(ctx.policy, continue_url or "")
+    if handle is None or not ctx.policy[OAuthPolicy].enabled:
+        return False
+    try:
+        asked = (await read(ctx, handle)).asked
+    except RequestNotFound:
+        return False  # Its user learns of the end when they continue.
+    return "login" in asked.prompt or asked.max_age is not None
 
 
 def host_of(url: str) -> str:

@@ -11,6 +11,7 @@ from domain.oauth_clients import redirect_uris
 from domain.oauth_requests import stored as stored_requests
 from domain.oauth_requests.parameters import AuthorizationRequest
 from domain.oauth_requests.stored import StoredRequest
+from domain.sessions import sso_origin
 from models.oauth_consent import CONSENTS_OF_USER, ConsentRow
 
 
@@ -48,7 +49,7 @@ class Evaluation:
 async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None) -> Evaluation:
     """Return the next step of a request for the present caller."""
     caller = ctx.caller
-    if caller is None or login_reason(ctx, asked, stored) is not None:
+    if caller is None or await login_reason(ctx, asked, stored) is not None:
         return Evaluation(Step.LOGIN)
     is_new = not _is_older(caller, stored_requests.began_at(ctx, stored))
     if "create" in asked.prompt and not (is_new or _is_noted(caller, stored, "created_by")):
@@ -70,7 +71,7 @@ async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequ
     return Evaluation(Step.CODE, scopes, needs_consent=needs_consent)
 
 
-def login_reason(
+async def login_reason(
     ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None
 ) -> LoginReason | None:
     """Return why the caller has to sign in for a request, or None if they need not."""
@@ -82,11 +83,11 @@ def login_reason(
     is_older = _is_older(caller, stored_requests.began_at(ctx, stored))
     if "login" in asked.prompt and is_older:  # defence: O8 prompt-login
         return LoginReason.LOGIN
-    age = ctx.now - caller.session.created_at
-    # The time of the sign-in, which no extension of the session changes.
-    # defence: O8 max-age
-    if asked.max_age is not None and age > timedelta(seconds=asked.max_age) and is_older:
-        return LoginReason.MAX_AGE
+    if asked.max_age is not None and is_older:
+        # The time of the sign-in, which no extension of the session changes.
+        age = ctx.now - await sso_origin.authenticated_at(ctx, caller.session)
+        if age > timedelta(seconds=asked.max_age):  # defence: O8 max-age
+            return LoginReason.MAX_AGE
     if asked.hinted_user not in (None, caller.user.id):
         return LoginReason.HINT
     return None

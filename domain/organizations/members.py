@@ -192,9 +192,17 @@ async def remove_from(ctx: Context, target: LockedMember) -> None:
 
     Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
-    await _end(ctx, target.member)
-    events.member_removed(ctx, target.member)
+    await end(ctx, target.member)
     await mails.member_removed(ctx, target.user, target.organization)
+
+
+async def end(ctx: Context, member: MemberRow) -> None:
+    """Remove a member, without an email; user and organization are locked.
+
+    Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    """
+    await _end(ctx, member)
+    events.member_removed(ctx, member)
 
 
 async def leave(ctx: Context, organization_id: str) -> MemberRow:

@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, delete
 from sqlmodel import col
 
 from domain import tokens
+from domain.accounts import accounts
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.organizations import access, active, events, fields, memberships, pending, roles, teams
@@ -25,6 +26,7 @@ from domain.organizations.errors import (
 )
 from domain.organizations.pending import InvitationWithTeams
 from domain.organizations.policy import OrganizationPolicy, TeamPolicy
+from domain.sessions import connections
 from domain.users import locking
 from domain.users import roles as user_roles
 from models.member import MEMBERSHIPS_OF_USER, MemberRow, MemberWithUser
@@ -35,6 +37,7 @@ from models.organization import (
     Organization,
     OrganizationRow,
 )
+from models.sso_connection import CONNECTIONS_OF_ORGANIZATION, account_provider
 from models.statements import insert, table_of
 from models.team import TeamRow
 
@@ -249,8 +252,12 @@ async def remove(ctx: Context, organization_id: str) -> OrganizationRow:
 async def delete_row(ctx: Context, organization_id: str) -> None:
     """Delete an organization that is locked.
 
-    Foreign keys delete members, invitations, teams and API keys, and clear the active organization of sessions.
+    Foreign keys delete members, invitations, teams, API keys and connections to identity providers, and clear the
+    active organization of sessions.
     """
+    for row in await ctx.db.execute(CONNECTIONS_OF_ORGANIZATION, organization_id=organization_id):
+        await accounts.remove_of_provider(ctx, account_provider(row.id))
+        await connections.end_sessions(ctx, row.id)
     await ctx.db.execute(_DELETE, organization_id=organization_id)
     events.deleted(ctx, organization_id)
 

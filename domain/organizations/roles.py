@@ -18,6 +18,7 @@ STATEMENTS: Mapping[str, Sequence[str]] = {
     "team": ("create", "update", "delete"),
     "ac": ("create", "read", "update", "delete"),
     "apiKey": ("create", "read", "update", "delete"),
+    "sso": ("manage",),
 }
 """The actions of the service's own resources. `ac` guards nothing here: Better Auth's client knows it."""
 

@@ -95,9 +95,12 @@ async def rename(ctx: Context, team_id: str, name: str | None, organization_id: 
         fields.name_of(name, "data.name")
     member = await _manager(ctx, organization_id, "team", "update", YouAreNotAllowedToUpdateThisTeam)
     team = await _find(ctx, member.organization_id, team_id)
-    if name is None:
-        return team
-    changed: TeamRow = (await ctx.db.execute(_RENAME, team_id=team.id, name=name, updated_at=ctx.now)).first()
+    return team if name is None else await set_name(ctx, team.id, name)
+
+
+async def set_name(ctx: Context, team_id: str, name: str) -> TeamRow:
+    """Change the name of a team of an organization that is locked."""
+    changed: TeamRow = (await ctx.db.execute(_RENAME, team_id=team_id, name=name, updated_at=ctx.now)).first()
     events.team_updated(ctx, changed)
     return changed
 
@@ -112,6 +115,11 @@ async def remove(ctx: Context, team_id: str, organization_id: str | None) -> Non
     team = await _find(ctx, member.organization_id, team_id)
     if not ctx.policy[TeamPolicy].allow_removing_all and await _count_teams(ctx, team.organization_id) <= 1:
         raise UnableToRemoveLastTeam
+    await delete_row(ctx, team)
+
+
+async def delete_row(ctx: Context, team: TeamRow) -> None:
+    """Delete a team of an organization that is locked."""
     await ctx.db.execute(_DELETE, team_id=team.id)
     events.team_removed(ctx, team)
 
@@ -251,10 +259,17 @@ async def remove_member(ctx: Context, team_id: str, user_id: str, organization_i
     team = await _find(ctx, own.organization_id, team_id)
     if await access.find_member(ctx, own.organization_id, user_id) is None:
         raise UserIsNotAMemberOfTheOrganization
-    if not await ctx.db.execute(_DELETE_MEMBER, team_id=team.id, user_id=user_id):
+    if not await leave(ctx, team, user_id):
         raise UserIsNotAMemberOfTheTeam
+
+
+async def leave(ctx: Context, team: TeamRow, user_id: str) -> bool:
+    """Remove a user, who is locked, from a team; return whether they were in it."""
+    if not await ctx.db.execute(_DELETE_MEMBER, team_id=team.id, user_id=user_id):
+        return False
     await active.lose_team(ctx, team.id, user_id)
     events.team_member_removed(ctx, team.organization_id, team.id, user_id)
+    return True
 
 
 async def _chosen(ctx: Context, organization_id: str | None) -> str:

@@ -24,13 +24,12 @@ MAX_LENGTH = 3072
 _PURPOSE = "pages.entries"
 
 _PLACEHOLDER = "*"
-_NEVER_KEPT = frozenset(
-    {
-        "password", "currentPassword", "newPassword", "code", "token",
-        # Of a passkey: of no use for a second submission.
-        "credential", "clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle",
-    }
-)  # fmt: skip
+SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token", "clientSecret"})
+"""Fields whose values are neither kept nor shown again."""
+_NEVER_KEPT = SECRET_FIELDS | {
+    # Of a passkey: of no use for a second submission.
+    "credential", "clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from domain import urls
 from domain.context import Context
-from domain.mail.formats import COUNT
+from domain.mail.formats import COUNT, TEXT
 from domain.mail.messages import Recipient, notify, queue_mail, queue_request
 from domain.mail.templates import MailTemplate, Variable, link_to
-from domain.pages.links import mailed_page
+from domain.pages.links import mailed_page, page_url
 from domain.passwords.policy import PasswordResetPolicy
 
 RESET_PASSWORD = MailTemplate(
@@ -20,6 +20,19 @@ PASSWORD_CHANGED = MailTemplate(
     (
         Variable("enabled_keys", COUNT, "after a reset, how many API keys still work; empty for none", 2),
         Variable("passkeys", COUNT, "how many passkeys still sign in; empty for none", 1),
+    ),
+)
+
+ORGANIZATION_SIGN_IN = MailTemplate(
+    "organization-sign-in",
+    "a password reset is requested for an address whose domain requires the sign-in of its organization",
+    (
+        Variable(
+            "link",
+            TEXT,
+            "the sign-in page; empty without hosted pages",
+            "https://auth.example.com/account/sign-in",
+        ),
     ),
 )
 
@@ -43,3 +56,10 @@ async def password_changed(
 def queue_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:
     """Queue a request to reset the password of `email`; the worker looks up the user."""
     queue_request(ctx, RESET_PASSWORD, ctx.policy[PasswordResetPolicy].sender, email, redirect_to)
+
+
+def sign_in_with_organization(ctx: Context, user: Recipient) -> None:
+    """Email a user who must sign in through their organization where to do so, in place of a link that resets a
+    password they cannot use."""
+    sender = ctx.policy[PasswordResetPolicy].sender
+    queue_mail(ctx, ORGANIZATION_SIGN_IN, user, sender=sender, link=page_url(ctx.policy, "/sign-in"))

@@ -18,7 +18,8 @@ from domain.passwords.errors import (
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.rate_limits import limits
 from domain.sessions import events as session_events
-from domain.sessions import sessions
+from domain.sessions import sessions, sso_origin
+from domain.sso_enforcement import enforcement
 from domain.trusted_devices import trusted_devices
 from domain.users import locking, unproven
 from models import Purpose
@@ -102,10 +103,13 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
     family = limits.DECOYS if user is None else limits.LINKS
     if not await limits.may_mail(ctx, family, email):  # defence: V74 reset-mails
         return
+    is_bound = await enforcement.is_bound(ctx, email, user)
     if user is None:
         mails.reset_password(ctx, messages.UNREGISTERED, await one_time_tokens.issue_decoy(ctx), redirect_to)
-        return
-    await _mail_reset(ctx, user, redirect_to)
+    elif is_bound:  # defence: SSO11 reset-mail
+        mails.sign_in_with_organization(ctx, user)
+    else:
+        await _mail_reset(ctx, user, redirect_to)
 
 
 async def send_reset(ctx: Context, user: UserRow, redirect_to: str | None) -> None:
@@ -218,11 +222,17 @@ async def change(
     if not revoke_others:
         return None
     active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
+    origin = await sso_origin.of_session(ctx, caller.session)  # defence: SSO15 rotation
     ended = await sessions.end_all(ctx, user)  # defence: V35 change-sessions
     await _end_grants(ctx, user)
     session_events.sessions_revoked_all(ctx, user.id, ended, session_events.EndReason.PASSWORD_CHANGED)
     opened = await sessions.create(
-        ctx, user, remembered=caller.session.remembered, method=events.PASSWORD.name, active=active
+        ctx,
+        user,
+        remembered=caller.session.remembered,
+        method=events.PASSWORD.name,
+        active=active,
+        origin=origin,
     )
     session_events.session_created(ctx, opened.session.id, events.PASSWORD.name)
     return opened

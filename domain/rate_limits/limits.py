@@ -174,6 +174,15 @@ async def check_quota(ctx: Context, name: str, user_id: str, quota: Quota) -> No
         raise _limited(ctx, until)
 
 
+async def check_program(ctx: Context, name: str, program_id: str, quota: Quota) -> None:
+    """Count one request of a program, under the name of its limit. Raises Limited if it is reached; Unavailable."""
+    if not quota.number:
+        return
+    until = await _hit(ctx, {name: _count(ctx, f"{name} {program_id}", quota)})
+    if until is not None:
+        raise _limited(ctx, until)
+
+
 async def check_network_quota(ctx: Context, name: str, quota: Quota) -> None:
     """Count one action of the client's network, under the name of its limit. Raises Limited if it is reached;
     Unavailable."""

@@ -20,9 +20,11 @@ SESSION_CREATED = Event("session.created", N_("A new session was opened after th
 SESSION_REVOKED = Event("session.revoked", N_("A session was ended"))
 SESSION_REVOKED_ALL = Event("session.revoked_all", N_("All sessions were ended"))
 SESSION_REVOKED_OTHERS = Event("session.revoked_others", N_("All other sessions were ended"))
+SSO_IDENTITY_LINKED = Event("sso.identity_linked", N_("The sign-in of an organization was connected"))
 
 WEBHOOK_CREATED = EventType("session.created")
 WEBHOOK_REVOKED = EventType("session.revoked")
+WEBHOOK_SSO_IDENTITY_LINKED = EventType("sso.identity_linked")
 WEBHOOK_SIGN_IN_FAILED = EventType("sign_in.failed", by_name_only=True)
 
 
@@ -40,8 +42,16 @@ class EndReason(StrEnum):
     BANNED = "banned"
     ADMIN = "admin"
     """By an administrator or the operator."""
+    DIRECTORY = "directory"
+    """By the directory of a company."""
     IMPERSONATION_ENDED = "impersonation_ended"
     UNPROVEN_ACCESS_REMOVED = "unproven_access_removed"
+    PROVIDER_SIGN_OUT = "provider_sign_out"
+    """The user signed out at the identity provider of their organization."""
+    SSO_CONNECTION_ENDED = "sso_connection_ended"
+    """The connection to their identity provider was deleted, or leads to another provider."""
+    SSO_REQUIRED = "sso_required"
+    """The user must sign in with their organization from now on."""
 
 
 def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, **details: Any) -> None:
@@ -87,8 +97,8 @@ def provider_sign_in_failed(ctx: Context, method: str, code: str, *, said: str |
     publish_failed(ctx, None, method, code)
 
 
-def sign_in_unverified(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """The proof was right, but the user's email address is not verified."""
+def sign_in_refused(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
+    """The proof was right, but the user's email address is not verified, or must sign in through a connection."""
     record(ctx, SIGN_IN_FAILED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
     publish_failed(ctx, user_id, method, refusal.code)
 
@@ -166,6 +176,19 @@ def _publish_ended(
         all=is_all,
         reason=reason.value,
     )
+
+
+def sso_identity_linked(ctx: Context, user_id: str, provider_id: str) -> None:
+    """An identity at the connection `provider_id` opens the account of a user from now on."""
+    record(ctx, SSO_IDENTITY_LINKED, user_id=user_id, provider=provider_id)
+    publish(ctx, WEBHOOK_SSO_IDENTITY_LINKED, user_id=user_id, providerId=provider_id)
+
+
+def sessions_ended_by_provider(ctx: Context, user_id: str, session_ids: Sequence[str]) -> None:
+    """The identity provider of an organization has ended sessions of a user."""
+    for session_id in session_ids:
+        record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="provider")
+    publish_ended(ctx, EndReason.PROVIDER_SIGN_OUT, user_id, session_ids)
 
 
 def session_created(ctx: Context, session_id: str, method: str) -> None:

@@ -1,10 +1,9 @@
-"""Sessions: create, list, extend and revoke them."""
+"""Sessions: create, find and revoke them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from operator import attrgetter
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, select
@@ -15,17 +14,16 @@ from domain.authentication_methods import amr_of
 from domain.backchannel_logout import filing
 from domain.context import Caller, Context
 from domain.ports import Reads
-from domain.sessions import events, expiry
+from domain.sessions import events, expiry, sso_origin
 from domain.sessions.policy import SessionPolicy
+from domain.sessions.sso_origin import SsoOrigin
 from domain.users import locking
 from models import Session
 from models.session import (
     ACTIVE_IN_SESSION,
     END_SESSION,
-    NEWEST_SESSIONS,
     OVER_LIMIT,
     SESSION_BY_DIGEST,
-    SESSIONS_OF_USER,
     SessionRow,
 )
 from models.statements import insert
@@ -40,10 +38,6 @@ COPY_PURPOSE = "session.token_copy"
 
 _ADD = insert(Session)
 _ADD_AND_COUNT = _ADD.returning(OVER_LIMIT)
-
-_SLICE = 50
-"""How many sessions of a list are prepared before other requests get their turn: decrypting a token takes some 20
-µs."""
 
 _MOST_EVICTED = 100
 """How many sessions one new session may revoke: a user with thousands too many reaches the limit over several
@@ -82,32 +76,43 @@ async def create(
     amr: str | None = None,
     under_session_limit: bool = False,
     active: Active = NOTHING_ACTIVE,
+    origin: SsoOrigin | None = None,
 ) -> OpenedSession:
     """Create a session with a new token. Only the gate, a completed challenge and a password change call it.
 
     `amr` defaults to the values of the method. `under_session_limit` means that the user may have one more session, so
-    its insertion can be deferred to the commit. `active` is what `active_of_caller` returned.
+    its insertion can be deferred to the commit. `active` is what `active_of_caller` returned, `origin` what the session
+    has from a connection.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
+    expires_at = expiry.end_of(rules, created_at=ctx.now, now=ctx.now, remembered=remembered)
+    if origin is not None and origin.not_after is not None:
+        # The provider has set an end, so the session is not extended either.
+        # defence: SSO6 session-end
+        expires_at, remembered = min(expires_at, origin.not_after), False
+    if origin is not None and origin.organization_id is not None:
+        active = Active(origin.organization_id)
     session = _new(
         ctx,
         user,
         remembered=remembered,
         method=method,
         amr=amr_of(method) if amr is None else amr,
-        expires_at=expiry.end_of(rules, created_at=ctx.now, now=ctx.now, remembered=remembered),
+        expires_at=expires_at,
         # The operator can do without copies; then nothing in the database, even decrypted, is a session.
         # defence: V40 token-copy
         token_copy=ctx.cipher.encrypt(COPY_PURPOSE, token) if rules.list_tokens else None,
     )._replace(active_organization_id=active.organization_id, active_team_id=active.team_id)
     added = {**session._asdict(), "token_digest": tokens.digest(token)}  # defence: V87 token-digest
     events.session_opened(ctx, session)
-    if under_session_limit:
+    if under_session_limit and origin is None:
         ctx.db.defer(_ADD, **added)
         return OpenedSession(token, session, user)
     besides = max(rules.max_per_user - 1, 0)
     over_limit = await ctx.db.execute(_ADD_AND_COUNT, **added, whose=user.id, besides=besides)
+    if origin is not None:
+        await sso_origin.keep(ctx, user, session.id, origin)
     if over_limit.scalar() and rules.max_per_user:
         await _evict_oldest(ctx, session)
     return OpenedSession(token, session, user)
@@ -210,44 +215,6 @@ async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
     ]
 
 
-async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
-    """Yield the caller's active sessions, newest first, each with its token (or revocation handle).
-
-    Other requests are served between the sessions, however long the list is.
-    """
-    caller = ctx.signed_in
-    for number, row in enumerate(await of_user(ctx, caller.user.id), 1):
-        yield row, _shown_token(ctx, caller, row)
-        if number % _SLICE == 0:
-            await asyncio.sleep(0)
-
-
-async def of_user(ctx: Context, user_id: str) -> list[SessionRow]:
-    """Return the active sessions of a user, newest first."""
-    rows = await ctx.reads.all(SESSIONS_OF_USER, user_id)
-    live = [row for row in rows if row.is_active(ctx.now)]  # defence: V37 active-only
-    return sorted(live, key=attrgetter("created_at", "id"), reverse=True)
-
-
-async def newest_of_user(ctx: Context, user_id: str, *, limit: int) -> Sequence[SessionRow]:
-    """Return at most `limit` active sessions of a user, newest first."""
-    rows: Sequence[SessionRow] = await ctx.db.execute(
-        NEWEST_SESSIONS, user_id=user_id, now=ctx.now, number=limit
-    )
-    return rows
-
-
-def _shown_token(ctx: Context, caller: Caller, row: SessionRow) -> str:
-    if row.id == caller.session.id:
-        return caller.token
-    # Tokens of the user's other sessions would outlive the impersonation.
-    if caller.session.impersonated_by is not None:  # defence: ADM9 handles
-        return HANDLE_PREFIX + row.id
-    copy = row.token_copy if ctx.policy[SessionPolicy].list_tokens else None  # defence: V40 list-tokens
-    token = ctx.cipher.decrypt(COPY_PURPOSE, copy) if copy is not None else None
-    return token or HANDLE_PREFIX + row.id
-
-
 async def revoke(ctx: Context, token: str) -> bool:
     """Revoke the caller's session with this token or handle; return whether it was the current one.
 
@@ -294,6 +261,11 @@ async def end_all(ctx: Context, user: UserRow) -> Sequence[str]:
     return await _delete(ctx, col(Session.user_id) == user.id, of=user.id)  # defence: V22 all-of-user
 
 
+async def end_some(ctx: Context, user: UserRow, condition: ColumnElement[bool]) -> Sequence[str]:
+    """Revoke the sessions of a user, whose row is locked, that meet a condition; return the ids of active ones."""
+    return await _delete(ctx, col(Session.user_id) == user.id, condition, of=user.id)
+
+
 async def revoke_all_users(ctx: Context) -> Sequence[str]:
     """Revoke every session of every user; return the ids of those that were active."""
     return await _delete(ctx, of=None)
@@ -313,10 +285,7 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def discard(ctx: Context, session_id: str) -> None:
-    """Delete a session that was sent after its expiry, or by a banned user.
-
-    A single statement needs no lock.
-    """
+    """Delete a session that was sent after its expiry, or by a banned user. A single statement needs no lock."""
     await ctx.db.execute(delete(Session).where(col(Session.id) == session_id))
 
 

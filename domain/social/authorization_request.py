@@ -5,15 +5,17 @@ it.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import delete
 from sqlmodel import col
 
 from domain import tokens, urls
 from domain.context import Context
-from domain.identity_provider import AuthorizationParams, ProviderTraits
+from domain.identity_provider import AuthorizationParams, Provider, ProviderTraits
 from domain.social import identity
 from domain.social.policy import SocialPolicy
 from domain.users import locking
@@ -39,6 +41,10 @@ class AuthorizationRequest:
     """Whether a new session ends the one that the browser has of the same user."""
     confirms_caller: bool = False
     """Whether the sign-in only succeeds as the caller, who proves once more who they are."""
+    tested_by: str | None = None
+    """The session whose user tests the provider; None for a sign-in."""
+    forces_authentication: bool = False
+    """Whether the user must authenticate again at the provider of a connection, although they have a session there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,8 @@ class OAuthState:
     """As in `AuthorizationRequest`."""
     only_user_id: str | None = None
     """The only user whom the flow may sign in; None for any."""
+    tested_by: str | None = None
+    """As in `AuthorizationRequest`. Such a flow signs nobody in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +78,16 @@ class AuthorizationRedirect:
     binding: str = field(repr=False)
 
 
+UrlOf = Callable[[OAuthState, str], Awaitable[str]]
+"""A function that returns the URL of a provider's page for a flow and its state; it may call the provider."""
+
+
 async def begin_sign_in(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
     """Begin a sign-in; the scopes replace the default ones. Raises ProviderNotFound, ProviderUnavailable."""
-    traits = identity.provider_of(ctx, request.provider_id).traits
-    return await _begin(ctx, request, _scopes(traits, request.scopes or traits.scopes))
+    provider = identity.provider_of(ctx, request.provider_id)
+    traits = provider.traits
+    flow = _flow(ctx, request, openid_scopes(traits, request.scopes or traits.scopes))
+    return await begin(ctx, flow, _url_at(ctx, provider, request), ctx.policy[SocialPolicy].state_expires_in)
 
 
 async def begin_linking(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
@@ -81,8 +95,14 @@ async def begin_linking(ctx: Context, request: AuthorizationRequest) -> Authoriz
 
     Raises ProviderNotFound, ProviderUnavailable, Unauthenticated.
     """
-    traits = identity.provider_of(ctx, request.provider_id).traits
-    return await _begin(ctx, request, _scopes(traits, traits.scopes + request.scopes), links_account=True)
+    provider = identity.provider_of(ctx, request.provider_id)
+    traits, caller = provider.traits, ctx.signed_in
+    flow = replace(
+        _flow(ctx, request, openid_scopes(traits, traits.scopes + request.scopes)),
+        user_id=caller.user.id,
+        session_id=caller.session.id,
+    )
+    return await begin(ctx, flow, _url_at(ctx, provider, request), ctx.policy[SocialPolicy].state_expires_in)
 
 
 def redirect_uri(ctx: Context, provider_id: str) -> str:
@@ -90,15 +110,14 @@ def redirect_uri(ctx: Context, provider_id: str) -> str:
     return urls.public_url(ctx.policy, f"/callback/{provider_id}")
 
 
-def _scopes(traits: ProviderTraits, requested_scopes: tuple[str, ...]) -> tuple[str, ...]:
+def openid_scopes(traits: ProviderTraits, requested_scopes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the scopes to request, with `openid` first at an OpenID provider."""
     return tuple(dict.fromkeys(("openid", *requested_scopes) if traits.is_openid else requested_scopes))
 
 
-async def _begin(
-    ctx: Context, request: AuthorizationRequest, scopes: tuple[str, ...], *, links_account: bool = False
-) -> AuthorizationRedirect:
-    caller = ctx.signed_in if links_account else None
-    flow = OAuthState(
+def new_flow(request: AuthorizationRequest, scopes: tuple[str, ...] = ()) -> OAuthState:
+    """Return the state of a new sign-in, not stored."""
+    return OAuthState(
         provider_id=request.provider_id,
         scopes=scopes,
         # A new verifier for each flow; 64 characters, of the 43 to 128 that RFC 7636, 4.1 allows.
@@ -109,54 +128,89 @@ async def _begin(
         new_user_callback_url=request.new_user_callback_url,
         error_callback_url=request.error_callback_url,
         request_sign_up=request.request_sign_up,
-        user_id=caller.user.id if caller is not None else None,
-        session_id=caller.session.id if caller is not None else None,
+        user_id=None,
+        session_id=None,
         replaces_session=request.replaces_session,
-        only_user_id=ctx.signed_in.user.id if request.confirms_caller else None,
+        tested_by=request.tested_by,
     )
+
+
+async def begin(
+    ctx: Context, flow: OAuthState, url_of: UrlOf, expires_in: timedelta
+) -> AuthorizationRedirect:
+    """Store a flow and return the redirect to the provider. Raises what `url_of` raises, and Unauthenticated."""
     state, binding = tokens.token(), tokens.token()
-    url = await _authorization_url(ctx, flow, state, request.login_hint)  # defence: R14 ask-provider
+    url = await url_of(flow, state)  # defence: R14 ask-provider
     # Only now: the provider's metadata may have to be fetched first, and no lock is held during a call.
-    if links_account:  # defence: R14 lock-caller
+    if flow.user_id is not None:  # defence: R14 lock-caller
         await locking.lock_caller(ctx)
-    ctx.db.add(_row(ctx, flow, state, binding))
+    ctx.db.add(_row(ctx, flow, state, binding, expires_in))
     return AuthorizationRedirect(url, state, binding)
 
 
-async def _authorization_url(ctx: Context, flow: OAuthState, state: str, login_hint: str | None) -> str:
-    params = AuthorizationParams(
-        redirect_uri=redirect_uri(ctx, flow.provider_id),
+def params_of(
+    flow: OAuthState,
+    state: str,
+    redirect_uri: str,
+    login_hint: str | None,
+    *,
+    forces_authentication: bool = False,
+) -> AuthorizationParams:
+    """Return the parameters of the redirect to an OAuth 2.0 or OpenID provider."""
+    return AuthorizationParams(
+        redirect_uri=redirect_uri,
         state=state,
         scopes=flow.scopes,
         verifier=flow.verifier,
         nonce=flow.nonce,
         login_hint=login_hint,
+        forces_authentication=forces_authentication,
     )
-    return await identity.provider_of(ctx, flow.provider_id).authorization_url(params)
 
 
-def _row(ctx: Context, flow: OAuthState, state: str, binding: str) -> OneTimeToken:
+def _flow(ctx: Context, request: AuthorizationRequest, scopes: tuple[str, ...]) -> OAuthState:
+    only = ctx.signed_in.user.id if request.confirms_caller else None
+    return replace(new_flow(request, scopes), only_user_id=only)
+
+
+def _url_at(ctx: Context, provider: Provider, request: AuthorizationRequest) -> UrlOf:
+    async def url(flow: OAuthState, state: str) -> str:
+        back = redirect_uri(ctx, flow.provider_id)
+        return await provider.authorization_url(params_of(flow, state, back, request.login_hint))
+
+    return url
+
+
+def _row(ctx: Context, flow: OAuthState, state: str, binding: str, expires_in: timedelta) -> OneTimeToken:
     # defence: V87 flow-row
     return OneTimeToken(
         digest=tokens.digest(state),
         purpose=Purpose.OAUTH_STATE,
         user_id=flow.user_id,
         binding=tokens.digest(binding),
-        payload=ctx.cipher.encrypt(PAYLOAD, json.dumps(_written(flow))),
-        expires_at=ctx.now + ctx.policy[SocialPolicy].state_expires_in,
+        payload=ctx.cipher.encrypt(PAYLOAD, json.dumps(serialize(flow))),
+        expires_at=ctx.now + expires_in,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
 
 
-def _written(flow: OAuthState) -> dict[str, object]:
+def serialize(flow: OAuthState) -> dict[str, object]:
     """Return the stored form of a flow."""
     # A release without one of the optional fields refuses a flow that has it, and may run next to this one.
     return {each.name: value for each in fields(flow) if (value := getattr(flow, each.name)) != each.default}
 
 
 async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthState | None:
-    """Return the flow of a state if this browser began it; of any number of simultaneous calls exactly one returns it.
+    """Return the flow of a state if this browser began it, as `use_up` does."""
+    stored = await use_up(ctx, state, bindings, Purpose.OAUTH_STATE)
+    return None if stored is None else deserialize(stored)
+
+
+async def use_up(
+    ctx: Context, state: str, bindings: Sequence[str], purpose: Purpose
+) -> Mapping[str, Any] | None:
+    """Return what is stored for a state if this browser began the flow; of simultaneous calls exactly one returns it.
 
     `bindings` are the values of the browser's cookie for it. A state with another binding is not used up. A flow that
     can no longer be decrypted, or was stored in the format of another version, counts as missing.
@@ -165,21 +219,21 @@ async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthSta
     # defence: V54 V58 use-state
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest(state),
-        col(OneTimeToken.purpose) == Purpose.OAUTH_STATE,
+        col(OneTimeToken.purpose) == purpose,
         # Only the browser that began the flow has the cookie. Otherwise an attacker could sign a victim in to the
         # attacker's account (as in fastapi-users, CVE-2025-68481).
-        # defence: V54 state-binding
+        # defence: V54 SSO5 state-binding
         col(OneTimeToken.binding).in_([tokens.digest(binding) for binding in tokens.presented(bindings)]),
         col(OneTimeToken.expires_at) > ctx.now,  # defence: V54 state-expiry
     )
     # defence: R19 use-state
     ciphertext = (await ctx.db.execute(used.returning(col(OneTimeToken.payload)))).scalar()
     text = ctx.cipher.decrypt(PAYLOAD, ciphertext) if ciphertext is not None else None
-    return None if text is None else _read(text)
+    return None if text is None else dict(json.loads(text))
 
 
-def _read(text: str) -> OAuthState | None:
-    remembered = json.loads(text)
+def deserialize(remembered: Mapping[str, Any]) -> OAuthState | None:
+    """Return a flow from its stored form; None for that of another version."""
     try:
         return OAuthState(**{**remembered, "scopes": tuple(remembered["scopes"])})
     except (KeyError, TypeError):

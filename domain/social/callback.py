@@ -1,30 +1,21 @@
 """The redirect back from a provider: use the state up, verify the identity, sign in or link."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
+from typing import TypeVar
 
 from domain import errors
-from domain.context import Context
-from domain.identity_provider import CallbackParams, CodeRefused, IdentityRefused, IssuerMismatch, Provider
-from domain.sessions import events as session_events
+from domain.context import Context, Job
+from domain.identity_provider import CallbackParams, Provider
 from domain.sessions import replacement
 from domain.sessions.sessions import OpenedSession
-from domain.social import authorization_request, events, identity, linking, sign_in
+from domain.social import authorization_request, events, linking
 from domain.social.authorization_request import OAuthState
-from domain.social.errors import (
-    LinkingDifferentEmailsNotAllowed,
-    LinkingNotAllowed,
-    OauthLinkError,
-    ProviderNotFound,
-    ProviderUnavailable,
-    SignUpDisabled,
-    SocialAccountAlreadyLinked,
-    UserEmailNotFound,
-)
-from domain.social.sign_in import SocialSignIn, UserMismatch
+from domain.social.flows import PROVIDERS, CallbackError, Flows
+from domain.social.sign_in import SocialSignIn, SocialSignInResult
+from domain.sso_enforcement.errors import SsoRequired
 from domain.two_factor.challenges import PendingSignIn
 from domain.users.errors import BannedUser, EmailNotVerified
 
@@ -33,48 +24,7 @@ CODE_LENGTH = 64
 _PROVIDERS_CODE = re.compile(rf"[A-Za-z0-9_-]{{1,{CODE_LENGTH}}}")
 
 
-class CallbackError(StrEnum):
-    """The values of `error` in the redirect of a failed flow, in addition to a provider's own code."""
-
-    STATE_NOT_FOUND = "state_not_found"
-    STATE_MISMATCH = "state_mismatch"
-    PROVIDER_ERROR = "provider_error"
-    NO_CODE = "no_code"
-    INVALID_CODE = "invalid_code"
-    ISSUER_MISMATCH = "issuer_mismatch"
-    NO_USER_INFO = "unable_to_get_user_info"
-    NO_EMAIL = "email_not_found"
-    NO_PROVIDER = "oauth_provider_not_found"
-    NOT_LINKED = "account_not_linked"
-    SIGN_UP_DISABLED = "signup_disabled"
-    EMAIL_NOT_VERIFIED = "email_not_verified"
-    BANNED = "BANNED_USER"
-    LINKING_IMPOSSIBLE = "unable_to_link_account"
-    OTHER_EMAIL = "email_does_not_match"
-    OTHER_OWNER = "account_already_linked_to_different_user"
-    PROVIDER_UNAVAILABLE = "provider_unavailable"
-    USER_MISMATCH = "user_mismatch"
-    OUR_FAULT = "internal_server_error"
-
-
-_FAILURES: dict[type[Exception], CallbackError] = {
-    CodeRefused: CallbackError.INVALID_CODE,
-    IssuerMismatch: CallbackError.ISSUER_MISMATCH,
-    IdentityRefused: CallbackError.NO_USER_INFO,
-    UserEmailNotFound: CallbackError.NO_EMAIL,
-    ProviderNotFound: CallbackError.NO_PROVIDER,
-    OauthLinkError: CallbackError.NOT_LINKED,
-    SignUpDisabled: CallbackError.SIGN_UP_DISABLED,
-    EmailNotVerified: CallbackError.EMAIL_NOT_VERIFIED,
-    BannedUser: CallbackError.BANNED,
-    errors.Unauthenticated: CallbackError.LINKING_IMPOSSIBLE,
-    LinkingNotAllowed: CallbackError.LINKING_IMPOSSIBLE,
-    LinkingDifferentEmailsNotAllowed: CallbackError.OTHER_EMAIL,
-    SocialAccountAlreadyLinked: CallbackError.OTHER_OWNER,
-    ProviderUnavailable: CallbackError.PROVIDER_UNAVAILABLE,
-    UserMismatch: CallbackError.USER_MISMATCH,
-}
-"""The value of `error` for each refusal; the closest class counts. An exception that is not listed is a bug."""
+Result = TypeVar("Result")
 
 
 class CallbackRefused(Exception):
@@ -124,11 +74,24 @@ class CallbackResult:
     """An internal error to log: an unexpected exception, or an unavailable database."""
 
 
-async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackResult:
+async def handle_callback(ctx: Context, request: CallbackRequest, flows: Flows = PROVIDERS) -> CallbackResult:
     """Finish a flow. Once its state is used up, every outcome is returned as a `CallbackResult`.
 
     Raises Unavailable if the state cannot be looked up; the state is then not used up.
     """
+    flow = await use_state(ctx, request)
+    if isinstance(flow, CallbackResult):
+        return flow
+    return await finish(ctx, flows, flow, request)
+
+
+async def finish(ctx: Context, flows: Flows, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
+    """Finish a flow whose state is used up, with any outcome."""
+    return await outcome(ctx, flows, flow, request.provider_id, _finish(ctx, flows, flow, request))
+
+
+async def use_state(ctx: Context, request: CallbackRequest) -> OAuthState | CallbackResult:
+    """Use up the state of a callback; return its flow, or the result if this browser has none. Raises Unavailable."""
     if not request.state:
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
     flow = None
@@ -136,36 +99,66 @@ async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackRes
         # In its own transaction, so that the state stays used up if the flow fails.
         job = partial(authorization_request.consume, state=request.state, bindings=request.bindings)
         flow = await ctx.in_new_transaction(job)
-    if flow is None:
-        return _refuse(ctx, request, CallbackError.STATE_MISMATCH)
+    return flow or _refuse(ctx, request, CallbackError.STATE_MISMATCH)
+
+
+async def outcome(
+    ctx: Context, flows: Flows, flow: OAuthState, requested_provider: str, steps: Awaitable[Result]
+) -> Result | CallbackResult:
+    """Return the result of the last steps of a flow, or that of their failure, which is audited, whatever it is.
+
+    `requested_provider` is that of the callback's URL.
+    """
     try:
-        return await _finish(ctx, flow, request)
+        return await steps
     except Exception as fault:
-        return _failed(ctx, flow, request, fault)
+        return _failed(ctx, flows, flow, requested_provider, fault)
 
 
-async def _finish(ctx: Context, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
+async def check_response(
+    ctx: Context, flows: Flows, flow: OAuthState, request: CallbackRequest
+) -> tuple[Provider, CallbackParams]:
+    """Check the response of a provider; return the provider, and what its code is exchanged with.
+
+    Raises CallbackRefused, ProviderNotFound, IssuerMismatch.
+    """
     # Mix-up: a malicious provider could pass on a code of another provider (RFC 9700, 4.4).
     if request.provider_id != flow.provider_id:  # defence: V56 flow-provider
         raise CallbackRefused(CallbackError.STATE_MISMATCH)
-    provider = identity.provider_of(ctx, flow.provider_id)
+    provider = flows.provider(ctx, flow.provider_id)
     await provider.check_issuer(request.issuer)
     if request.error:
         code, words = _provider_error(request.error, request.error_description)
         raise CallbackRefused(code, words, said=_word(request.error))
     if not request.code:
         raise CallbackRefused(CallbackError.NO_CODE)
-    params = _callback_params(ctx, flow, request, request.code)
+    redirect_uri = flows.redirect_uri(ctx, flow.provider_id)
+    return provider, _callback_params(redirect_uri, flow, request, request.code)
+
+
+async def _finish(ctx: Context, flows: Flows, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
+    provider, params = await check_response(ctx, flows, flow, request)
     if flow.user_id is not None and flow.session_id is not None:
         return await _link(
             ctx, provider, flow, params, (flow.user_id, flow.session_id, request.session_tokens)
         )
-    return await _sign_in(ctx, provider, flow, params)
+    proof = await provider.exchange(params, ctx.now)
+    attempt = SocialSignIn(
+        traits=provider.traits,
+        method=flows.method(flow.provider_id),
+        request_sign_up=flow.request_sign_up,
+        callback_url=flow.callback_url,
+        requested_scopes=flow.scopes,
+        only_user_id=flow.only_user_id,
+    )
+    return await complete(ctx, flow, partial(flows.sign_in, attempt=attempt, proof=proof))
 
 
-def _callback_params(ctx: Context, flow: OAuthState, request: CallbackRequest, code: str) -> CallbackParams:
+def _callback_params(
+    redirect_uri: str, flow: OAuthState, request: CallbackRequest, code: str
+) -> CallbackParams:
     return CallbackParams(
-        redirect_uri=authorization_request.redirect_uri(ctx, flow.provider_id),
+        redirect_uri=redirect_uri,
         code=code,
         issuer=request.issuer,
         form_user=request.form_user,
@@ -194,19 +187,9 @@ async def _link(
     return CallbackResult(flow.callback_url)
 
 
-async def _sign_in(
-    ctx: Context, provider: Provider, flow: OAuthState, params: CallbackParams
-) -> CallbackResult:
-    proof = await provider.exchange(params, ctx.now)
-    attempt = SocialSignIn(
-        traits=provider.traits,
-        method=_method(flow),
-        request_sign_up=flow.request_sign_up,
-        callback_url=flow.callback_url,
-        requested_scopes=flow.scopes,
-        only_user_id=flow.only_user_id,
-    )
-    result = await ctx.in_new_transaction(partial(sign_in.sign_in, attempt=attempt, proof=proof))
+async def complete(ctx: Context, flow: OAuthState, sign_in: Job[SocialSignInResult]) -> CallbackResult:
+    """Sign in the user that a flow has identified, in a transaction of its own."""
+    result = await ctx.in_new_transaction(sign_in)
     welcome = flow.new_user_callback_url if result.is_new else None
     opened, keeps_session = result.opened, False
     if flow.replaces_session and isinstance(opened, OpenedSession):
@@ -235,9 +218,11 @@ def _refuse(ctx: Context, request: CallbackRequest, failure: CallbackError) -> C
     return CallbackResult(error=failure, is_used_up=False)  # defence: V60 no-flow
 
 
-def _failed(ctx: Context, flow: OAuthState, request: CallbackRequest, fault: Exception) -> CallbackResult:
-    refusal = fault if isinstance(fault, CallbackRefused) else CallbackRefused(_failure(fault))
-    _record_failure(ctx, flow, request, fault, refusal)
+def _failed(
+    ctx: Context, flows: Flows, flow: OAuthState, requested_provider: str, fault: Exception
+) -> CallbackResult:
+    refusal = fault if isinstance(fault, CallbackRefused) else CallbackRefused(_failure(flows, fault))
+    _record_failure(ctx, flows, flow, requested_provider, fault, refusal)
     is_ours = refusal is not fault and refusal.error == CallbackError.OUR_FAULT
     return CallbackResult(
         flow.error_callback_url,
@@ -248,24 +233,26 @@ def _failed(ctx: Context, flow: OAuthState, request: CallbackRequest, fault: Exc
 
 
 def _record_failure(
-    ctx: Context, flow: OAuthState, request: CallbackRequest, fault: Exception, refusal: CallbackRefused
+    ctx: Context,
+    flows: Flows,
+    flow: OAuthState,
+    requested_provider: str,
+    fault: Exception,
+    refusal: CallbackRefused,
 ) -> None:
     """Audit a failure, whatever its cause; `complete_sign_in` has audited the users it refuses."""
     if refusal.error == CallbackError.STATE_MISMATCH and refusal.said is None:
-        events.oauth_state_refused(ctx, request.provider_id, refusal.error)
+        events.oauth_state_refused(ctx, requested_provider, refusal.error)
     elif flow.user_id is not None:
         code = fault.code if isinstance(fault, errors.Refusal) else refusal.error
         events.link_refused(ctx, flow.user_id, flow.provider_id, code, said=refusal.said)
-    elif not isinstance(fault, BannedUser | EmailNotVerified):
-        session_events.provider_sign_in_failed(ctx, _method(flow), refusal.error, said=refusal.said)
+    elif not isinstance(fault, BannedUser | EmailNotVerified | SsoRequired):
+        flows.record_failure(ctx, flow.provider_id, refusal.error, refusal.said)
 
 
-def _method(flow: OAuthState) -> str:
-    return f"{events.OAUTH.name}:{flow.provider_id}"
-
-
-def _failure(fault: Exception) -> CallbackError:
+def _failure(flows: Flows, fault: Exception) -> str:
+    known = flows.failures
     return next(
-        (_FAILURES[error_class] for error_class in type(fault).__mro__ if error_class in _FAILURES),
+        (known[error_class] for error_class in type(fault).__mro__ if error_class in known),
         CallbackError.OUR_FAULT,
     )

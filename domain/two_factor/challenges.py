@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
@@ -13,8 +13,9 @@ from domain.context import Challenge, Context
 from domain.ports import Reads
 from domain.rate_limits import limits
 from domain.sessions import events as session_events
-from domain.sessions import sessions
+from domain.sessions import sessions, sso_origin
 from domain.sessions.sessions import OpenedSession
+from domain.sessions.sso_origin import ConnectionEnded, SsoOrigin
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import enrolment, events, lockout, otp
 from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
@@ -43,10 +44,18 @@ class PendingSignIn:
     """Whether the cookie of the trusted device is invalid."""
 
 
-async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool = False) -> PendingSignIn:
+async def create(
+    ctx: Context,
+    user: UserRow,
+    *,
+    remembered: bool,
+    mailbox: bool = False,
+    origin: SsoOrigin | None = None,
+) -> PendingSignIn:
     """Create a challenge for a user who has passed everything but the second factor.
 
     `mailbox` means that the first factor was an email; a code by email is then not accepted as the second factor.
+    `origin` is for the session.
     """
     token = PREFIX + tokens.token()
     ctx.db.add(
@@ -59,6 +68,7 @@ async def create(ctx: Context, user: UserRow, *, remembered: bool, mailbox: bool
             remembered=remembered,
             binding=_MAILBOX if mailbox else None,
             email=user.email if mailbox else None,
+            payload=None if origin is None else sso_origin.encrypt(ctx, origin),
             expires_at=ctx.now + ctx.policy[TwoFactorPolicy].challenge_expires_in,
             created_at=ctx.now,
             updated_at=ctx.now,
@@ -145,21 +155,33 @@ async def complete(
     ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
     """Sign the user in after a valid code. Raises InvalidTwoFactorCookie if a concurrent request completed it first."""
-    if not await _use_up(ctx, challenge):  # defence: V46 use-challenge
+    used = await _use_up(ctx, challenge)
+    if used is None:  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
+    try:
+        origin = await sso_origin.resume(ctx, user, used.payload)
+    except ConnectionEnded:
+        raise InvalidTwoFactorCookie from None
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count
     await limits.record_success(ctx, user.id)
-    opened = await sessions.create(ctx, user, remembered=challenge.remembered, method=method)
+    opened = await sessions.create(
+        ctx,
+        user,
+        remembered=challenge.remembered,
+        method=method,
+        origin=origin,
+    )
     events.two_factor_verified(ctx, user.id, method)
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, method)
     return replace(opened, device=trusted_devices.trust(ctx, user.id, method)) if trust_device else opened
 
 
-async def _use_up(ctx: Context, challenge: Challenge) -> bool:
+async def _use_up(ctx: Context, challenge: Challenge) -> Any:
+    """Delete a challenge; return its row with the `payload`, or None if it has ended."""
     await otp.discard(ctx)
     # defence: R19 use-challenge
-    gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.digest))
-    return (await ctx.db.execute(gone)).first() is not None
+    gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.payload))
+    return (await ctx.db.execute(gone)).first()
 
 
 def _live(ctx: Context, challenge: Challenge) -> tuple[ColumnElement[bool], ...]:

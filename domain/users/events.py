@@ -30,6 +30,10 @@ _NAMES = {"email_verified": "emailVerified", "display_username": "displayUsernam
 """The columns that have another name in operations."""
 
 
+IMPORT = "import"
+"""The method of users who were imported."""
+
+
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
     """A user was created: by the caller, by the operator, or by themselves."""
     actor_id = user_id if ctx.caller is None and not by_operator else None
@@ -39,7 +43,7 @@ def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator:
 
 def user_imported(ctx: Context, user_id: str) -> None:
     """A user was imported. Receivers of webhooks are not told: they import what they need from the same source."""
-    record(ctx, USER_CREATED, user_id=user_id, method="import", by_operator=True)
+    record(ctx, USER_CREATED, user_id=user_id, method=IMPORT, by_operator=True)
 
 
 def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from domain.context import Context
 from domain.localization import N_, Localization
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from domain.sessions.policy import SessionPolicy
 from handlers import shapes
 from handlers.account_pages import layout, user_agents
@@ -50,7 +50,7 @@ async def show_sessions(
 ) -> Page:
     """Show the active sessions, the current one first."""
     view = views.view(ctx, "/sessions", callback_url, ui_locales)
-    rows = await sessions.of_user(ctx, ctx.signed_in.user.id)
+    rows = await listing.of_user(ctx, ctx.signed_in.user.id)
     shown = [_shown(ctx, view.localization, row) for row in rows]
     return layout.render(
         ctx,

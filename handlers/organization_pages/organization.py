@@ -6,6 +6,7 @@ from domain.organizations import forms, member_lists, members, memberships, pend
 from domain.organizations.errors import MemberNotFound, UserIsNotAMemberOfTheOrganizationForbidden
 from domain.organizations.member_lists import MemberQuery
 from domain.organizations.policy import OrganizationPolicy, TeamPolicy
+from domain.sso.policy import SsoPolicy
 from handlers import shapes, wire
 from handlers.account_pages import layout as account
 from handlers.organization_pages import layout
@@ -81,7 +82,14 @@ async def show_organization(
         may_invite=found.may(ctx, "invitation", "create"),
         may_cancel=found.may(ctx, "invitation", "cancel"),
         may_create_teams=found.may(ctx, "team", "create"),
+        sso=_sso(ctx, found),
     )
+
+
+def _sso(ctx: Context, found: layout.Found) -> str | None:
+    """Return who manages the single sign-on of an organization, if it is on and would be the caller's task."""
+    policy = ctx.policy[SsoPolicy]
+    return policy.management if policy.enabled and found.may(ctx, "sso", "manage") else None
 
 
 def _page_of_members(organization_id: str, number: int) -> MemberQuery:

@@ -48,9 +48,9 @@ async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> R
             new_user_callback_url=None,
             error_callback_url=None,
         )
-        magic_links.request(ctx, email, link_request)
+        await magic_links.request(ctx, email, link_request)
         return view.redirect("/mail-sent", reason="link")
-    email_codes.request(ctx, email, codes.SIGN_IN)
+    await email_codes.request(ctx, email, codes.SIGN_IN)
     return view.redirect("/sign-in/code", email=email)
 
 

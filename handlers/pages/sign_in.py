@@ -1,19 +1,32 @@
-"""The pages to sign in with a password or through a provider."""
+"""The pages to sign in with a password, through a provider, or through one's organization."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from domain import identifiers
 from domain.authentication import sign_in as authentication
 from domain.authentication.gate import SignInOptions
 from domain.context import Context
 from domain.localization import N_
+from domain.oauth_requests import details
 from domain.oauth_requests.details import RequestDetails
 from domain.oauth_requests.evaluation import LoginReason
 from domain.social import authorization_request
 from domain.social.authorization_request import AuthorizationRequest
+from domain.sso_sign_in import begin
+from domain.sso_sign_in.connections import ConnectionSelector
 from domain.users.policy import UsernamePolicy
 from handlers import shapes
 from handlers.pages import authorization, sign_in_methods, texts
 from handlers.pages import view as views
 from handlers.responses.reply import Page, Redirect
 from handlers.responses.sessions import authorization_redirect
+
+ERROR_TEXTS: Mapping[str, str] = {
+    "SSO_PROVIDER_NOT_FOUND": N_("No organization signs in with this email address here. Check the address."),
+    "SSO_REQUIRED": N_("Your organization wants you to sign in through its own sign-in."),
+}
+ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {"SSO_PROVIDER_NOT_FOUND": ("email",)}
 
 _REASONS = {
     "expired": N_("This sign-in took too long or was finished elsewhere. Sign in again."),
@@ -100,6 +113,26 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redi
     return await _go_to_provider(ctx, body["provider"], request_sign_up=True)
 
 
+# pages.show_sso_sign_in
+async def show_sso_sign_in(
+    ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
+) -> Page:
+    """Ask for the address that names the organization."""
+    view = views.view(ctx, "/sign-in/sso", callback_url, ui_locales, email=email)
+    view = await authorization.named(ctx, view)
+    return view.render("sso_sign_in.html", email=email or "")
+
+
+# pages.sign_in_with_sso
+async def sign_in_with_sso(ctx: Context, body: shapes.SsoSignInForm) -> Redirect:
+    """Begin a sign-in through the organization of an address, and redirect to its identity provider."""
+    email = identifiers.email(body["email"].strip())
+    forces = await details.forces_authentication(ctx, views.view(ctx).callback_url)
+    request = replace(_request(ctx, ""), request_sign_up=True, login_hint=email, forces_authentication=forces)
+    redirect = await begin.begin(ctx, ConnectionSelector(email=email), request)
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
+
+
 # pages.confirm_with_provider
 async def confirm_with_provider(ctx: Context, body: shapes.ConfirmWithProviderForm) -> Redirect:
     """Begin a sign-in through a provider that only succeeds as the same user, and redirect to it."""
@@ -109,19 +142,23 @@ async def confirm_with_provider(ctx: Context, body: shapes.ConfirmWithProviderFo
 async def _go_to_provider(
     ctx: Context, provider_id: str, *, request_sign_up: bool = False, confirms_caller: bool = False
 ) -> Redirect:
+    request = replace(
+        _request(ctx, provider_id), request_sign_up=request_sign_up, confirms_caller=confirms_caller
+    )
+    redirect = await authorization_request.begin_sign_in(ctx, request)
+    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
+
+
+def _request(ctx: Context, provider_id: str) -> AuthorizationRequest:
     view = views.view(ctx)
-    request = AuthorizationRequest(
+    return AuthorizationRequest(
         provider_id=provider_id,
         scopes=(),
         # That page asks for the second factor if one is pending, and otherwise redirects to the next page.
         callback_url=view.url("/two-factor"),
         error_callback_url=view.url("/error"),
-        request_sign_up=request_sign_up,
         replaces_session=True,
-        confirms_caller=confirms_caller,
     )
-    redirect = await authorization_request.begin_sign_in(ctx, request)
-    return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 
 
 # pages.show_error

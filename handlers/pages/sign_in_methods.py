@@ -16,6 +16,7 @@ from domain.passkeys.policy import PasskeyPolicy
 from domain.passwords.policy import PasswordPolicy, PasswordResetPolicy
 from domain.sessions import replacement
 from domain.sessions.sessions import OpenedSession
+from domain.sso.policy import SsoPolicy
 from domain.two_factor.challenges import PendingSignIn
 from domain.users.policy import UsernamePolicy
 from handlers.pages.view import View
@@ -47,7 +48,9 @@ def providers(ctx: Context) -> Sequence[ShownProvider]:
 
 
 def provider_name(provider_id: str) -> str:
-    """Return the display name of a provider."""
+    """Return the display name of a provider; an identity at a connection has the id of the connection."""
+    if provider_id.startswith("sso:"):
+        return "SSO"
     return _NAMES.get(provider_id, provider_id.replace("-", " ").replace("_", " ").title())
 
 
@@ -65,6 +68,7 @@ def offered(ctx: Context) -> Mapping[str, Any]:
         "can_sign_up": with_password and policy[SignUpPolicy].enabled,
         "can_verify": policy[EmailVerificationPolicy].enabled,
         "with_mail": policy[MailPolicy].sender != "none",
+        "with_sso": policy[SsoPolicy].enabled,
         "providers": providers(ctx),
     }
 

@@ -1,6 +1,7 @@
 """Texts of error pages by error code; a code without a text is shown with the message of its class, translated.
 
-A module with pages declares the texts of its own errors as `ERROR_TEXTS`.
+A module with pages declares the texts of its own errors as `ERROR_TEXTS`, and those about single reasons of an error,
+by `CODE.reason`, as `REASON_TEXTS`.
 """
 
 import re
@@ -109,6 +110,7 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
     "signup_disabled": ERROR_TEXTS["NEW_USER_SIGNUP_DISABLED"],
     "email_not_verified": ERROR_TEXTS["EMAIL_NOT_VERIFIED"],
     "BANNED_USER": ERROR_TEXTS["BANNED_USER"],
+    "user_disabled": N_("Your organization has disabled your account. Contact its administrators."),
     "state_mismatch": ERROR_TEXTS["INVALID_TWO_FACTOR_COOKIE"],
     "invalid_request_uri": N_(
         "This sign-in took too long, or was finished in another window. Go back to the application, and start again."
@@ -173,8 +175,10 @@ def sentence(localization: Localization, refusal: Refusal, *, names_parameters: 
                     "The part “%(name)s” of the address is wrong. Go back, and start again."
                 )
                 return text % {"name": field.name}
+    of_reasons = merged(handlers, "REASON_TEXTS")
     # The message of a class is in the catalogs; the message of one refusal names fields, for programs.
-    return localization.gettext(error_texts().get(refusal.code, type(refusal).message))
+    text = error_texts().get(refusal.code, type(refusal).message)
+    return localization.gettext(of_reasons.get(f"{refusal.code}.{refusal.details.get('reason')}", text))
 
 
 def _minutes(refusal: Refusal) -> int:

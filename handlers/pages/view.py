@@ -8,6 +8,7 @@ from typing import Any
 from domain import localization, urls
 from domain.context import Caller, Context, PageRequest
 from domain.localization import LANGUAGES, Localization
+from domain.pages import entries
 from domain.pages.policy import PagesPolicy
 from domain.policy import Policy
 from handlers.pages import assets, field_texts, texts
@@ -15,10 +16,6 @@ from handlers.pages.environment import environment
 from handlers.responses import redirects
 from handlers.responses.reply import Header, Page, Redirect
 from models.user import UserRow
-
-_SECRET_FIELDS = frozenset({"password", "currentPassword", "newPassword", "code", "token"})
-"""Fields whose values are never shown again."""
-
 
 # defence: V81 H2 content-security
 _CONTENT_SECURITY_POLICY: Header = (
@@ -189,7 +186,7 @@ def standalone_view(
 
 def without_secrets(fields: Mapping[str, str]) -> Mapping[str, str]:
     """Return the fields of a form that may be shown again."""
-    return {name: value for name, value in fields.items() if name not in _SECRET_FIELDS}
+    return {name: value for name, value in fields.items() if name not in entries.SECRET_FIELDS}
 
 
 def _localization(policy: Policy, asked: PageRequest, *wishes: str | None) -> Localization:

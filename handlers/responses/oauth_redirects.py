@@ -1,6 +1,8 @@
 """The redirect after a provider's callback, and its cookies."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from urllib.parse import quote
 
 from domain import urls
 from domain.context import Context, Rollback
@@ -30,6 +32,18 @@ def callback_redirect(
     redirect = replace(redirect, headers=(*redirect.headers, *forgotten))
     # A failed callback must leave nothing half done; the use of its state was committed before.
     return redirect if result.error is None else Rollback(redirect)
+
+
+def relay(
+    ctx: Context, path: str, provider: str, form: Mapping[str, object], names: Collection[str]
+) -> Redirect:
+    """Redirect the form post of a provider to the callback at this path with GET, with the fields of these names."""
+    # The redirect makes the browser send the state cookie, which is SameSite=Lax and so is missing in a POST from
+    # another site.
+    # defence: V62 form-fields
+    sent = {name: value for name, value in form.items() if name in names and isinstance(value, str)}
+    # defence: V60 quoted-provider
+    return Redirect(urls.public_url(ctx.policy, f"{path}/{quote(provider, safe='')}", **sent))
 
 
 def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:

@@ -1,4 +1,4 @@
-"""The results of handlers: a plain shape (200, JSON), or one of these for headers, a redirect or a page."""
+"""The results of handlers: a plain shape (200, JSON), or one of these for headers, redirects and other media types."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -40,6 +40,18 @@ class Redirect:
     """Whether it sets the cookie of a new session."""
     defect: Exception | None = field(default=None, repr=False)
     """The unexpected exception behind the redirect, for the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoContent:
+    """An empty response (204)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamlDocument:
+    """The SAML metadata of this service."""
+
+    xml: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from domain.trusted_origins import TrustedOrigins
 from server.api import request_body
 from server.api.headers import RequestHeaders
 from server.api.parameters import Parameters, compile_parameters
+from server.api.scim_inputs import REQUEST, ScimInputs
 from server.api.validation import Failures, Schema, refuse
 
 Handler = Callable[..., Awaitable[Any]]
@@ -165,7 +166,7 @@ _ANY_OBJECT = Schema("body", {"type": "object"})
 """The bodies accepted by operations that read none; the official client sends `{}` with every POST."""
 
 
-Inputs = OperationInputs | ProtocolInputs
+Inputs = OperationInputs | ProtocolInputs | ScimInputs
 
 
 def compile_inputs(operation: AbstractOperation, origins: TrustedOrigins) -> OperationInputs:
@@ -203,6 +204,8 @@ def check_signature(handler: Handler, inputs: Inputs) -> None:
     taken = {"ctx"}
     if isinstance(inputs, ProtocolInputs):
         taken.add(PARAMETERS)
+    if isinstance(inputs, ScimInputs):
+        taken.add(REQUEST)
     for parameters in (inputs.query, inputs.path):
         taken.update(parameters.arguments.values() if parameters else ())
     taken.discard(ENTRIES)

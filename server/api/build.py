@@ -23,13 +23,14 @@ from domain.admin.policy import ImpersonationPolicy
 from domain.policy import Policy
 from handlers.responses.continuation import continuing
 from server.api import request_body
-from server.api.arguments import Inputs, ProtocolInputs, check_signature, compile_inputs
+from server.api.arguments import Inputs, OperationInputs, ProtocolInputs, check_signature, compile_inputs
 from server.api.extension import OperationExtension, extension_of
 from server.api.interfaces import Dependencies
 from server.api.pipeline import Pipeline
 from server.api.request import Operation, Responder
-from server.api.responders import JsonResponder, OAuthResponder, PageResponder
+from server.api.responders import JsonResponder, OAuthResponder, PageResponder, ScimResponder
 from server.api.routing import Routes
+from server.api.scim_inputs import ScimInputs
 from server.api.security import SecurityCompiler, security_map
 
 
@@ -106,6 +107,7 @@ class CompiledApi(AbstractRoutingAPI):
             self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
         )
         self._oauth = OAuthResponder()
+        self.scim = ScimResponder(f"{policy.base_path}/scim/v2/")
         self._oauth_of_browsers = OAuthResponder(self.pages)
         self._document = document
         self._policy = policy
@@ -127,6 +129,7 @@ class CompiledApi(AbstractRoutingAPI):
         self.operations.declare(operation_id, partial(self._compile, path, method, extension))
         if operation_id not in self._disabled:  # defence: V13 ADM20 KEY23 disabled
             self.routes.add(self.base_path + path, method.upper(), operation_id, extension)
+            self.scim.is_on |= extension.protocol == "scim"
             if extension.at_origin:
                 self.routes.add(path + self.base_path, method.upper(), operation_id, extension)
 
@@ -146,6 +149,8 @@ class CompiledApi(AbstractRoutingAPI):
             return self.pages
         if extension.protocol == "oauth":
             return self._oauth_of_browsers if extension.navigation else self._oauth
+        if extension.protocol == "scim":
+            return self.scim
         return self.json
 
 
@@ -161,6 +166,8 @@ def compile_operation(
     inputs: Inputs
     if extension.protocol is None:
         inputs = compile_inputs(operation, policy.origins)
+    elif extension.protocol == "scim":
+        inputs = ScimInputs(operation.method in ("post", "put", "patch"))
     else:
         inputs = ProtocolInputs(operation.method == "post", tuple(operation.consumes or ()))
     check_signature(operation.function, inputs)
@@ -177,7 +184,7 @@ def compile_operation(
         inputs=inputs,
         # A provider posts its form from its own origin, so this operation is protected by the state cookie instead.
         checks_origin=operation.method == "post"
-        and not isinstance(inputs, ProtocolInputs)
+        and isinstance(inputs, OperationInputs)
         and (extension.page or inputs.media_type != request_body.FORM),
         refuses_impersonation=_refuses_impersonation(extension, policy),
         responder=responder,
@@ -230,6 +237,6 @@ def build(
         policy=policy,
         dependencies=dependencies,
         json=api.json,
-        pages=api.pages,
+        others=(api.pages, api.scim),
         max_body=max_body,
     )

@@ -31,5 +31,6 @@ class Endpoint:
             request.verifier,
             request.page,
             head.is_navigation,
+            request.scope["query_string"],
         )
         return self._run(partial(operation.handler, **request.arguments), facts)

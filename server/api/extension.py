@@ -26,6 +26,8 @@ class OperationExtension(BaseModel):
     """How many times the requests of other operations pass in a window: for operations that servers call."""
     failures_limited: bool = False
     """Whether requests without valid credentials are counted although other requests are not."""
+    max_body: Annotated[int, Field(ge=1)] | None = None
+    """The largest body in bytes, if it may be larger than `server.max_body`."""
     signs_in: bool = False
     """Whether it signs a browser in: a page of another origin may not navigate the browser there, and a form needs a
     browser that keeps cookies."""
@@ -37,9 +39,9 @@ class OperationExtension(BaseModel):
     """Whether HEAD is answered like GET; only for operations that consume no token."""
     public_document: bool = False
     """Whether the response is the same for all clients: caches may store it, and pages of every origin may read it."""
-    protocol: Literal["oauth"] | None = None
-    """The protocol whose form requests and errors have: the handler gets `parameters` as they were sent, no origin is
-    checked, and errors have the names of the protocol."""
+    protocol: Literal["oauth", "scim"] | None = None
+    """The protocol whose form requests and errors have: the handler gets `parameters` (`oauth`) or a `request` (`scim`)
+    as they were sent, no origin is checked, and errors have the names of the protocol."""
     navigation: bool = False
     """Whether clients of a protocol send browsers there: what is wrong with the service itself is shown as a page."""
     any_origin: bool = False

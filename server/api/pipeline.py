@@ -6,6 +6,7 @@ redirect targets (7), handler (8).
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,14 +23,16 @@ from server.api.headers import RequestHeaders
 from server.api.interfaces import Dependencies
 from server.api.request import Operation, Request, Responder, check_size
 from server.api.request_body import ClientGoneError
-from server.api.responders import PageResponder
 from server.api.routing import Routes
 from server.observability.access_log import access
 from server.observability.redaction import mask_path
 
 
 class Pipeline:
-    """An ASGI application; scopes other than HTTP are passed on to the next application."""
+    """An ASGI application; scopes other than HTTP are passed on to the next application.
+
+    If no operation is found, the error is rendered by that of `others` to which the path belongs, or as JSON.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,12 @@ class Pipeline:
         policy: Policy,
         dependencies: Dependencies,
         json: Responder,
-        pages: PageResponder,
+        others: Sequence[Responder],
         max_body: int,
     ) -> None:
         self._routes = routes
         self._json = json
-        self._pages = pages
+        self._others = others
         self._next_app = next_app
         self._policy = policy
         self._dependencies = dependencies
@@ -73,8 +76,9 @@ class Pipeline:
         except Refusal as refusal:
             self._dependencies.refusals.note(refusal, client, request.caller, request.template)
             errors.log_outage(refusal, client.request_id)  # defence: R1 log-outage
-            if request.operation is None and self._pages.holds(scope["path"]):
-                request.responder = self._pages
+            if request.operation is None:
+                path = scope["path"]
+                request.responder = next((each for each in self._others if each.holds(path)), self._json)
                 request.responder.begin(request)
             rendered = await request.responder.refuse(request, refusal)
         except (
@@ -125,9 +129,10 @@ class Pipeline:
         request.operation = operation
         request.responder = operation.responder
         request.responder.begin(request)
-        check_size(scope, head, self._max_body)  # 2
+        max_body = max(self._max_body, operation.extension.max_body or 0)
+        check_size(scope, head, max_body)  # 2
         if operation.inputs.reads_body:
-            request.body = await request_body.read(request.receive, self._max_body)
+            request.body = await request_body.read(request.receive, max_body)
         request.now = self._clock()
         if operation.extension.rate_limited:
             await self._limit(request, operation)  # 3

@@ -31,6 +31,10 @@ class Responder:
     always: tuple[Header, ...] = DEFAULT_HEADERS
     """The headers of every response."""
 
+    def holds(self, path: str) -> bool:
+        """Return whether a path that no operation has belongs to operations of this kind."""
+        return False
+
     def begin(self, request: "Request") -> None:
         """Prepare a request before its first check."""
 

@@ -45,15 +45,20 @@ async def read(receive: Receive, max_body: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def parse(raw: bytes, head: RequestHeaders, media_type: str) -> Any:
-    """Return the value of a body; an empty one counts as `{}`. Raises UnsupportedMediaType, BadRequest."""
+def parse(raw: bytes, head: RequestHeaders, media_type: str, other: str | None = None) -> Any:
+    """Return the value of a body in one of two media types; an empty one counts as `{}`.
+
+    Raises UnsupportedMediaType, BadRequest.
+    """
     _check_coding(head)  # defence: R30 no-decoding
     if not raw:  # defence: R26 empty-body
         return {}
     # A page of another origin can send text/plain, forms and multipart without a preflight, but not application/json
     # (Fetch, "CORS-safelisted request-header").
+    if other is not None and head.fields.get(b"content-type", b"").lower().startswith(other.encode()):
+        media_type = other
     _check_media_type(head, media_type)  # defence: V12 media-type
-    return _parse_json(raw) if media_type == JSON else parse_form(raw)  # defence: R26 object-body
+    return parse_form(raw) if media_type == FORM else _parse_json(raw)  # defence: R26 object-body
 
 
 def parse_pairs(raw: bytes, head: RequestHeaders, media_types: Sequence[str]) -> Sequence[tuple[str, str]]:

@@ -10,7 +10,18 @@ from starlette.types import Receive, Scope, Send
 
 from domain.errors import Refusal
 from handlers.responses import cookies
-from handlers.responses.reply import Document, Download, Header, Page, Redirect, Rendered, Reply, Stream
+from handlers.responses.reply import (
+    Document,
+    Download,
+    Header,
+    NoContent,
+    Page,
+    Redirect,
+    Rendered,
+    Reply,
+    SamlDocument,
+    Stream,
+)
 from server.api.cors import PREFLIGHT
 from server.api.errors import CONTENT_TYPE, ErrorResponse
 from server.api.headers import RequestHeaders
@@ -65,6 +76,7 @@ class FullResponse(TypedDict):
 
 
 JSON: tuple[Header, ...] = (CONTENT_TYPE,)
+_SAML: Header = (b"content-type", b"application/samlmetadata+xml")
 _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
@@ -78,8 +90,8 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
         return status, ((b"location", result.location.encode("ascii")), *result.headers), b""
     if isinstance(result, Page):
         return result.status, (_HTML, *result.headers), result.html.encode()
-    if isinstance(result, Download | Stream):
-        return _file(result)
+    if isinstance(result, Download | Stream | NoContent | SamlDocument):
+        return _other(result)
     if isinstance(result, Document):
         # defence: JWT14 etag
         known = b"if-none-match" in head.fields and is_known(result.etag, head)
@@ -88,8 +100,12 @@ def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
     return 200, JSON, result.json if isinstance(result, Rendered) else orjson.dumps(result)
 
 
-def _file(result: Download | Stream) -> ErrorResponse:
-    """Return the response with a file to save; the body of a stream is sent by `send_stream`."""
+def _other(result: Download | Stream | NoContent | SamlDocument) -> ErrorResponse:
+    """Return the response with a file to save, or with no JSON; the body of a stream is sent by `send_stream`."""
+    if isinstance(result, NoContent):
+        return 204, (), b""
+    if isinstance(result, SamlDocument):
+        return 200, (_SAML,), result.xml
     named = b"content-disposition", b'attachment; filename="%s"' % result.name.encode("ascii")
     if isinstance(result, Download):
         return 200, (CONTENT_TYPE, named), result.body

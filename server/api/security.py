@@ -25,8 +25,8 @@ from server.api.request import Request, Security
 VERIFIER_TOKEN = "verifier token"  # noqa: S105 - the format that the contract gives of such tokens
 """The `bearerFormat` of the tokens of services that verify API keys."""
 
-OAUTH_TOKEN = "OAuth token"  # noqa: S105 - the format that the contract gives of such tokens
-"""The `bearerFormat` of the tokens of the OAuth protocol, whose rules check them."""
+PROTOCOL_TOKENS = frozenset({"OAuth token", "SCIM token"})
+"""The `bearerFormat` of the tokens of other protocols, whose rules check them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Credential:
     pending: bool = False
     verifier: bool = False
     protocol: bool = False
-    """Whether it is a credential of the OAuth protocol, which the rule of the operation checks."""
+    """Whether it is a credential of another protocol, which the rule of the operation checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def security_map(policy: Cookies) -> dict[str, type]:
     class Bearer(BearerSecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:
             kind = security_scheme.get("bearerFormat")
-            return Credential(verifier=kind == VERIFIER_TOKEN, protocol=kind == OAUTH_TOKEN)
+            return Credential(verifier=kind == VERIFIER_TOKEN, protocol=kind in PROTOCOL_TOKENS)
 
     class Basic(BasicSecurityHandler):
         def get_fn(self, security_scheme: dict[str, Any], required_scopes: list[str]) -> Credential:

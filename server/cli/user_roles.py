@@ -1,11 +1,13 @@
 """The commands of `gatewright users` about roles."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from domain.admin import impersonation, operator
+from domain.context import Context
 from handlers import wire
 from models.user import UserRow
 from server.cli import check_config
@@ -67,20 +69,24 @@ def admins(as_json: AsJson = False) -> None:
 
     Example: gatewright users admins
     """
+
+    async def found(ctx: Context) -> tuple[Sequence[tuple[UserRow, datetime | None]], datetime]:
+        return await operator.administrators(ctx), ctx.now
+
+    administrators, now = run(found)
     print_list(
-        run(operator.administrators),
+        administrators,
         "administrator",
         ("ID", "Email", "Role", "Second factor", "Last sign-in", "State"),
-        _cells_of_admin,
+        lambda admin: _cells_of_admin(*admin, now),
         lambda found: {**wire.user(found[0]), "lastSignIn": found[1] and wire.instant(found[1])},
         as_json=as_json,
         colours={"banned": "red", "no": "yellow"},
     )
 
 
-def _cells_of_admin(found: tuple[UserRow, datetime | None]) -> tuple[object, ...]:
-    user, last = found
-    return user.id, user.email, user.role, user.two_factor_enabled, last, "banned" * user.banned
+def _cells_of_admin(user: UserRow, last: datetime | None, now: datetime) -> tuple[object, ...]:
+    return user.id, user.email, user.role, user.two_factor_enabled, last, "banned" * user.is_banned(now)
 
 
 @app.command()

@@ -1,7 +1,8 @@
 """`gatewright users`: Administer users."""
 
 import sys
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -34,22 +35,25 @@ def list_users(
     ] = 50,
     offset: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Number of users to skip.")] = 0,
     role: Annotated[str | None, typer.Option(metavar="ROLE", help="Only users with this role.")] = None,
-    banned: Annotated[bool, typer.Option("--banned", help="Only banned users.")] = False,
+    banned: Annotated[bool, typer.Option("--banned", help="Only users whose ban has not ended.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List users, newest first.
 
     Example: gatewright users list @example.com --limit 10
     """
-    users, total = run(
-        lambda ctx: operator.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
-    )
+
+    async def found(ctx: Context) -> tuple[Sequence[UserRow], int, datetime]:
+        page = await operator.list_users(ctx, search, role=role, banned=banned, limit=limit, offset=offset)
+        return *page, ctx.now
+
+    users, total, now = run(found)
     if as_json:
         print_json([wire.user(user) for user in users])
         return
     if users:
         titles = ("ID", "Email", "Username", "Name", "Role", "Created", "State")
-        print_table(titles, map(_row, users), {"banned": "red", "unverified": "yellow"})
+        print_table(titles, (_row(user, now) for user in users), {"banned": "red", "unverified": "yellow"})
     typer.echo(count(total, "user") if len(users) == total else f"{len(users)} of {count(total, 'user')}")
 
 
@@ -233,8 +237,8 @@ def _read_password() -> str:
     return answer
 
 
-def _row(user: UserRow) -> tuple[object, ...]:
-    state = "banned" if user.banned else "" if user.email_verified else "unverified"
+def _row(user: UserRow, now: datetime) -> tuple[object, ...]:
+    state = "banned" if user.is_banned(now) else "" if user.email_verified else "unverified"
     return user.id, user.email, user.username, user.name, user.role, user.created_at.date(), state
 
 

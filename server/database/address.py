@@ -57,8 +57,8 @@ def check(settings: Settings) -> Iterator[str]:
     except ValueError as fault:
         yield f"database_url: {fault}"
     else:
-        if address.dialect == "postgresql" and settings[DatabaseSettings].pool_size < 3:
-            yield "database.pool_size: must be at least 3 with PostgreSQL"
+        if address.dialect == "postgresql" and settings[DatabaseSettings].pool_size < 4:
+            yield "database.pool_size: must be at least 4 with PostgreSQL"
 
 
 def _names_several_hosts(url: str) -> bool:

@@ -7,7 +7,7 @@ wait for a pooled connection, for the network, and for SQLite's lock.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -77,9 +77,13 @@ class Pool(Generic[Connection]):
         connect: Callable[[float], Awaitable[Connection]],
         size: int,
         find_lost: Callable[[Mapping[Connection, float]], Awaitable[Sequence[Connection]]] | None = None,
+        *,
+        reserve: int = 0,
     ) -> None:
         """Create an empty pool; `connect` opens a connection.
 
+        `reserve` connections are left to callers that may hold a connection already, and would otherwise wait for each
+        other.
         `find_lost` is given the connections with an unanswered commit, with the seconds since it was sent, and returns
         those whose session no longer exists on the server.
         """
@@ -89,8 +93,9 @@ class Pool(Generic[Connection]):
         self._watch: asyncio.Task[None] | None = None
         self._free: list[Connection] = []
         # With a queue, new callers could take a connection before those that were just woken, which could starve.
-        self._permits = asyncio.Semaphore(size)
-        self._used: set[Connection] = set()
+        everything = asyncio.Semaphore(size)
+        self._permits = {True: (everything,), False: (asyncio.Semaphore(size - reserve), everything)}
+        self._used: dict[Connection, Sequence[asyncio.Semaphore]] = {}
         self._commits: dict[Connection, Commit] = {}
         self._unanswered: set[Connection] = set()
         self._waiting = 0
@@ -115,29 +120,35 @@ class Pool(Generic[Connection]):
             away=self._away + away,
         )
 
-    async def acquire(self, deadline: float) -> Connection:
+    async def acquire(self, deadline: float, *, from_reserve: bool = False) -> Connection:
         """Return an open connection; `release` must follow. Raises TimeoutError, and what connecting raises."""
-        if not self._permits.locked() and self._free and not self._free[-1].is_closed():
-            await self._permits.acquire()
+        permits = self._permits[from_reserve]
+        if self._free and not self._free[-1].is_closed() and not any(each.locked() for each in permits):
+            for each in permits:
+                await each.acquire()
             connection = self._free.pop()
-            self._used.add(connection)
+            self._used[connection] = permits
             return connection
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds_to(deadline)):  # defence: R4 pool-timeout
-                await self._permits.acquire()
-                try:
-                    connection = await self._open(deadline)
-                except BaseException:
-                    self._permits.release()
-                    raise
+                connection = await self._wait(permits, deadline)
         except TimeoutError:
             self._timeouts += 1
             raise
         finally:
             self._waiting -= 1
-        self._used.add(connection)
+        self._used[connection] = permits
         return connection
+
+    async def _wait(self, permits: Sequence[asyncio.Semaphore], deadline: float) -> Connection:
+        with ExitStack() as held:
+            for each in permits:
+                await each.acquire()
+                held.callback(each.release)
+            connection = await self._open(deadline)
+            held.pop_all()
+            return connection
 
     async def _open(self, deadline: float) -> Connection:
         while self._free:
@@ -172,12 +183,13 @@ class Pool(Generic[Connection]):
 
     def release(self, connection: Connection, *, drop: bool = False) -> None:
         """Return a connection without an open transaction to the pool; close it if `drop` is true."""
-        self._used.discard(connection)
+        permits = self._used.pop(connection)
         if drop or self._is_closed or connection.is_closed():
             connection.terminate()
         else:
             self._free.append(connection)
-        self._permits.release()
+        for each in permits:
+            each.release()
 
     async def commit(
         self, connection: Connection, request: Coroutine[Any, Any, Answer], within: float
@@ -253,7 +265,7 @@ class Pool(Generic[Connection]):
             self._watch.cancel()
         for connection in list(self._commits):
             connection.terminate()
-        open_, self._free = [*self._free, *(self._used - self._commits.keys())], []
+        open_, self._free = [*self._free, *(self._used.keys() - self._commits.keys())], []
         await asyncio.gather(*(_close(connection, within) for connection in open_))
 
 

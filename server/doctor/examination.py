@@ -67,7 +67,7 @@ async def examine_database(
     """Check the database without writing to it or creating a file. `least_free` is in bytes."""
     address = parse(settings.database_url.get_secret_value())
     if address.dialect == "sqlite":
-        return list(sqlite.findings(settings, address, least_free))
+        return list(sqlite.findings(settings, address, clock, least_free))
     return await postgresql.findings(settings, address, clock)
 
 

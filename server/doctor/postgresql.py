@@ -14,7 +14,7 @@ from server.database.address import Address
 from server.database.errors import first_line, is_read_only, sqlstate
 from server.database.partitions import PARTITIONS, end_of, next_month
 from server.database.postgresql.engine import APPLICATION, FAULTS, Driver, postgresql_connect
-from server.doctor import names, schema
+from server.doctor import names, schema, sso
 from server.doctor.findings import Finding, Verdict, ok, skipped, warning, wrong
 
 LEAST_POSTGRESQL = 140000
@@ -72,6 +72,7 @@ async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Fin
             *await _privileges(connection),
             (judged := schema.judge(chosen, await _revision(connection))),
             *(await _names(connection, chosen) if judged.verdict is Verdict.OK else ()),
+            *(await _sso(connection, chosen, clock) if judged.verdict is Verdict.OK else ()),
             await _clock(connection, chosen, clock),
             *await _partitions(connection, clock),
         ]
@@ -90,6 +91,12 @@ async def _names(connection: Driver, chosen: Settings) -> list[Finding]:
         # The counts read whole tables. A database too large for them within the timeout is not a problem to report.
         return [skipped("roles", "counting the users takes longer than database.timeout")]
     return list(names.unknown(chosen, *(map(tuple, rows) for rows in found)))
+
+
+async def _sso(connection: Driver, chosen: Settings, clock: Clock) -> list[Finding]:
+    """Check the connections for single sign-on, of which there are few."""
+    found = [await connection.fetch(sql) for sql in sso.QUERIES]
+    return list(sso.findings(chosen, clock(), *(map(tuple, rows) for rows in found)))
 
 
 async def _server(connection: Driver, chosen: Settings, address: Address) -> Finding:

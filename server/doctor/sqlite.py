@@ -5,11 +5,12 @@ from pathlib import Path
 from shutil import disk_usage
 from stat import S_IMODE, S_IRWXG, S_IRWXO
 
+from server.clock import Clock
 from server.config.base import Settings
 from server.config.groups.database import DatabaseSettings
 from server.database.address import Address
 from server.database.sqlite.engine import VERSION, UnusableFile, revision_in_file, rows_in_file
-from server.doctor import names, schema
+from server.doctor import names, schema, sso
 from server.doctor.findings import Finding, Verdict, ok, warning, wrong
 
 LEAST_SQLITE = (3, 35)
@@ -17,7 +18,7 @@ LEAST_FREE = 256 * 2**20
 """Free bytes of the disk below which writes will soon fail."""
 
 
-def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Finding]:
+def findings(chosen: Settings, address: Address, clock: Clock, least_free: int) -> Iterator[Finding]:
     """Yield the findings about the file, which is neither written nor created. `least_free` is in bytes."""
     path = Path(address.target)
     if not path.parent.is_dir():
@@ -41,10 +42,10 @@ def findings(chosen: Settings, address: Address, least_free: int) -> Iterator[Fi
             # The write-ahead log next to the file contains the same data.
             f"chmod 600 {path}*",
         )
-    yield from _file(chosen, path)
+    yield from _file(chosen, path, clock)
 
 
-def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
+def _file(chosen: Settings, path: Path, clock: Clock) -> Iterator[Finding]:
     try:
         revision = revision_in_file(path, chosen[DatabaseSettings].timeout.total_seconds())
     except UnusableFile as fault:
@@ -55,6 +56,7 @@ def _file(chosen: Settings, path: Path) -> Iterator[Finding]:
     yield judged
     if judged.verdict is Verdict.OK:
         yield from names.unknown(chosen, *(rows_in_file(path, sql) for sql in names.QUERIES))
+        yield from sso.findings(chosen, clock(), *(rows_in_file(path, sql) for sql in sso.QUERIES))
 
 
 def _version() -> str:

@@ -105,7 +105,9 @@ class ResponseCycle:
             self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self._is_over:
             self._protocol.resume_reading()
-            await self._changed.wait()
+            # Most small requests have arrived whole.
+            if not self._changed.is_set():
+                await self._changed.wait()
             self._changed.clear()
         if self._is_over:
             return {"type": "http.disconnect"}

@@ -1,6 +1,7 @@
 """The HTTP server: uvicorn with the settings, signals and log lines of the service."""
 
 import asyncio
+import errno
 import gc
 import math
 import os
@@ -158,7 +159,9 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         place = f"[{host}]:{port}" if is_ipv6 else f"{host}:{port}"
-        raise ConfigurationError(f"server.port: {place}: {error.strerror}") from None
+        taken = error.errno == errno.EADDRINUSE
+        advice = ". Stop the other program, or set another port in GATEWRIGHT_SERVER__PORT" if taken else ""
+        raise ConfigurationError(f"server.port: {place}: {error.strerror}{advice}") from None
     listener.set_inheritable(True)
     return listener
 

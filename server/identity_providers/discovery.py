@@ -30,6 +30,7 @@ class Metadata:
     token_endpoint: str
     jwks_uri: str
     userinfo_endpoint: str | None
+    end_session_endpoint: str | None
     announces_issuer: bool
     """Whether every redirect carries `iss` (RFC 9207)."""
     announced: Mapping[str, Any]
@@ -49,13 +50,14 @@ def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> M
     issuer = announced.get("issuer")
     if not isinstance(issuer, str) or not _may_be_issuer(issuer, configuration):
         raise ForeignIssuer("the discovered issuer is not the configured one")
-    userinfo = "userinfo_endpoint"
+    userinfo, end_session = "userinfo_endpoint", "end_session_endpoint"
     return Metadata(
         issuer=issuer,
         authorization_endpoint=_address(announced, "authorization_endpoint", configuration),
         token_endpoint=_address(announced, "token_endpoint", configuration),
         jwks_uri=_address(announced, "jwks_uri", configuration),
         userinfo_endpoint=_address(announced, userinfo, configuration) if announced.get(userinfo) else None,
+        end_session_endpoint=_optional(announced, end_session, configuration),
         announces_issuer=announced.get("authorization_response_iss_parameter_supported") is True,
         announced=announced,
     )
@@ -101,6 +103,13 @@ def _may_be_issuer(issuer: str, configuration: Configuration) -> bool:
     if issuer != before + tenant + after:
         return False
     return tenant == _TENANT if configuration.tenant in _OPEN_TENANTS else _GUID.fullmatch(tenant) is not None
+
+
+def _optional(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str | None:
+    """Return a URL that providers of social sign-in do not need; None if it is missing or invalid."""
+    url = announced.get(name)
+    is_usable = isinstance(url, str) and is_valid_url(url, loopback_http=configuration.loopback_http)
+    return url if is_usable else None
 
 
 def _address(announced: Mapping[str, Any], name: str, configuration: Configuration) -> str:

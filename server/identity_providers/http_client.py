@@ -56,13 +56,16 @@ class Reply:
         return self.body
 
 
-def make_client() -> httpx.AsyncClient:
+def make_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     """Return the HTTP client for all providers of a service; it trusts the certificate authorities of the system.
+
+    `transport` replaces the usual one, with the authorities that it trusts.
 
     It stores no cookies, and has no connection limit, so that no call waits for calls to another provider.
     """
     return httpx.AsyncClient(
         verify=ssl.create_default_context(),
+        transport=transport,
         headers=_HEADERS,
         # httpx has no option to disable cookies; a policy without allowed domains refuses all of them.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),

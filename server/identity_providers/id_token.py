@@ -2,10 +2,10 @@
 
 import hmac
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from authlib.oidc.core.util import create_half_hash
@@ -23,6 +23,11 @@ LONGEST = 16 * 1024
 _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
 """The accepted values of the header `typ`, in lower case without `application/` (RFC 7515). It may be absent."""
+_LOGOUT_TYPES = frozenset({"jwt", "logout+jwt"})
+"""The accepted values of the header `typ` of a logout token, in the same form."""
+_LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+LOGOUT_AGE = 300
+"""The seconds after which a logout token is too old."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """The exceptions that parsing a hostile token raises; a deeply nested header causes RecursionError."""
 
@@ -53,19 +58,43 @@ class ExpectedClaims:
 
 async def verified(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mapping[str, Any]:
     """Return the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
+    signed = await _signed(token, expected, key_of, _TYPES)
+    _check_claims(signed.claims, expected)
+    _check_key_issuer(signed.claims, signed.key)
+    _check_access_token(signed.claims, expected.access_token, signed.algorithm)
+    return signed.claims
+
+
+async def verified_logout(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mapping[str, Any]:
+    """Return the claims of a valid logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
+
+    Raises IdentityRefused, SignatureRefused, and what `key_of` raises.
+    """
+    signed = await _signed(token, expected, key_of, _LOGOUT_TYPES)
+    _check_logout_claims(signed.claims, expected)
+    _check_key_issuer(signed.claims, signed.key)
+    return signed.claims
+
+
+class _Signed(NamedTuple):
+    """A token with a valid signature."""
+
+    claims: Mapping[str, Any]
+    key: Key
+    algorithm: str
+
+
+async def _signed(token: str, expected: ExpectedClaims, key_of: KeyOf, types: Container[str]) -> _Signed:
+    """Return a token of one of the types, whose signature is verified. Raises as `verified`."""
     header = _header(token)
     algorithm = header["alg"]
-    # defence: V19 header-checks
-    if algorithm not in expected.algorithms or "crit" in header or not _is_id_token(header.get("typ")):
+    # defence: V19 SSO15 header-checks
+    if algorithm not in expected.algorithms or "crit" in header or not _is_of(types, header.get("typ")):
         raise IdentityRefused
     key = await key_of(header.get("kid"), algorithm)  # defence: V17 own-key
     if key is None:
         raise SignatureRefused
-    claims = _signed_claims(token, key, algorithm)
-    _check_claims(claims, expected)
-    _check_key_issuer(claims, key)
-    _check_access_token(claims, expected.access_token, algorithm)
-    return claims
+    return _Signed(_signed_claims(token, key, algorithm), key, algorithm)
 
 
 def unverified_claims(token: str) -> Mapping[str, Any]:
@@ -87,15 +116,13 @@ def _header(token: str) -> Mapping[str, Any]:
     raise IdentityRefused
 
 
-def _is_id_token(kind: object) -> bool:
-    """Return whether the header `typ` allows an ID token.
+def _is_of(types: Container[str], kind: object) -> bool:
+    """Return whether the header `typ` allows a token of these types. Older providers send none, or that of any JWT.
 
-    The same key signs access tokens (`at+jwt`) and logout tokens (`logout+jwt`), whose claims may look like those of an
-    ID token (RFC 8725, 3.11 and 3.12).
+    The same key signs ID tokens, access tokens (`at+jwt`) and logout tokens (`logout+jwt`), whose claims may look alike
+    (RFC 8725, 3.11 and 3.12).
     """
-    if kind is None:
-        return True
-    return isinstance(kind, str) and kind.lower().removeprefix("application/") in _TYPES
+    return kind is None or (isinstance(kind, str) and kind.lower().removeprefix("application/") in types)
 
 
 def _extract(token: str) -> jws.CompactSignature:
@@ -158,6 +185,31 @@ def _check_claims(claims: Mapping[str, Any], expected: ExpectedClaims) -> None:
         raise IdentityRefused
     if not claims.get("sub"):
         raise SubjectMissing
+
+
+def _check_logout_claims(claims: Mapping[str, Any], expected: ExpectedClaims) -> None:
+    seconds = int(expected.now.timestamp())
+    rules = JWTClaimsRegistry(
+        now=seconds,
+        leeway=LEEWAY,
+        iss={"essential": True},
+        aud={"essential": True, "value": expected.client_id},  # defence: SSO15 logout-audience
+        iat={"essential": True},
+        jti={"essential": True},
+    )
+    try:
+        rules.validate({name: value for name, value in claims.items() if name != "sub"})
+        is_logout = isinstance(claims["events"][_LOGOUT_EVENT], dict)
+        is_recent = claims["iat"] >= seconds - LOGOUT_AGE - LEEWAY
+    except _MALFORMED:
+        raise IdentityRefused from None
+    named = [claims.get(name) for name in ("sub", "sid")]
+    # A nonce is forbidden, so that no ID token passes for a logout token (2.4).
+    # defence: SSO15 logout-claims
+    if not is_logout or not is_recent or "nonce" in claims or claims["iss"] not in expected.issuers(claims):
+        raise IdentityRefused
+    if not isinstance(claims["jti"], str) or not any(isinstance(each, str) and each for each in named):
+        raise IdentityRefused
 
 
 def _is_of_another(claims: Mapping[str, Any], client_id: str) -> bool:

@@ -39,6 +39,8 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
     if configuration.traits.is_openid and "openid" not in scopes:
         scopes = ("openid", *scopes)
     more = {"login_hint": question.login_hint}
+    if question.forces_authentication:
+        more["prompt"] = "login"
     if configuration.traits.is_openid and configuration.preset.nonce:
         more["nonce"] = question.nonce
     if configuration.pkce:
@@ -54,7 +56,8 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
         **more,
     )
     # defence: V61 encoded-parameters
-    return str(add_params_to_uri(url, list(configuration.extra_params.items())))
+    extra = [(name, value) for name, value in configuration.extra_params.items() if name not in more]
+    return str(add_params_to_uri(url, extra))
 
 
 def code_request(

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -33,9 +33,13 @@ from server.identity_providers.id_token import (
     SignatureRefused,
     unverified_claims,
     verified,
+    verified_logout,
 )
 from server.identity_providers.jwks import Keys, fetch_keys
 from server.identity_providers.userinfo import fetch_profile
+
+Discover = Callable[[Calls, Configuration], Awaitable[Metadata]]
+"""A function that returns the metadata of a provider."""
 
 _CHECKING = 2.0
 """Timeout in seconds for the verification of a refreshed ID token, which may need new keys."""
@@ -83,6 +87,15 @@ class OpenIdConnect:
         expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
         claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
         return await self._identity(claims, claims["iss"], proof.name or "")
+
+    async def logout_claims(self, token: str, now: datetime) -> Mapping[str, Any]:
+        """Return the claims of a valid logout token. Raises IdentityRefused."""
+        expected = await self._expected(now, nonce=None, access_token=None)
+        return await verified_logout(token, expected, self._key)
+
+    async def end_session_endpoint(self) -> str | None:
+        """Return the URL that signs users out at the provider, or None."""
+        return (await self.metadata.get()).end_session_endpoint
 
     async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
         """Return the current identity from userinfo, or from the stored ID token if the provider has no userinfo.
@@ -170,9 +183,11 @@ class OpenIdConnect:
             return ""
 
 
-def open_id(configuration: Configuration, calls: Calls, clock: Clock) -> OpenIdConnect:
+def open_id(
+    configuration: Configuration, calls: Calls, clock: Clock, discover: Discover = discovery.discover
+) -> OpenIdConnect:
     """Return an OpenID provider; its metadata and keys are fetched at first use."""
-    metadata = CachedDocument(partial(discovery.discover, calls, configuration), clock)
+    metadata = CachedDocument(partial(discover, calls, configuration), clock)
 
     async def keys() -> Keys:
         return await fetch_keys(calls, (await metadata.get()).jwks_uri)

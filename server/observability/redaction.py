@@ -14,8 +14,15 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
 
 
 def hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Return an event with every secret value masked, by its key; a processor of structlog."""
-    return {key: _MASK if key.lower().endswith(_SECRET_ENDINGS) else value for key, value in event.items()}
+    """Return an event with every secret value masked, by its key; a processor of structlog.
+
+    Numbers are never secrets: they count rows, such as those of `oauth_token` that were deleted.
+    """
+    return {key: _MASK if _is_secret(key, value) else value for key, value in event.items()}
+
+
+def _is_secret(key: str, value: object) -> bool:
+    return key.lower().endswith(_SECRET_ENDINGS) and not isinstance(value, int)
 
 
 def mask_path(path: str, words: Container[str]) -> str:

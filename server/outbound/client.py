@@ -89,7 +89,8 @@ class OutboundClient:
                 asyncio.timeout(within),  # defence: O27 timeout
                 self._request(wire, "GET", url, headers) as response,
             ):
-                wire.end_of_head(_answer(response))
+                # Chunks add to the length of a document.
+                wire.end_of_head(_answer(response), 2 * largest)
                 async for part in response.aiter_stream():
                     body += part
                     if len(body) > largest:  # defence: O27 largest-document
@@ -138,10 +139,10 @@ class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
         self._within = within
         self._remaining = LARGEST_HEAD
 
-    def end_of_head(self, answer: Answer) -> None:
-        """Keep the response; what follows is its body."""
+    def end_of_head(self, answer: Answer, largest: int = LARGEST_BODY) -> None:
+        """Keep the response; what follows is its body, of which so many bytes are read."""
         self.answer = answer
-        self._remaining = LARGEST_BODY
+        self._remaining = max(largest, LARGEST_BODY)
 
     async def connect_tcp(
         self,

@@ -80,5 +80,14 @@ for (const button of document.querySelectorAll("button[data-download]")) {
   });
 }
 
+// A file fills in a field, which is sent.
+for (const part of document.querySelectorAll("[data-file]")) {
+  part.hidden = false;
+  const input = part.querySelector("input");
+  input.addEventListener("change", async () => {
+    document.getElementById(part.dataset.file).value = (await input.files[0]?.text()) ?? "";
+  });
+}
+
 const focused = document.querySelector(".summary[autofocus]");
 if (focused) focused.focus();

@@ -1,7 +1,8 @@
-"""The responders of operations: JSON for programs, hosted pages for people, OAuth for its clients."""
+"""The responders of operations: JSON for programs, pages for people, OAuth for its clients, SCIM for directories."""
 
 from server.api.responders.json_responder import JsonResponder
 from server.api.responders.oauth_responder import OAuthResponder
 from server.api.responders.page_responder import PageResponder
+from server.api.responders.scim_responder import ScimResponder
 
-__all__ = ["JsonResponder", "OAuthResponder", "PageResponder"]
+__all__ = ["JsonResponder", "OAuthResponder", "PageResponder", "ScimResponder"]

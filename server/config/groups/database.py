@@ -12,7 +12,7 @@ class DatabaseSettings(Group):
     key = "database"
 
     pool_size: int = setting(
-        10, "Connections each server process keeps at most, at least 3; PostgreSQL only.", ge=1, le=1000
+        10, "Connections each server process keeps at most, at least 4; PostgreSQL only.", ge=1, le=1000
     )
     pooler: Literal["none", "transaction"] = setting(
         "none",

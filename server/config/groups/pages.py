@@ -37,7 +37,8 @@ class PagesSettings(Group):
         None, "Folder of templates that replace the built-in ones of the same name."
     )
     home_url: OptionalUrl = setting(
-        None, "Where people go after signing in without callbackURL; by default the account page."
+        None,
+        "Where people go after signing in without callbackURL, by default the account page; the logo links to it.",
     )
     terms_url: OptionalUrl = setting(None, "Terms of service, linked from the sign-up page.")
     privacy_url: OptionalUrl = setting(None, "Privacy notice, linked from the sign-up page.")

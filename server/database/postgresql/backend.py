@@ -33,11 +33,14 @@ def create(address: Address, pool_size: int, timeout: float, *, pooled: bool) ->
             "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"
         )
     readers = 2 if pool_size < 8 else 3
+    writers = pool_size - readers
     write = postgresql_connect(address.target, timeout, pooled=pooled, **_WRITER_SETTINGS)
     read = postgresql_connect(address.target, timeout, pooled=pooled, **_READER_SETTINGS)
     reads = PostgresqlReads(read, readers, timeout)
     # A pooler reports its own sessions, not those of the server.
-    pool = Pool(write, pool_size - readers, None if pooled else reads.lost_sessions)
+    find_lost = None if pooled else reads.lost_sessions
+    # One for searches, which requests make while their own transaction holds a connection.
+    pool = Pool(write, writers, find_lost, reserve=min(1, writers - 1))
     return Database(
         address,
         pool,

@@ -138,7 +138,8 @@ class PostgresqlTransaction(Transaction):
         return compiled, compiled.arguments(values)
 
     async def _acquire(self) -> Driver:
-        return await self._pool.acquire(time.monotonic() + self._timeout)
+        # A request may search while its own transaction holds a connection.
+        return await self._pool.acquire(time.monotonic() + self._timeout, from_reserve=self._reads_snapshot)
 
     async def _begun(self) -> Driver:
         """Return the connection, on which a transaction has begun."""

@@ -124,7 +124,8 @@ class SqliteReads:
                 self._answer(query, lookups[start : start + _LARGEST])
 
     def _answer(self, query: ReadStatement[Any], lookups: Sequence[_Lookup]) -> None:
-        values = [value for _, value, _ in lookups]
+        # Each value once: the requests of an application look its client up together.
+        values = list(dict.fromkeys([value for _, value, _ in lookups]))
         try:
             results = self._look_up(query, values)
         except Exception:

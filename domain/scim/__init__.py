@@ -1,0 +1,1 @@
+"""Directories of companies: users and groups that an identity provider creates, changes and disables (SCIM 2.0)."""

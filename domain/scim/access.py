@@ -1,0 +1,162 @@
+"""The access that a directory controls: membership of its organization, or accounts for the whole service."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import exists, select, update
+from sqlmodel import col
+
+from domain import one_time_tokens
+from domain.admin import changes
+from domain.context import Context
+from domain.organizations import access as organizations
+from domain.organizations import members, roles
+from domain.organizations.errors import (
+    OrganizationMembershipLimitReached,
+    UserIsAlreadyAMemberOfThisOrganization,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
+from domain.scim import events
+from domain.scim.errors import LimitReached, NoSuchResource, ProtectedUser
+from domain.scim.policy import ScimPolicy
+from domain.sessions import events as session_events
+from domain.sessions import sessions
+from domain.sessions.events import EndReason
+from domain.users import roles as user_roles
+from domain.users.roles import split
+from models import Purpose
+from models.api_key import ApiKey
+from models.member import Member
+from models.scim_link import ScimLink
+from models.scim_token import Directory
+from models.session import Session
+from models.sso_session import SsoSession
+from models.statements import is_, table_of
+from models.user import USER_COLUMNS, User, UserRow
+
+BAN_REASON = "Disabled by the directory"
+"""The reason of a ban by a directory; a directory lifts no other ban."""
+MOST_TAKEN_OVER = 1000
+"""Members that one request takes over."""
+
+_DISABLE_KEYS = (
+    update(table_of(ApiKey))
+    .where(is_(ApiKey.organization_id, "organization"), is_(ApiKey.created_by, "creator"))
+    .values(enabled=False)
+)
+_MEMBERS_WITHOUT_LINK = (
+    select(*USER_COLUMNS)
+    .join(Member, col(Member.user_id) == col(User.id))
+    .where(
+        is_(Member.organization_id, "organization_id"),
+        col(User.email_verified),
+        ~exists().where(col(ScimLink.user_id) == col(User.id), is_(ScimLink.connection_id, "connection_id")),
+    )
+    .limit(MOST_TAKEN_OVER)
+    .execution_options(row=UserRow)
+)
+_OTHER_LINK = select(col(ScimLink.id)).where(is_(ScimLink.user_id, "user_id")).limit(1)
+
+
+def default_role(directory: Directory) -> str:
+    """Return the roles of new members; never those of an owner."""
+    names = [name for name in split(directory.connection.default_role) if name != roles.OWNER]
+    return roles.text_of(names or [roles.MEMBER])  # defence: SSO12 no-owner
+
+
+async def lock_organization(ctx: Context, directory: Directory) -> None:
+    """Lock the organization of a directory, if it has one. Raises NoSuchResource if it is gone."""
+    organization_id = directory.connection.organization_id
+    if organization_id is not None and await organizations.lock(ctx, organization_id) is None:
+        raise NoSuchResource
+
+
+async def check_protection(ctx: Context, directory: Directory, user: UserRow) -> None:
+    """Check that a directory may disable or rename a user. Raises ProtectedUser."""
+    organization_id = directory.connection.organization_id
+    member = None
+    if organization_id is not None:
+        member = await organizations.find_member(ctx, organization_id, user.id)
+    is_owner = member is not None and member.is_owner
+    # defence: SSO12 protected
+    if is_owner or user_roles.permits(ctx.policy, user, "service", "manage"):
+        events.user_refused(ctx, directory, user.id, ProtectedUser)
+        raise ProtectedUser
+
+
+async def grant(ctx: Context, directory: Directory, user: UserRow, role: str) -> None:
+    """Make a user, who is locked, a member with these roles, or lift the ban of the directory. Raises LimitReached."""
+    organization_id = directory.connection.organization_id
+    if organization_id is None:
+        if user.banned and user.ban_reason == BAN_REASON:  # defence: SSO13 own-ban
+            await changes.unban(ctx, user)
+        return
+    try:
+        await members.add_directly(ctx, organization_id, user.id, split(role))
+    except UserIsAlreadyAMemberOfThisOrganization:
+        return
+    except (OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations) as full:
+        raise LimitReached(full.message) from full
+
+
+async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | None:
+    """End the access of a user, who is locked with the organization; return their roles there, None if not a member."""
+    organization_id = directory.connection.organization_id
+    if organization_id is None:
+        await _ban(ctx, user)
+        return None
+    # A sign-in that waits for its second factor must not open a session afterwards.
+    await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
+    # Before the membership ends, which clears the active organization of the sessions.
+    of_connection = select(col(SsoSession.session_id)).where(
+        col(SsoSession.connection_id) == directory.connection.id
+    )
+    ended = await sessions.end_some(
+        ctx,
+        user,
+        (col(Session.active_organization_id) == organization_id) | col(Session.id).in_(of_connection),
+    )
+    if ended:
+        session_events.publish_ended(ctx, EndReason.DIRECTORY, user.id, ended)
+    await ctx.db.execute(_DISABLE_KEYS, organization=organization_id, creator=user.id, updated_at=ctx.now)
+    member = await organizations.find_member(ctx, organization_id, user.id)
+    if member is None:
+        return None
+    await members.end(ctx, member)
+    return member.role
+
+
+async def end_account(ctx: Context, user: UserRow) -> None:
+    """Ban or delete a user whom a directory has created and removed, unless an organization or directory has them."""
+    organization_count = await organizations.count_organizations(ctx, user.id)
+    if organization_count or await ctx.db.execute(_OTHER_LINK, user_id=user.id):  # defence: SSO12 others
+        return
+    if ctx.policy[ScimPolicy].on_delete == "remove":
+        await changes.delete(ctx, user)
+    else:
+        await _ban(ctx, user)
+
+
+async def _ban(ctx: Context, user: UserRow) -> None:
+    """Ban a user permanently, if they are not; a temporary ban may have expired, or expires later."""
+    if not user.banned or user.ban_expires is not None:  # defence: SSO13 lasting-ban
+        await changes.ban(ctx, user, reason=BAN_REASON, until=None)
+
+
+async def is_inside(ctx: Context, directory: Directory, user: UserRow) -> bool:
+    """Return whether a user is a member of the organization of a directory; True for one of the whole service."""
+    organization_id = directory.connection.organization_id
+    if organization_id is None:
+        return True
+    return await organizations.find_member(ctx, organization_id, user.id) is not None
+
+
+async def members_without_link(ctx: Context, directory: Directory, domain: str) -> Sequence[UserRow]:
+    """Return members with a verified address in a domain whom the directory does not have, at most MOST_TAKEN_OVER."""
+    organization_id = directory.connection.organization_id
+    if organization_id is None:
+        return ()
+    statement = _MEMBERS_WITHOUT_LINK.where(col(User.email).endswith(f"@{domain}", autoescape=True))
+    rows: Sequence[UserRow] = await ctx.db.execute(
+        statement, organization_id=organization_id, connection_id=directory.connection.id
+    )
+    return rows

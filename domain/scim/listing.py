@@ -1,0 +1,139 @@
+"""Lists of the SCIM protocol: filters as SQL, pages by index and by cursor (RFC 7644, 3.4.2; RFC 9865)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.scim.errors import InvalidCursor, InvalidFilter, InvalidValue
+from domain.scim.policy import ScimPolicy
+from domain.scim.protocol import USERS, Condition, ScimProtocol
+from domain.scim.request import ScimRequest
+from models.scim_link import ScimLink
+from models.scim_token import Directory
+from models.team import Team
+from models.user import User
+
+_DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a request wants to see."""
+
+    endpoint: str
+    conditions: Sequence[Condition]
+    count: int
+    start: int | None
+    """The index of the first resource, from 1; None for a page by cursor."""
+    after: str | None
+    """The id of the last link of the page before; None for the first."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first page of all resources."""
+        return not self.conditions and self.after is None and self.start in (1, None)
+
+    @property
+    def looks_up(self) -> str | None:
+        """The address that the request looks for, if it does."""
+        for condition in self.conditions:
+            is_address = condition.attribute in ("userName", "emails.value")
+            if is_address and condition.operator == "eq" and isinstance(condition.value, str):
+                return condition.value
+        return None
+
+
+def page_of(ctx: Context, request: ScimRequest, endpoint: str) -> Page:
+    """Return what a request wants to see. Raises InvalidFilter, InvalidValue, InvalidCursor."""
+    query = request.query
+    text = query.get("filter")
+    conditions = ctx.port[ScimProtocol].conditions(endpoint, text) if text else ()
+    most = ctx.policy[ScimPolicy].page_size
+    count = min(max(_number(query, "count", most), 0), most)
+    if "cursor" not in query:
+        return Page(endpoint, conditions, count, max(_number(query, "startIndex", 1), 1), None)
+    after = query["cursor"] or None
+    if after is not None and not tokens.is_token(after):
+        raise InvalidCursor
+    return Page(endpoint, conditions, count, None, after)
+
+
+def _number(query: Mapping[str, str], name: str, default: int) -> int:
+    """Return an integer of the query. Raises InvalidValue."""
+    text = query.get(name)
+    if text is None:
+        return default
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS):
+        raise InvalidValue(f"{name}: must be an integer")
+    return int(text)
+
+
+async def rows(
+    ctx: Context, directory: Directory, page: Page, statement: Select[Any]
+) -> tuple[Sequence[Any], int | None, str | None]:
+    """Return the rows of a page, how many there are in all (by index only), and the cursor of the next page."""
+    for condition in page.conditions:
+        statement = statement.where(_sql(page.endpoint, condition))
+    named = {"connection_id": directory.connection.id}
+    ordered = statement.order_by(col(ScimLink.id))
+    if page.start is None:
+        if page.after is not None:
+            ordered = ordered.where(col(ScimLink.id) > page.after)
+        found = list(await ctx.db.execute(ordered.limit(page.count + 1), **named))
+        more = len(found) > page.count and page.count > 0
+        return found[: page.count], None, found[page.count - 1].id if more else None
+    number = select(func.count()).select_from(statement.subquery())
+    total = int((await ctx.db.execute(number, **named)).scalar())
+    if page.count == 0 or page.start > total:
+        return (), total, None
+    return await ctx.db.execute(ordered.limit(page.count).offset(page.start - 1), **named), total, None
+
+
+def _sql(endpoint: str, condition: Condition) -> ColumnElement[bool]:
+    """Return a condition for the database. Raises InvalidFilter for an attribute that the resource does not have."""
+    columns = _USER_COLUMNS if endpoint == USERS else _GROUP_COLUMNS
+    column = columns.get(condition.attribute)
+    if column is None:
+        raise InvalidFilter(f"{condition.attribute} cannot be searched here")
+    value = condition.value
+    if isinstance(value, str) and condition.attribute in _CASE_INSENSITIVE:
+        value = value.lower()
+        column = column if condition.attribute in _LOWER else func.lower(column)
+    return _OPERATORS[condition.operator](column, value)
+
+
+_USER_COLUMNS: Mapping[str, Any] = {
+    "userName": col(User.email),
+    "emails.value": col(User.email),
+    "externalId": col(ScimLink.external_id),
+    "id": col(ScimLink.user_id),
+    "active": col(ScimLink.active),
+    "displayName": col(User.name),
+    "meta.lastModified": col(ScimLink.updated_at),
+}
+_GROUP_COLUMNS: Mapping[str, Any] = {
+    "externalId": col(ScimLink.external_id),
+    "id": col(ScimLink.team_id),
+    "displayName": col(Team.name),
+    "meta.lastModified": col(ScimLink.updated_at),
+}
+_CASE_INSENSITIVE = frozenset({"userName", "emails.value", "displayName"})
+_LOWER = frozenset({"userName", "emails.value"})
+"""Attributes whose columns are in lower case already."""
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+    "eq": lambda column, value: column == value,
+    "co": lambda column, value: column.contains(value, autoescape=True),
+    "sw": lambda column, value: column.startswith(value, autoescape=True),
+    "gt": lambda column, value: column > value,
+    "ge": lambda column, value: column >= value,
+    "lt": lambda column, value: column < value,
+    "le": lambda column, value: column <= value,
+    "pr": lambda column, value: column.is_not(None),
+}

@@ -1,0 +1,186 @@
+"""The sign-in through a connection that opened a session."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy.exc import IntegrityError
+
+from domain import tokens
+from domain.context import Context, StaleRead
+from domain.sessions import events, mails
+from models import Account
+from models.base import from_milliseconds, to_milliseconds
+from models.member import FIND_MEMBER
+from models.session import SessionRow
+from models.sso_connection import SHARE_CONNECTION
+from models.sso_session import ADD_SSO_SESSION, SSO_SESSION_BY_ID, SSO_SESSION_OF
+from models.statements import insert
+from models.user import UserRow
+
+_PAYLOAD = "grant.origin"
+"""The purpose under which an origin is encrypted while its sign-in waits for a second factor."""
+
+_ADD_IDENTITY = insert(Account)
+
+
+class ConnectionEnded(Exception):
+    """The connection of a sign-in that waited for its second factor was paused or deleted."""
+
+
+class NewIdentity(NamedTuple):
+    """An identity at a connection that is added to the user with their first session."""
+
+    provider_id: str
+    issuer: str
+    account_id: str
+    connection: str
+    """The `providerId` of the connection."""
+    name: str
+    """The name of the connection, for people."""
+    is_linked: bool
+    """Whether the user existed before, and is notified."""
+
+
+@dataclass(frozen=True, slots=True)
+class SsoOrigin:
+    """A connection, and what its identity provider calls the user and the session."""
+
+    connection_id: str
+    subject: bytes
+    """The digest of the subject."""
+    session_index: bytes | None = None
+    """The digest of the provider's own name of the session."""
+    name_id: bytes | None = None
+    """What a logout request to the provider names, encrypted."""
+    organization_id: str | None = None
+    """The organization that is active in the session."""
+    authenticated_at: datetime | None = None
+    """When the user has authenticated at the provider, if it says so."""
+    not_after: datetime | None = None
+    """When the provider ends the session; it is then never extended."""
+    identity: NewIdentity | None = None
+    """The identity, unless the user has it already."""
+
+
+async def keep(ctx: Context, user: UserRow, session_id: str, origin: SsoOrigin) -> None:
+    """Store the origin of a new session of a user, and a new identity.
+
+    An identity is stored with the session, because a user with a second factor must have passed it.
+    """
+    try:
+        if origin.identity is not None:
+            await _add_identity(ctx, user, origin.identity)
+        await ctx.db.execute(
+            ADD_SSO_SESSION,
+            session_id=session_id,
+            connection_id=origin.connection_id,
+            subject=origin.subject,
+            session_index=origin.session_index,
+            name_id=origin.name_id,
+            authenticated_at=origin.authenticated_at,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+    except IntegrityError as collision:
+        # Another request has added the identity, or deleted the connection.
+        raise StaleRead from collision
+
+
+async def _add_identity(ctx: Context, user: UserRow, new: NewIdentity) -> None:
+    await ctx.db.execute(
+        _ADD_IDENTITY,
+        id=tokens.token(),
+        user_id=user.id,
+        provider_id=new.provider_id,
+        issuer=new.issuer,
+        account_id=new.account_id,
+        created_at=ctx.now,
+        updated_at=ctx.now,
+    )
+    events.sso_identity_linked(ctx, user.id, new.connection)
+    if new.is_linked:
+        await mails.organization_linked(ctx, user, new.name)
+
+
+async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
+    """Return the origin of a locked session, for the session that replaces it or that it opens on a device."""
+    row = (await ctx.db.execute(SSO_SESSION_OF, session_id=session.id)).first()
+    if row is None:
+        return None
+    # A session that is not remembered may have an end that the provider has set.
+    not_after = None if session.remembered else session.expires_at
+    return SsoOrigin(
+        row.connection_id,
+        row.subject,
+        row.session_index,
+        row.name_id,
+        authenticated_at=row.authenticated_at,
+        not_after=not_after,
+    )
+
+
+async def authenticated_at(ctx: Context, session: SessionRow) -> datetime:
+    """Return when the user of a session has authenticated: at the provider of a connection that may be long before."""
+    # `fed` is in the methods of every session that a connection opens.
+    if "fed" not in session.amr.split():  # defence: O8 provider-time
+        return session.created_at
+    row = await ctx.reads.one(SSO_SESSION_BY_ID, session.id)
+    known = None if row is None else row.authenticated_at
+    return session.created_at if known is None else min(known, session.created_at)
+
+
+async def resume(ctx: Context, user: UserRow, payload: bytes | None) -> SsoOrigin | None:
+    """Return the origin of a sign-in that has waited for its second factor; None if it used no connection.
+
+    The user's row is locked. An organization that the user has left meanwhile is not active in the session. Raises
+    ConnectionEnded.
+    """
+    origin = decrypt(ctx, payload)
+    if origin is None:
+        return None
+    connection = (await ctx.db.execute(SHARE_CONNECTION, connection_id=origin.connection_id)).first()
+    if connection is None or not connection.is_active:  # defence: SSO10 pending
+        raise ConnectionEnded
+    organization_id = origin.organization_id
+    if organization_id is None or await ctx.db.execute(
+        FIND_MEMBER, organization_id=organization_id, user_id=user.id
+    ):
+        return origin
+    return replace(origin, organization_id=None)  # defence: SSO10 left-meanwhile
+
+
+def encrypt(ctx: Context, origin: SsoOrigin) -> bytes:
+    """Return the encrypted form of an origin."""
+    values = {
+        "connection": origin.connection_id,
+        "subject": origin.subject.hex(),
+        "index": origin.session_index and origin.session_index.hex(),
+        "name": origin.name_id and origin.name_id.hex(),
+        "organization": origin.organization_id,
+        "until": origin.not_after and to_milliseconds(origin.not_after),
+        "authenticated": origin.authenticated_at and to_milliseconds(origin.authenticated_at),
+        "identity": origin.identity,
+    }
+    return ctx.cipher.encrypt(_PAYLOAD, json.dumps(values))
+
+
+def decrypt(ctx: Context, payload: bytes | None) -> SsoOrigin | None:
+    """Return the origin in an encrypted payload; None if there is none, or it cannot be decrypted."""
+    text = None if payload is None else ctx.cipher.decrypt(_PAYLOAD, payload)
+    if text is None:
+        return None
+    values: dict[str, Any] = json.loads(text)
+    index, name, until, identity = (values[key] for key in ("index", "name", "until", "identity"))
+    authenticated = values["authenticated"]
+    return SsoOrigin(
+        values["connection"],
+        bytes.fromhex(values["subject"]),
+        None if index is None else bytes.fromhex(index),
+        None if name is None else bytes.fromhex(name),
+        values["organization"],
+        None if authenticated is None else from_milliseconds(authenticated),
+        None if until is None else from_milliseconds(until),
+        None if identity is None else NewIdentity(*identity),
+    )

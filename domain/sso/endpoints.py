@@ -1,0 +1,24 @@
+"""The URLs of this service that are registered at the identity provider of a connection."""
+
+from domain import urls
+from domain.policy import Policy
+
+
+def callback_url(policy: Policy, provider_id: str) -> str:
+    """Return the redirect URI of OpenID Connect."""
+    return urls.public_url(policy, f"/sso/callback/{provider_id}")
+
+
+def acs_url(policy: Policy, provider_id: str) -> str:
+    """Return the URL of the SAML assertion consumer service."""
+    return urls.public_url(policy, f"/sso/saml2/sp/acs/{provider_id}")
+
+
+def logout_url(policy: Policy, provider_id: str) -> str:
+    """Return the URL of the SAML single logout service."""
+    return urls.public_url(policy, f"/sso/saml2/sp/slo/{provider_id}")
+
+
+def metadata_url(policy: Policy, provider_id: str) -> str:
+    """Return the URL of the SAML metadata of this service, which is by default its entity id."""
+    return urls.public_url(policy, "/sso/saml2/sp/metadata", providerId=provider_id)

@@ -1,0 +1,180 @@
+"""The domains of connections: which it has, and whether its owner has proved them."""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from sqlmodel import col
+
+from domain import tokens
+from domain.context import Context
+from domain.organizations.access import retried
+from domain.sso.domain_names import DomainNames, LookupFailed
+from domain.sso_connections import events, fields
+from domain.sso_connections.errors import DomainTaken, DomainVerificationFailed, DomainVerified
+from models.sso_connection import OWNER_OF_DOMAIN, ConnectionRow, ConnectionSource
+from models.sso_domain import (
+    ADD_DOMAIN,
+    CHANGE_DOMAIN,
+    DOMAINS,
+    DOMAINS_OF_CONNECTION,
+    REMOVE_DOMAIN,
+    DomainRow,
+    SsoDomain,
+)
+
+LABEL = "_gatewright-"
+"""What precedes the `providerId` in the name of the TXT record."""
+
+TRUSTED = (ConnectionSource.CONFIG, ConnectionSource.CLI)
+"""The sources of connections whose domains need no proof: the operator names them."""
+
+
+class Connection(NamedTuple):
+    """A connection and its domains."""
+
+    row: ConnectionRow
+    domains: Sequence[DomainRow]
+
+
+class Lookup(NamedTuple):
+    """The result of looking up the records of the domains of a connection."""
+
+    found: Collection[str]
+    """The domains whose record is there."""
+    failed: Collection[str]
+    """The domains about which nothing is known, because no name server has responded."""
+
+
+def label(provider_id: str) -> str:
+    """Return the first label of the name of the TXT record."""
+    return LABEL + provider_id
+
+
+async def of(ctx: Context, row: ConnectionRow) -> Sequence[DomainRow]:
+    """Return the domains of a connection, by name."""
+    rows: Sequence[DomainRow] = await ctx.db.execute(DOMAINS_OF_CONNECTION, connection_id=row.id)
+    return rows
+
+
+async def load(ctx: Context, row: ConnectionRow) -> Connection:
+    """Return a connection with its domains."""
+    return Connection(row, await of(ctx, row))
+
+
+async def load_all(ctx: Context, rows: Sequence[ConnectionRow]) -> Sequence[Connection]:
+    """Return connections with their domains, which one statement reads."""
+    found: dict[str, list[DomainRow]] = {row.id: [] for row in rows}
+    if rows:
+        for one in await ctx.db.execute(DOMAINS.where(col(SsoDomain.connection_id).in_(sorted(found)))):
+            found[one.connection_id].append(one)
+    return [Connection(row, found[row.id]) for row in rows]
+
+
+def are_verified(rows: Sequence[DomainRow]) -> bool:
+    """Return whether every domain is verified, and there is one."""
+    return bool(rows) and all(row.verified_at is not None for row in rows)
+
+
+async def replace(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> bool:
+    """Replace the domains of a locked connection; return whether that changes them.
+
+    Domains that stay keep their verification. Those of connections of the operator need none. Raises DomainTaken.
+    """
+    known = {one.domain: one for one in await of(ctx, row)}
+    token = next((one.token for one in known.values()), None) or tokens.token()
+    await drop(ctx, row, keep=names)
+    added = [name for name in names if name not in known]
+    for name in added:
+        await _add(ctx, row, name, token)
+    return known.keys() != set(names)
+
+
+async def drop(ctx: Context, row: ConnectionRow, *, keep: Collection[str]) -> None:
+    """Remove the domains of a connection that are not to be kept."""
+    for one in await of(ctx, row):
+        if one.domain not in keep:
+            await ctx.db.execute(REMOVE_DOMAIN, domain_id=one.id)
+
+
+async def _add(ctx: Context, row: ConnectionRow, name: str, token: str) -> None:
+    is_trusted = row.source in TRUSTED
+    if is_trusted:
+        await _check_free(ctx, row, name)
+    with retried():
+        await ctx.db.execute(
+            ADD_DOMAIN,
+            id=tokens.token(),
+            connection_id=row.id,
+            domain=name,
+            required=False,
+            token=token,
+            verified_at=ctx.now if is_trusted else None,
+            created_at=ctx.now,
+            updated_at=ctx.now,
+        )
+
+
+async def owner_of(ctx: Context, name: str) -> ConnectionRow | None:
+    """Return the connection that has a domain verified."""
+    row: ConnectionRow | None = (await ctx.db.execute(OWNER_OF_DOMAIN, domain=name)).first()
+    return row
+
+
+async def _check_free(ctx: Context, row: ConnectionRow, name: str) -> None:
+    owner = await owner_of(ctx, name)
+    if owner is not None and owner.id != row.id:  # defence: SSO9 taken
+        raise DomainTaken(f"{DomainTaken.message}: {name}")
+
+
+async def require_sign_in(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> bool:
+    """Require users of these domains, and of no others, to sign in through a connection; return whether that changes
+    its domains. Raises ValidationError for a domain that is not verified."""
+    changed = False
+    rows = {one.domain: one for one in await of(ctx, row)}
+    for name in names:
+        if name not in rows or rows[name].verified_at is None:  # defence: SSO9 required-proved
+            fields.refuse("requiredDomains", f"must be verified domains of the provider; {name} is not")
+    for name, one in rows.items():
+        if one.required != (name in names):
+            await ctx.db.execute(CHANGE_DOMAIN, domain_id=one.id, required=name in names, updated_at=ctx.now)
+            changed = True
+    return changed
+
+
+async def look_up(ctx: Context, row: ConnectionRow, rows: Sequence[DomainRow]) -> Lookup:
+    """Look up the records of domains; call it before the transaction begins."""
+    found, failed = set(), set()
+    for one in rows:
+        try:
+            if await ctx.port[DomainNames].has_record(label(row.provider_id), one.domain, one.token):
+                found.add(one.domain)
+        except LookupFailed:
+            failed.add(one.domain)
+    return Lookup(found, failed)
+
+
+async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
+    """Verify the domains of a locked connection whose records were found.
+
+    Raises DomainVerified if all are verified already, DomainTaken, and DomainVerificationFailed, which keeps the
+    domains that could be verified.
+    """
+    pending = [one for one in await of(ctx, row) if one.verified_at is None]
+    if not pending:
+        raise DomainVerified
+    for one in pending:
+        if one.domain in lookup.found:
+            await _check_free(ctx, row, one.domain)
+            with retried():
+                await ctx.db.execute(
+                    CHANGE_DOMAIN,
+                    domain_id=one.id,
+                    verified_at=ctx.now,
+                    checked_at=ctx.now,
+                    missed_at=None,
+                    updated_at=ctx.now,
+                )
+            events.domain_verified(ctx, row, one.domain)
+    missing = next((one.domain for one in pending if one.domain not in lookup.found), None)
+    if missing is not None:  # defence: SSO9 proof
+        raise DomainVerificationFailed(f"Unable to verify domain ownership for {missing}. Try again later")

@@ -1,0 +1,1 @@
+"""Domains whose users must sign in through the connection of their organization."""

@@ -1,0 +1,92 @@
+"""Check whether the domain of an address requires its connection, and who is exempt.
+
+Without single sign-on these functions read nothing. With it, each reads one row of a partial index.
+"""
+
+from domain import urls
+from domain.context import Context
+from domain.sso_enforcement.errors import SsoRequired
+from domain.sso_enforcement.policy import SsoEnforcementPolicy
+from domain.users import roles
+from models.member import FIND_MEMBER
+from models.sso_connection import FIND_REQUIREMENT, REQUIREMENT_BY_DOMAIN, Requirement
+from models.user import UserRow
+
+
+def domain_of(email: str) -> str:
+    """Return the domain of an address as it is stored."""
+    return email.rpartition("@")[2].lower()
+
+
+async def find(ctx: Context, email: str) -> Requirement | None:
+    """Return the connection that the domain of an address requires, read outside any transaction."""
+    if not ctx.policy[SsoEnforcementPolicy].enabled:
+        return None
+    return await ctx.reads.one(REQUIREMENT_BY_DOMAIN, domain_of(email))
+
+
+async def refuse_address(ctx: Context, email: str) -> None:
+    """Raise SsoRequired if the domain of an address requires a connection, for every address of the domain.
+
+    Nothing is said about the user of the address, who may be exempt: they use a password, a passkey or a provider.
+    """
+    requirement = await find(ctx, email)
+    if requirement is not None:  # defence: SSO11 address
+        raise refusal(ctx, requirement)
+
+
+async def check(ctx: Context, user: UserRow) -> None:
+    """Raise SsoRequired if a user, whose row is locked or new, must sign in through a connection."""
+    requirement = await _find_in_transaction(ctx, user.email)
+    if requirement is not None and not await is_exempt(ctx, user, requirement):
+        raise refusal(ctx, requirement)
+
+
+async def is_bound(ctx: Context, email: str, user: UserRow | None) -> bool:
+    """Return whether the user of an address, whose row is locked, must sign in through a connection.
+
+    For an address without a user it does the same work.
+    """
+    requirement = await _find_in_transaction(ctx, email)
+    if requirement is None or user is None:
+        return False
+    return not await is_exempt(ctx, user, requirement)
+
+
+async def check_new_address(ctx: Context, user: UserRow, address: str) -> None:
+    """Raise SsoRequired if the user's own address must stay at its connection, or the new one belongs to another.
+
+    A user of the domain who moved to another address would keep an account that the organization cannot close. The
+    user's row is locked.
+    """
+    await check(ctx, user)  # defence: SSO11 out-of-domain
+    requirement = await _find_in_transaction(ctx, address)
+    if requirement is not None:  # defence: SSO11 into-domain
+        raise refusal(ctx, requirement)
+
+
+async def is_exempt(ctx: Context, user: UserRow, requirement: Requirement) -> bool:
+    """Return whether a user may sign in another way: an owner of the organization, or an administrator of the
+    service, so that a broken connection can be repaired. Only with a second factor."""
+    if not user.two_factor_enabled:  # defence: SSO11 exempt-factor
+        return False
+    if roles.permits(ctx.policy, user, "service", "manage"):
+        return True
+    if requirement.organization_id is None:
+        return False
+    rows = await ctx.db.execute(FIND_MEMBER, organization_id=requirement.organization_id, user_id=user.id)
+    member = rows.first()
+    return member is not None and bool(member.is_owner)  # defence: SSO11 exempt-owner
+
+
+def refusal(ctx: Context, requirement: Requirement) -> SsoRequired:
+    """Return the error that says where the sign-in through a connection begins."""
+    url = urls.public_url(ctx.policy, "/sign-in/sso")
+    return SsoRequired(url=url, providerId=requirement.provider_id)
+
+
+async def _find_in_transaction(ctx: Context, email: str) -> Requirement | None:
+    if not ctx.policy[SsoEnforcementPolicy].enabled:
+        return None
+    row: Requirement | None = (await ctx.db.execute(FIND_REQUIREMENT, domain=domain_of(email))).first()
+    return row

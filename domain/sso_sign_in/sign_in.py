@@ -1,0 +1,178 @@
+"""Sign in a user whom the identity provider of a connection has identified: find, link or create them, and their
+membership."""
+
+from dataclasses import dataclass
+
+from domain import identifiers, tokens
+from domain.accounts import accounts
+from domain.authentication import gate
+from domain.authentication.gate import SignInOptions
+from domain.context import Context, StaleRead
+from domain.emails import events as email_events
+from domain.identity_provider import Identity
+from domain.sessions import events as session_events
+from domain.sessions.sso_origin import NewIdentity, SsoOrigin
+from domain.social.errors import SignUpDisabled
+from domain.social.sign_in import SocialSignInResult
+from domain.sso.configuration import config_of
+from domain.sso_enforcement.enforcement import domain_of
+from domain.sso_sign_in import connections, events, membership
+from domain.sso_sign_in.errors import ConnectionChanged, DisabledByDirectory, DomainNotAllowed
+from domain.sso_sign_in.person import Person
+from domain.users import events as user_events
+from domain.users import locking, profile, unproven
+from models.scim_link import DISABLED_LINK
+from models.sso_connection import SHARE_CONNECTION, ConnectionRow, SecondFactor, account_provider
+from models.user import UserRow
+
+NAME_ID = "sso_session.name_id"
+"""The purpose under which the name of a SAML session is encrypted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The user of a person, locked or new."""
+
+    user: UserRow
+    is_new: bool = False
+    is_known: bool = False
+    """Whether the identity is the user's already."""
+
+
+async def sign_in(
+    ctx: Context, row: ConnectionRow, person: Person, *, request_sign_up: bool
+) -> SocialSignInResult:
+    """Sign in a verified person, creating them if they are new; in one transaction.
+
+    The gate audits the users it refuses, the caller everything else. Raises DomainNotAllowed, DisabledByDirectory,
+    SignUpDisabled, ConnectionChanged, the errors of `membership.provision`, BannedUser and EmailNotVerified.
+    """
+    if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO8 own-domain
+        raise DomainNotAllowed
+    found = await _find(ctx, row, person, request_sign_up=request_sign_up)
+    # Otherwise the sign-in would give back the membership that the directory has ended.
+    if await ctx.db.execute(DISABLED_LINK, connection_id=row.id, user_id=found.user.id):
+        raise DisabledByDirectory  # defence: SSO13 stays-disabled
+    user = await _with_profile(ctx, row, found, person)
+    organization_id = await membership.provision(ctx, row, user, person.groups)
+    await _require_unchanged(ctx, row)
+    options = _options(ctx, row, person, found, organization_id)
+    events.signed_in(ctx, row, user.id, is_new=found.is_new)
+    return SocialSignInResult(await gate.complete_sign_in(ctx, user, options), found.is_new)
+
+
+async def _find(ctx: Context, row: ConnectionRow, person: Person, *, request_sign_up: bool) -> _Found:
+    identity = identity_of(row, person)
+    seen = await accounts.by_identity(ctx, identity)
+    if seen is not None:
+        user = await locking.lock(ctx, seen.user_id)
+        account = await accounts.by_identity(ctx, identity)
+        if user is None or account is None or account.user_id != user.id:
+            raise StaleRead  # It was unlinked before the lock was acquired.
+        return _Found(user, is_known=True)
+    # The owner of the domain vouches for the address.
+    owner = await locking.lock_by_email(ctx, person.email)
+    if owner is not None:
+        return _Found(await _secured(ctx, owner))
+    if not (row.sign_up or request_sign_up):
+        raise SignUpDisabled
+    new = profile.new_user(
+        ctx,
+        name=identifiers.clean_name(person.name),
+        email=person.email,
+        email_verified=True,
+        image=identifiers.image_or_none(person.image),
+    )
+    await profile.add(ctx, new)
+    user_events.user_created(ctx, new.id, events.method_of(row.provider_id))
+    return _Found(new, is_new=True)
+
+
+async def _secured(ctx: Context, owner: UserRow) -> UserRow:
+    """Return the user of an address that is proven now, without the access that a stranger may have prepared."""
+    if not unproven.is_unproven(owner) or owner.is_banned(ctx.now):
+        return owner
+    user = await profile.change(ctx, owner, email_verified=True)
+    email_events.email_verified(ctx, user.id)
+    removed = await unproven.remove_access(ctx, user)  # defence: SSO8 unproven
+    session_events.sessions_removed(ctx, user.id, removed)
+    return user
+
+
+async def _with_profile(ctx: Context, row: ConnectionRow, found: _Found, person: Person) -> UserRow:
+    """Return the user with their address verified, and with the provider's name and picture if these are to follow."""
+    user, changes = found.user, dict[str, object]()
+    if user.email == person.email and not user.email_verified:
+        changes["email_verified"] = True
+    config = config_of(ctx.cipher, row)
+    if config is not None and config.override_user_info:
+        name, image = identifiers.clean_name(person.name), identifiers.image_or_none(person.image)
+        changes |= {"name": name or user.name, "image": image or user.image}
+    changes = {key: value for key, value in changes.items() if getattr(user, key) != value}
+    if not changes:
+        return user
+    if "email_verified" in changes:
+        email_events.email_verified(ctx, user.id)
+    if followed := [key for key in changes if key != "email_verified"]:
+        user_events.user_updated(ctx, user.id, followed)
+    return await profile.change(ctx, user, **changes)
+
+
+async def _require_unchanged(ctx: Context, row: ConnectionRow) -> None:
+    """Raise ConnectionChanged unless the connection is still the one that has identified the user.
+
+    The identities of a connection end when its provider changes. One that is in flight must not be added afterwards.
+    """
+    now: ConnectionRow | None = (await ctx.db.execute(SHARE_CONNECTION, connection_id=row.id)).first()
+    # defence: SSO10 unchanged
+    if now is None or not now.is_active or (now.issuer, now.config) != (row.issuer, row.config):
+        raise ConnectionChanged
+
+
+def identity_of(row: ConnectionRow, person: Person) -> Identity:
+    """Return the identity of a person at a connection."""
+    return Identity(
+        provider_id=account_provider(row.id),
+        issuer=person.issuer,
+        subject=person.subject,
+        email=person.email,
+        email_verified=True,
+        name=person.name,
+        image=person.image,
+        profile={},
+    )
+
+
+def _options(
+    ctx: Context, row: ConnectionRow, person: Person, found: _Found, organization_id: str | None
+) -> SignInOptions:
+    new = NewIdentity(
+        account_provider(row.id),
+        person.issuer,
+        person.subject,
+        row.provider_id,
+        row.name,
+        is_linked=not found.is_new,
+    )
+    origin = SsoOrigin(
+        connection_id=row.id,
+        # By it, a sign-out at the provider finds the session.
+        subject=tokens.digest(person.signed_out_as or person.subject),
+        session_index=None if person.session_index is None else tokens.digest(person.session_index),
+        name_id=None if person.name_id is None else ctx.cipher.encrypt(NAME_ID, person.name_id),
+        organization_id=organization_id,
+        authenticated_at=person.authenticated_at,
+        not_after=person.not_after,
+        identity=None if found.is_known else new,
+    )
+    return SignInOptions(
+        remembered=True,
+        callback_url=None,
+        method=events.method_of(row.provider_id),
+        # A user who was there before passes their second factor once, before the organization can open the account.
+        # defence: SSO8 factor-once
+        asks_second_factor=row.second_factor == SecondFactor.LOCAL or not found.is_known,
+        is_first=found.is_new,
+        amr=person.amr,
+        origin=origin,
+    )

@@ -1,0 +1,69 @@
+"""The fields of forms about the identity provider of a connection, in the form in which operations take them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from domain.errors import Field, ValidationError
+from domain.localization import N_
+from handlers.sso_pages.providers import OIDC
+
+FIELD_TEXTS: Mapping[str, str] = {
+    "metadata": N_(
+        "This is not the metadata of a SAML identity provider. Copy the whole document, which begins with a tag such "
+        "as <EntityDescriptor>."
+    ),
+    "metadataUrl": N_(
+        "Enter either a URL that leads to the metadata of a SAML identity provider, or the metadata itself."
+    ),
+    "issuer": N_("Enter the issuer: a URL that begins with https://."),
+    "clientId": N_("Enter the client id."),
+    "clientSecret": N_("Enter the client secret."),
+}
+
+_NAMES = {
+    "samlConfig.idpMetadata.metadata": "metadata",
+    "samlConfig.idpMetadata.metadataUrl": "metadataUrl",
+    "samlConfig.entryPoint": "metadata",
+    "samlConfig.cert": "metadata",
+    "domain": "domains",
+    "oidcConfig.clientId": "clientId",
+    "oidcConfig.clientSecret": "clientSecret",
+}
+"""The fields of forms, by those of operations that they stand for."""
+
+
+def sent_fields(body: Mapping[str, Any], protocol: str, *, is_new: bool = True) -> Mapping[str, Any]:
+    """Return the fields of an operation that a form contains. Raises ValidationError for those that are missing.
+
+    A form for a connection that exists may leave out the client secret, which then stays.
+    """
+    if protocol == OIDC:
+        needed = ("issuer", "clientId", "clientSecret") if is_new else ("issuer", "clientId")
+        for name in needed:
+            if not _text(body, name):
+                _refuse(name, "is required")
+        values = {name: _text(body, name) for name in ("clientId", "clientSecret")}
+        return {"issuer": _text(body, "issuer"), "oidcConfig": {k: v for k, v in values.items() if v}}
+    given = {name: value for name in ("metadataUrl", "metadata") if (value := _text(body, name))}
+    if len(given) != 1:
+        _refuse("metadataUrl", "is required, or metadata")
+    return {"samlConfig": {"idpMetadata": given}}
+
+
+@contextmanager
+def named_fields() -> Iterator[None]:
+    """Name the fields of the form in the errors of the block, instead of those of the operation."""
+    try:
+        yield
+    except ValidationError as error:
+        renamed = (Field(one.place, _NAMES.get(one.name, one.name), one.message) for one in error.fields)
+        raise ValidationError(error.message, *renamed) from error
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    return str(body.get(name, "")).strip()
+
+
+def _refuse(name: str, problem: str) -> None:
+    raise ValidationError(f"[body.{name}] {problem}", Field("body", name, problem))

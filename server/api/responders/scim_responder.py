@@ -1,0 +1,85 @@
+"""The responder of operations of the SCIM protocol, whose resources and errors have a form of their own (RFC 7644)."""
+
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from domain.errors import Refusal
+from domain.scim.errors import InvalidSyntax, NotSupported, ScimError
+from domain.scim.request import ScimReply, ScimRequest
+from handlers.responses.reply import Header
+from server.api.errors import ErrorResponse, render_refusal, status_headers
+from server.api.request import Operation, Request, Responder
+from server.api.scim_inputs import MEDIA_TYPE, REQUEST
+
+_CONTENT_TYPE: Header = (b"content-type", MEDIA_TYPE.encode())
+_ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+_UNSUPPORTED = ("/.search", "/Bulk", "/Me")
+"""The ends of the paths of operations that a service need not have (RFC 7644, 3.2)."""
+_IN_OUR_FORM = frozenset(
+    {
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.REQUEST_URI_TOO_LONG,
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    }
+)
+"""The statuses of errors that happen before the protocol is reached."""
+
+
+class ScimResponder(Responder):
+    """The responder for directories. Rules check their tokens, and no browser adds one, so no origin is checked."""
+
+    def __init__(self, prefix: str) -> None:
+        """Respond to requests for paths that begin with a prefix, once an operation of the protocol exists."""
+        self._prefix = prefix
+        self.is_on = False
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path that no operation has belongs to the protocol."""
+        return self.is_on and path.startswith(self._prefix)
+
+    def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
+        """Add the headers of the protocol to the request, and return None."""
+        sent = request.arguments.get(REQUEST)
+        if isinstance(sent, ScimRequest):
+            sent.token = request.head.bearer()
+            sent.if_match = _text(request, b"if-match")
+            sent.if_none_match = _text(request, b"if-none-match")
+        return None
+
+    def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
+        """Return the response with a resource or message."""
+        if not isinstance(result, ScimReply):
+            return Responder.respond(self, request, operation, result)
+        named = ((b"etag", result.etag), (b"location", result.location))
+        headers = tuple((name, value.encode("ascii")) for name, value in named if value is not None)
+        if result.body is None:
+            return result.status, headers, b""
+        return result.status, (_CONTENT_TYPE, *headers), orjson.dumps(result.body)
+
+    def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error."""
+        if request.operation is None and request.scope["path"].endswith(_UNSUPPORTED):
+            refusal = NotSupported()
+        if not isinstance(refusal, ScimError) and refusal.status in _IN_OUR_FORM:
+            return render_refusal(refusal)
+        body = {"schemas": [_ERROR], "status": str(refusal.status), "detail": refusal.message}
+        if scim_type := _scim_type(refusal):
+            body["scimType"] = scim_type
+        headers = (_CONTENT_TYPE, *status_headers(refusal.status, refusal.retry_after))
+        return refusal.status, headers, orjson.dumps(body)
+
+
+def _scim_type(refusal: Refusal) -> str | None:
+    if isinstance(refusal, ScimError):
+        return refusal.scim_type
+    return InvalidSyntax.scim_type if refusal.status == HTTPStatus.BAD_REQUEST else None
+
+
+def _text(request: Request, name: bytes) -> str | None:
+    value = request.head.fields.get(name)
+    return None if value is None else value.decode("latin-1")

@@ -1,0 +1,14 @@
+"""Directories in a running service: the library behind the SCIM protocol, loaded if directories are on."""
+
+from domain.scim.protocol import ScimProtocol
+from models.discovery import lazy_import
+from server.components.component import Component, Core
+from server.config.groups.scim import ScimSettings
+
+
+class Directories(Component):
+    """Registers the engine of the SCIM protocol if directories are on."""
+
+    def __init__(self, core: Core) -> None:
+        if core.settings[ScimSettings].enabled:
+            core.port.add(ScimProtocol, lazy_import("server.scim.engine").Engine())

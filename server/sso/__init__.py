@@ -1,0 +1,1 @@
+"""Connections to identity providers: domain names and their records, and discovery documents."""
