@@ -51,10 +51,13 @@ LONG = (
     "deploy",
     "docs",
     "guides",
+    "labs/directories",
     "labs/e2e",
     "labs/faults",
+    "labs/keycloak",
     "labs/proxies",
     "labs/relying_parties",
+    "labs/saml",
     "labs/sdk",
     "labs/upgrades",
     "labs/verifiers",
@@ -72,6 +75,8 @@ LONG_FILES = (
     "security/test_oauth_instances.py",
     "security/test_oauth_token_races.py",
     "security/test_secrecy.py",
+    "security/test_sso_races.py",
+    "security/test_sso_sign_in_threats.py",
     "server/cli/test_clients.py",
     "server/http/test_server.py",
     "server/http/test_workers.py",
@@ -93,7 +98,16 @@ is decided by SQL, locks or times. All other tests run there in `make test-long`
 
 ONE_DATABASE = tuple(
     f"handlers/test_{name}"
-    for name in ("inputs", "page", "account_", "organization_pages", "console", "oauth_pages", "device_page")
+    for name in (
+        "inputs",
+        "page",
+        "account_",
+        "organization_pages",
+        "sso_pages",
+        "console",
+        "oauth_pages",
+        "device_page",
+    )
 )
 """Files about the form of requests and about pages, which call the rules of operations: only those of their tests that
 are about attacks, or marked `both_databases`, run on PostgreSQL as well."""

@@ -32,7 +32,7 @@ async def issue(
         wanted = access.select(
             ctx, row, [] if resource is None else [resource], scopes=scopes, resources=resources.split()
         )
-        grant = grants.add(ctx, row, found[0], scopes=scopes, resources=resources)
+        grant = await grants.add(ctx, row, found[0], scopes=scopes, resources=resources)
         issued = Issue(
             "authorization_code", grant, found[1], scopes, wanted, session_expires_at=found[0].expires_at
         )

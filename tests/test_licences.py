@@ -24,6 +24,7 @@ PERMISSIVE = {
 OTHERS = {
     "certifi": "MPL-2.0: for its list of certificates, which is used unchanged",
     "orjson": "MPL-2.0: for its own source files, which are used unchanged",
+    "publicsuffixlist": "MPL-2.0: for its list of suffixes, which is used unchanged",
 }
 """Packages with another licence, and why they can be used."""
 

@@ -24,6 +24,7 @@ OPTIONAL = {"server/observability/opentelemetry.py": "otel"}
 SAMPLES = (
     "codegen/sdk/python/",
     "tests/labs/relying_parties/",
+    "tests/labs/saml/pysaml2/",
     "tests/labs/sdk/consumers/",
     "tests/labs/verifiers/",
     "tests/server/importers/django_app/",

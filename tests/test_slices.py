@@ -34,6 +34,7 @@ WITHOUT_RULES = {
     "oauth_pages",
     "organization_pages",
     "service",
+    "sso_pages",
     "teams",
 }
 """Tags without a package of rules; teams have theirs among those of organizations, discovery among those of oauth."""
@@ -62,7 +63,12 @@ PARTS = {
     "pages": {"device_page", "passkey_page"},
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
+    "scim": {"scim_directory", "scim_link", "scim_token"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
+    "sso": {
+        *("saml_message", "sso_connection", "sso_domain", "sso_session"),
+        *("sso_enforcement", "sso_sign_in", "sso_testing"),
+    },
     "statistics": {"daily_count"},
     "teams": {"team_member"},
     "two_factor": {"backup_code", "otp", "second_factor", "trusted_device"},

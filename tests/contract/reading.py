@@ -25,7 +25,7 @@ OWN_OPERATIONS = {
     for name, operation in JSON_OPERATIONS.items()
     if not is_of_protocol(DOCUMENT_3_1, operation.spec)
 }
-"""The operations for programs with our own form of requests and errors, not that of the OAuth protocol."""
+"""The operations for programs with our own form of requests and errors, not that of the OAuth protocol or of SCIM."""
 
 REFERENCES = "#/components/"
 

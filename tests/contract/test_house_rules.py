@@ -22,6 +22,8 @@ from domain.oauth_clients.errors import OAuthError, StaleClient
 from domain.oauth_requests import errors as authorization
 from domain.organizations.errors import StaleOrganization
 from domain.pages.errors import CookiesBlocked, InvalidTarget, NotSubmitted
+from domain.scim.errors import ScimError
+from domain.sso_connections.errors import StaleSsoProvider
 from domain.users.errors import StaleProfile
 from server.api.extension import extension_of
 from server.config.settings import AllSettings
@@ -54,6 +56,7 @@ DOCUMENTS = {
 """Public documents that caches keep, with 304 for the current one."""
 
 PUBLIC = {
+    "/sso/saml2/sp/metadata",
     "/sign-in/magic-link",
     "/magic-link/verify",
     "/passkey/verify-authentication",
@@ -69,6 +72,8 @@ PUBLIC = {
     *("/request-password-reset", "/forget-password", "/reset-password", "/reset-password/{token}"),
     "/disown-account",
     *("/callback/{provider}", "/ok", "/ready", "/error", *DOCUMENTS),
+    *("/sign-in/sso", "/sso/callback/{providerId}", "/sso/saml2/sp/acs/{providerId}", "/sso/saml2/continue"),
+    *("/sso/saml2/sp/slo/{providerId}", "/sso/backchannel-logout/{providerId}"),
     *("/dev/mailbox", "/dev/mailbox/{mailId}", "/dev/mailbox/{mailId}/html"),
     "/oauth2/public-client-prelogin",
 }
@@ -90,11 +95,19 @@ CLIENT = {
     *("/device/code", "/device/token"),
 }
 TOKEN = {"/oauth2/userinfo", "/oauth2/register"}
+FROM_PROVIDERS = (
+    *("/sso/callback/", "/sso/saml2/sp/acs/", "/sso/saml2/sp/slo/", "/sso/backchannel-logout/"),
+)
+"""Operations that identity providers of organizations, or their pages, call with forms."""
+
 FROM_OTHER_SITES = {"oauth.authorize_by_post", "oauth.end_session_by_post"}
 """Forms of pages of clients, with which the cookie does not come."""
 
-CREATING = {"/oauth2/par", "/oauth2/register"}
-"""Operations whose RFC wants 201 (RFC 9126, 2.2; RFC 7591, 3.2.1)."""
+CREATING = {"/oauth2/par", "/oauth2/register", "/sso/request-domain-verification"}
+"""Operations whose RFC wants 201 (RFC 9126, 2.2; RFC 7591, 3.2.1), or Better Auth's client."""
+
+EMPTY = {"/sso/verify-domain"}
+"""Operations for which Better Auth's client wants 204."""
 
 PENDING = {"verify-totp", "send-otp", "verify-otp", "verify-backup-code"}
 """Classes of operations; all others want a session."""
@@ -115,6 +128,7 @@ NEVER_ANSWERED = {
     StaleEndpoint,
     StaleOrganization,
     StaleProfile,
+    StaleSsoProvider,
     CookiesBlocked,
     InvalidTarget,
     NotSubmitted,
@@ -150,7 +164,9 @@ DESCRIPTION = re.compile(r"[ !#-\[\]-~]{1,256}")
 """The characters of `error_description` (RFC 6749, 5.2)."""
 
 PROVIDER_TAGS = {"oauth", "oauth_clients", "oauth_consents", "device", "discovery"}
-CAMEL_CASE = re.compile(r"[a-z][A-Za-z0-9]*|error_description|ui_locales|oauth_query|user_code")
+CAMEL_CASE = re.compile(
+    r"[a-z][A-Za-z0-9]*|error_description|ui_locales|oauth_query|user_code|Binding|Location"
+)
 SNAKE_CASE = re.compile(rf"[a-z][a-z0-9]*(_[a-z0-9]+)*|{CAMEL_CASE.pattern}")
 
 OF_NO_OPERATION = errors.MethodNotAllowed
@@ -165,6 +181,11 @@ INTERNAL = {one.spec["operationId"]: one for one in operations(bundle(internal=T
 def is_page(operation: Operation) -> bool:
     """Whether an operation answers with hosted pages, which say in their own way who may see them and what is wrong."""
     return extension_of(INTERNAL[operation.spec["operationId"]].spec).page
+
+
+def is_directory(operation: Operation) -> bool:
+    """Whether an operation has the requests and errors of the SCIM protocol."""
+    return extension_of(INTERNAL[operation.spec["operationId"]].spec).protocol == "scim"
 
 
 def is_protocol(operation: Operation) -> bool:
@@ -257,6 +278,9 @@ def of_the_provider() -> set[str]:
 
 OF_THE_PROVIDER = of_the_provider()
 
+OF_IDENTITY_PROVIDERS = {"SAMLRequest", "SAMLResponse", "RelayState", "logout_token"}
+"""Fields that the standards of SAML and OpenID Connect name."""
+
 
 class TestDocument:
     def test_is_valid_as_3_0_3(self) -> None:
@@ -285,14 +309,14 @@ class TestDocument:
 
     def test_says_nothing_about_its_implementation(self) -> None:
         assert {key for key in keys(DOCUMENT) if key.startswith("x-")} <= {"x-client-form", "x-webhooks"}
-        assert re.findall(r"handlers\.|domain\.|\.py\b", str(DOCUMENT)) == []
+        assert re.findall(r"handlers\.|domain\.[a-z]|\.py\b", str(DOCUMENT)) == []
 
     def test_has_these_security_schemes(self) -> None:
         schemes = DOCUMENT["components"]["securitySchemes"]
 
         pending, keys = {"pendingBearerAuth", "pendingCookieAuth"}, {"verifierAuth", "apiKeyAuth"}
         provider = {"oauthClientAuth", "oauthTokenAuth"}
-        assert set(schemes) == {"bearerAuth", "cookieAuth"} | pending | keys | provider
+        assert set(schemes) == {"bearerAuth", "cookieAuth", "scimTokenAuth"} | pending | keys | provider
         assert DOCUMENT["security"] == SESSION
 
 
@@ -315,6 +339,8 @@ class TestOperations:
 
         if operation.path in PUBLIC or operation.spec["operationId"] in FROM_OTHER_SITES:
             assert security == []
+        elif is_directory(operation):
+            assert security == [{"scimTokenAuth": []}]
         elif is_page(operation):
             assert security in ([], [*SESSION, {}], CHALLENGE, SESSION)
         elif operation.path in OPTIONAL:
@@ -344,8 +370,8 @@ class TestOperations:
         wanted = EVERYWHERE | ({403, 413, 415} if operation.method == "post" else set())
         if is_protocol(operation):
             wanted -= {403}  # No origin is checked: no browser adds a credential by itself.
-        if operation.path == "/callback/{provider}":
-            wanted -= {403}  # Its POST comes from the provider's page, so no origin is checked.
+        if operation.path == "/callback/{provider}" or operation.path.startswith(FROM_PROVIDERS):
+            wanted -= {403}  # Its POST comes from the provider or its page, so no origin is checked.
         if operation.path in {"/ok", "/ready", "/error", *DOCUMENTS}:
             wanted -= {429}  # Never limited.
 
@@ -374,8 +400,10 @@ class TestOperations:
     @each_operation
     def test_succeeds_with_200_or_a_redirect(self, operation: Operation) -> None:
         allowed = {200, 304} if operation.path in DOCUMENTS else {200, 302, 303}
-        if operation.path in CREATING:
-            allowed = {201}
+        if operation.path in CREATING | EMPTY:
+            allowed = {201} if operation.path in CREATING else {204}
+        if is_directory(operation):
+            allowed = {200, 201, 204, 304}
 
         assert {status for status in responses(operation) if status < 400} <= allowed
 
@@ -413,6 +441,7 @@ class TestExtension:
             "pages.sign_in_with_email_code",
             "pages.sign_in_with_passkey",
             "pages.sign_in_with_provider",
+            "pages.sign_in_with_sso",
             "pages.sign_up",
         }
 
@@ -548,6 +577,37 @@ class TestErrorsOfTheProtocol:
         assert DESCRIPTION.fullmatch(body[2])
 
 
+def scim_bodies(operation: Operation) -> Iterator[tuple[int, Any]]:
+    """Every error of an operation of the SCIM protocol: status, and an example of its body."""
+    for status, response in responses(operation).items():
+        content = response.get("content", {}).get("application/scim+json")
+        if status >= 400 and content:
+            assert content["schema"] == {"$ref": f"{REFERENCES}schemas/ScimError"}
+            for example in content.get("examples", {"": {"value": content.get("example")}}).values():
+                yield status, example["value"]
+
+
+class TestErrorsOfDirectories:
+    """Errors of operations that have the form of the SCIM protocol (RFC 7644, 3.12)."""
+
+    @each_operation
+    def test_name_their_status(self, operation: Operation) -> None:
+        for status, body in scim_bodies(operation):
+            assert is_directory(operation)
+            assert body["status"] == str(status)
+
+    @each({one.__name__: one for one in errors.every_protocol_error() if one.__mro__[1] is ScimError})
+    def test_is_documented_with_its_status(self, error: type[errors.Refusal]) -> None:
+        assert issubclass(error, ScimError)
+        found = {
+            (status, body.get("scimType"))
+            for operation in OPERATIONS.values()
+            for status, body in scim_bodies(operation)
+        }
+
+        assert (error.status, error.scim_type) in found
+
+
 class TestSchemas:
     @each({f"{number} {example.where}": example for number, example in enumerate(examples())})
     def test_example_validates(self, example: Example) -> None:
@@ -611,7 +671,11 @@ class TestSchemas:
         for schema in schemas_in(DOCUMENT_3_1["components"]["schemas"][name]):
             for key, value in schema.get("properties", {}).items():
                 pattern = SNAKE_CASE if name in OF_THE_PROVIDER else CAMEL_CASE
-                assert pattern.fullmatch(key)
+                # SCIM names two members of its messages so (RFC 7644, 3.4.2 and 3.5.2).
+                is_of_others = key in OF_IDENTITY_PROVIDERS or (
+                    name.startswith("Scim") and key in {"Resources", "Operations"}
+                )
+                assert pattern.fullmatch(key) or is_of_others
                 assert {"$ref", "description", "examples", "anyOf", "const", "enum"} & set(value), (
                     f"{key} is unexplained"
                 )

@@ -36,6 +36,17 @@ EXPLAINED = {
     # A provider sends a browser there; whatever happens, it is led on.
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/get/responses"),
     ("operation-2xx-response", "#/paths/~1callback~1{provider}/post/responses"),
+    *(
+        ("operation-2xx-response", f"#/paths/~1sso~1{endpoint}/responses")
+        for endpoint in (
+            "callback~1{providerId}/get",
+            "callback~1{providerId}/post",
+            "saml2~1continue/get",
+            "saml2~1sp~1acs~1{providerId}/post",
+            "saml2~1sp~1slo~1{providerId}/get",
+            "saml2~1sp~1slo~1{providerId}/post",
+        )
+    ),
     # An application sends a browser there; whatever happens, it is led on, to a page or back to the application.
     *(
         ("operation-2xx-response", f"#/paths/~1oauth2~1{endpoint}/{method}/responses")

@@ -61,7 +61,7 @@ LEADING_ON = [f"oauth_{name}{method}" for name in ("authorize", "end_session") f
 PROTOCOL = [
     name.replace(".", "_")
     for name, operation in OPERATIONS.items()
-    if is_of_protocol(DOCUMENT_3_1, operation.spec)
+    if is_of_protocol(DOCUMENT_3_1, operation.spec) and not name.startswith("scim.")
 ]
 """Operations of the OAuth protocol, which take forms."""
 
@@ -77,13 +77,15 @@ _REJECTION = ["302", "303", *(status for status in _ACCEPTANCE if status[0] in "
 def refusing() -> list[str]:
     """Return the operations that may refuse with 400 or 422 what the schema allows, as the contract names the codes.
 
-    Which passwords, usernames, addresses and tokens are right is not for a schema to say.
+    Which passwords, usernames, addresses and tokens are right is not for a schema to say. `sso.sign_in` needs one
+    of four fields: a schema that says so has no form that all generators of clients read.
     """
     rules = conformance.Contract(DOCUMENT)
     return [
         operation_id.replace(".", "_")
         for operation_id, operation in JSON_OPERATIONS.items()
         if rules.codes(operation.method, operation.path, 400, 422) - _OF_EVERY_FORM
+        or operation_id == "sso.sign_in"
     ]
 
 

@@ -22,7 +22,17 @@ EVENTS = requests(DOCUMENT_3_1)
 SIGNED = ["webhook-id", "webhook-timestamp", "webhook-signature"]
 """The headers of Standard Webhooks."""
 
-WITHOUT_USER = ("signing_key.", "webhook.", "organization.", "invitation.", "team.")
+WITHOUT_USER = (
+    "signing_key.",
+    "webhook.",
+    "organization.",
+    "invitation.",
+    "team.",
+    "sso.connection_",
+    "sso.domain_",
+    "scim.group_changed",
+    "scim.stopped",
+)
 
 ROOT = Path(__file__).parents[2]
 

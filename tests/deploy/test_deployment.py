@@ -1,5 +1,6 @@
 """What deploy/ holds would run: its settings are settings, its probes are operations, its schemas and bounds hold."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from server.config import profiles
 from server.config.groups.mail import MailSettings
 from server.config.groups.server import ServerSettings
 from server.services import load_settings
-from tests.live import ROOT
+from tests.live import PROGRAM, ROOT
 
 DEPLOY = ROOT / "deploy"
 MANIFESTS = sorted(path.name for path in (DEPLOY / "kubernetes").glob("*.yaml"))
@@ -173,6 +174,40 @@ class TestKubernetes:
             == of_compose()["GATEWRIGHT_DATABASE__MIGRATE"]
             == "check"
         )
+
+
+class TestCommandBesideSystemd:
+    """The script that runs commands with the settings of the unit."""
+
+    def test_reads_the_settings_and_the_secrets_of_the_unit(self, tmp_path: Path) -> None:
+        for name, text in (
+            ("gatewright.env", (DEPLOY / "systemd/gatewright.env").read_text("utf-8")),
+            ("secrets", "s" * 64),
+            ("database_url", "postgresql://gatewright:secret@database/gatewright"),
+            ("smtp_password", "correct horse battery"),
+        ):
+            (tmp_path / name).write_text(text, "utf-8")
+        script = (DEPLOY / "systemd/gatewright").read_text("utf-8").replace("/etc/gatewright", str(tmp_path))
+        script = script.replace("/opt/gatewright/bin/gatewright", str(PROGRAM))
+
+        checked = subprocess.run(
+            ["sh", "-c", script, "gatewright", "check-config"],
+            capture_output=True, text=True, check=False, cwd=tmp_path, env={"PATH": os.environ["PATH"]},
+        )  # fmt: skip
+
+        assert checked.returncode == 0, checked.stderr
+        assert "database    postgresql://gatewright:***@database/gatewright" in checked.stdout
+
+    def test_names_every_secret_of_the_unit(self) -> None:
+        unit, script = (
+            (DEPLOY / "systemd" / name).read_text("utf-8") for name in ("gatewright.service", "gatewright")
+        )
+
+        named = set(re.findall(r"^(\w+_FILE)=", script, re.MULTILINE))
+
+        assert named == set(re.findall(r"^Environment=(\w+_FILE)=", unit, re.MULTILINE))
+        for path in re.findall(r"^LoadCredential=\w+:(.*)$", unit, re.MULTILINE):
+            assert path in script
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is part of systemd")

@@ -102,7 +102,7 @@ def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
     with serving(tmp_path, {"mail.sender": "console", "api_keys.verifiers": None}) as live:
         printed = walk(guide("api-keys"), live, tmp_path, {BASE: live.url})
 
-    created, verified, permissions, ended, listed = printed
+    created, verified, permissions, _, ended, listed = printed
     assert re.search(r"^gwk_[A-Za-z0-9]{64}$", created, re.MULTILINE)
     assert '"total":1' in created
     assert [verified.count(part) for part in ('"valid":true', '"INVALID_API_KEY"')] == [1, 1]
@@ -118,6 +118,7 @@ def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
     assert "ada@example.com (" in ended
     assert '"owner":{' in listed
     assert "2 keys" in ended
+    assert re.fullmatch(r"gwk_[A-Za-z0-9]{64}\n", (tmp_path / "partner.key").read_text("utf-8"))
 
 
 def test_users_sign_in_by_mail_as_it_says(live: LiveService, folder: Path) -> None:

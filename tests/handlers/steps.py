@@ -65,9 +65,11 @@ FURTHER_KEYS = {
     "VALIDATION_ERROR": "fields",
     "PASSWORD_TOO_SHORT": "minimumLength",
     "PASSWORD_TOO_LONG": "maximumLength",
+    "DISCOVERY_FAILED": "reason",
     "INVALID_USER_CODE": "error error_description",
     "EXPIRED_USER_CODE": "error error_description",
     "DEVICE_CODE_ALREADY_PROCESSED": "error error_description",
+    "SSO_REQUIRED": "url providerId",
 }
 """The further keys of certain errors, by their code, separated by spaces."""
 

@@ -41,15 +41,18 @@ async def administrator(service: Service, role: str = "admin") -> Browser:
     return Browser(service)
 
 
+_UNREAD = re.compile(r"could not be read in time|(?:Users|hours|days|sessions) \W none")
+
+
 async def overview(service: Service, browser: Browser, query: str = "") -> Page:
     """Open the overview as it is as soon as everything that happened is counted.
 
-    A busy machine may not find the events in time; then the page says so, and is opened again.
+    A busy machine may not find the figures or the events in time; then the page says so, and is opened again.
     """
     await service.services.audit_writer.flush()
     for _ in range(20):
         page = await browser.open(f"/console{query}")
-        if "The events could not be read in time." not in page.text:
+        if not _UNREAD.search(page.text):
             break
     return page
 

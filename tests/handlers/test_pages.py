@@ -12,7 +12,7 @@ from models import Session, User
 from server.config.sources import ConfigurationError
 from server.services import load_settings
 from tests.conftest import MakeService
-from tests.handlers import steps
+from tests.handlers import sso_steps, steps
 from tests.handlers.pages import APP, SETTINGS, Browser, Page, act_as, send, signed_in, stored_user
 from tests.handlers.steps import ADA, EVE, bearer, count, execute, join, set_user, sign_in, token_in, works
 from tests.labs.provider.process import ProviderProcess
@@ -259,6 +259,51 @@ class TestProviders:
 
         assert answer.status_code == 422
         assert await signed_in(browser.service) is None
+
+
+@pytest.mark.operation("pages.show_sso_sign_in", "pages.sign_in_with_sso")
+class TestOrganizations:
+    async def test_lead_through_their_own_sign_in_to_the_application(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service(SETTINGS)
+        await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer)
+        browser = Browser(service)
+        as_user(provider, sso_steps.ADA, "acme-1")
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+        await browser.open(browser.page.links["Sign in with your organization"])
+
+        page = await browser.submit("/account/sign-in/sso", email=sso_steps.ADA)
+        assert page.status == 200
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
+            back = await stranger.get(page.refresh)
+        page = await browser.open(back.headers["location"])
+
+        assert page.path == WELCOME
+        assert await signed_in(service) == sso_steps.ADA
+
+    async def test_that_are_not_known_are_named(self, service: Service, browser: Browser) -> None:
+        await browser.open(at("/sign-in/sso", email="eve@nowhere.example"))
+
+        page = await browser.submit("/account/sign-in/sso", email="eve@nowhere.example")
+
+        assert page.status == 422
+        assert "No organization signs in with this email address here." in page.text
+
+    async def test_that_require_their_sign_in_refuse_passwords(
+        self, service: Service, browser: Browser, provider: ProviderProcess
+    ) -> None:
+        await join(service, sso_steps.ADA)
+        service.client.cookies.clear()
+        await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer, required=True)
+        await browser.open(at("/sign-in", callbackURL=WELCOME))
+
+        page = await browser.submit("/account/sign-in", identifier=sso_steps.ADA, password=PASSWORD)
+
+        assert page.status == 422
+        assert "Your organization wants you to sign in through its own sign-in." in page.text
+        page = await browser.open(page.links["Sign in with your organization"])
+        assert page.form("/account/sign-in/sso").fields["email"] == sso_steps.ADA
 
 
 @pytest.mark.operation("pages.show_sign_up", "pages.sign_up")
@@ -776,6 +821,15 @@ class TestLeaving:
 
 
 class TestEveryPage:
+    async def test_its_name_links_to_the_configured_home(self, make_service: MakeService) -> None:
+        home = "https://app.example.com/start"
+        service = await make_service({"pages.home_url": home})
+        await join(service)
+        browser = Browser(service)
+
+        for path in (SIGN_IN, "/account"):
+            assert (await browser.open(path)).links["Gatewright"] == home
+
     @pytest.mark.threat("H1")
     async def test_refuses_forms_of_other_pages(self, service: Service) -> None:
         token = await join(service)

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 
 from domain import tokens as domain_tokens
 from domain.context import Context, RequestFacts
-from domain.sessions import sessions
+from domain.sessions import listing, sessions
 from domain.users import locking
 from models import Session
 from tests import turns
@@ -202,7 +202,7 @@ class TestListActive:
 async def turns_between(ctx: Context) -> Counter[int]:
     """List the caller's sessions; give how many came in each turn of the event loop."""
     with turns.counted() as turn:
-        return Counter([turn() async for _ in sessions.list_active(ctx)])
+        return Counter([turn() async for _ in listing.list_active(ctx)])
 
 
 async def add_sessions(service: Service, user_id: str, number: int, **more: Any) -> None:

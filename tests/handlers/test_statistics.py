@@ -1,6 +1,7 @@
 """The operations of openapi/paths/statistics.yaml."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests import rows
 from tests.conftest import MakeService
 from tests.handlers import steps
 from tests.handlers.people import Person, add_person
+from tests.server.importers.moving import take_lines
 from tests.service import PASSWORD, START, Service
 from tests.trail import forget
 
@@ -113,6 +115,17 @@ async def test_charts_do_not_end_with_the_audit_records(service: Service, admin:
     by_day = {day["day"]: day for day in found["days"]}
     assert (by_day["2026-01-01"]["signIns"], by_day["2026-01-01"]["signUps"]) == (by_password(2), 1)
     assert by_day["2026-01-04"]["signIns"] == by_password(1)
+
+
+async def test_imported_users_are_not_among_the_sign_ups(
+    service: Service, admin: Person, tmp_path: Path
+) -> None:
+    """An import of all users of another service would hide the sign-ups of a month."""
+    await take_lines(service, tmp_path / "users.jsonl", [{"email": "old@example.com"}])
+
+    found = await figures(service, admin)
+
+    assert (found["users"], found["days"][-1]["signUps"]) == (2, 1)
 
 
 async def back(service: Service) -> Person:

@@ -14,6 +14,7 @@ from domain.admin import operator
 from domain.context import Context
 from domain.data_import import store
 from domain.data_import.eligibility import ImportedUser, Outcome
+from domain.scim.directories import FEWEST_GUARDED
 from domain.users.events import WEBHOOK_UPDATED
 from domain.webhooks.publication import WEBHOOK_EVENTS, publish
 from models.user import SELECT_USER
@@ -23,7 +24,7 @@ from tests import oauth_codes, rows
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.contract.webhook_events import check_webhook, contract
-from tests.handlers import passkey_steps
+from tests.handlers import passkey_steps, sso_steps
 from tests.handlers.mailed import BY_MAIL, code_for, link_to, open_link
 from tests.handlers.organization_steps import BOB, Company, add_verified, found_company
 from tests.handlers.people import Person, add_person
@@ -46,6 +47,7 @@ from tests.labs.provider import steps as provider_steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.oauth import add_client
+from tests.scim import add_directory, group
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
 from tests.webhooks import SETTINGS, add_endpoint, deliveries
@@ -477,6 +479,23 @@ async def accounts_of_providers(scene: Scene) -> None:
     assert (data["providerId"], data["actorId"]) == ("plain", user["id"])
 
 
+@raises("sso.signed_in", "sso.identity_linked", "session.revoked")
+async def organizations_sign_in(scene: Scene) -> None:
+    provider = scene.provider
+    provider_steps.as_user(provider, "ada@acme.example", "acme-1")
+    await sso_steps.connect(scene.service, sso_steps.oidc(provider), provider.issuer)
+    await sso_steps.enter(scene.service)
+    events = {event["type"]: event["data"] for event in await scene.read()}
+    assert (events["sso.signed_in"]["providerId"], events["sso.signed_in"]["isNew"]) == ("acme", True)
+    assert events["sso.identity_linked"]["user"]["email"] == "ada@acme.example"
+
+    event = "http://schemas.openid.net/event/backchannel-logout"
+    claims: dict[str, Any] = {"events": {event: {}}, "jti": "t1", "sub": "acme-1", "nonce": None}
+    token = provider.mint(claims=claims, header={"typ": "logout+jwt"})
+    await scene.service.client.post("/sso/backchannel-logout/acme", data={"logout_token": token})
+    assert (await scene.only("session.revoked"))["reason"] == "provider_sign_out"
+
+
 @raises("passkey.added", "passkey.removed", "sign_in.failed")
 async def passkeys(scene: Scene) -> None:
     session, device = await join(scene.service), Authenticator()
@@ -596,6 +615,39 @@ async def invitations(scene: Scene) -> None:
         type_ = {"canceled": "cancelled"}.get(status, status)
         assert events.pop(f"invitation.{type_}") == {**about, "status": status, "actorId": by.id}
         assert list(events) == (["member.added"] if status == "accepted" else [])
+
+
+@raises(
+    "scim.user_created", "scim.user_updated", "scim.user_disabled", "scim.user_enabled", "scim.user_removed"
+)
+async def directory_users(scene: Scene) -> None:
+    company = await scene.company()
+    directory = await add_directory(scene.service, company.id)
+    about = {"actorId": None, "providerId": "acme", "organizationId": company.id}
+    made = await directory.create("ada@example.com")
+    assert {**await scene.only("scim.user_created"), "user": None} == {**about, "user": None}
+    await directory.change(f"/Users/{made['id']}", {"op": "add", "path": "title", "value": "Countess"})
+    assert (await scene.only("scim.user_updated"))["changed"] == ["attributes"]
+    for active, name in ((False, "disabled"), (True, "enabled")):
+        await directory.set_active(made["id"], active)
+        assert (await scene.only(f"scim.user_{name}"))["user"]["id"] == made["id"]
+    await directory.send("DELETE", f"/Users/{made['id']}")
+    assert (await scene.only("scim.user_removed"))["user"]["id"] == made["id"]
+
+
+@raises("scim.group_changed", "scim.stopped")
+async def directory_groups(scene: Scene) -> None:
+    company = await scene.company()
+    directory = await add_directory(scene.service, company.id)
+    about = {"actorId": None, "providerId": "acme", "organizationId": company.id}
+    staff = (await directory.send("POST", "/Groups", group("Staff"))).json()
+    assert await scene.only("scim.group_changed") == {**about, "teamId": staff["id"], "change": "created"}
+    ids = [(await directory.create(f"u{number}@example.com"))["id"] for number in range(FEWEST_GUARDED)]
+    await scene.read()
+    for id_ in ids[: FEWEST_GUARDED // 2 + 1]:
+        await directory.set_active(id_, False)
+    stopped = {"disabled": FEWEST_GUARDED // 2, "members": FEWEST_GUARDED}
+    assert await scene.only("scim.stopped") == {**about, **stopped}
 
 
 @raises("team.created", "team.updated", "team.deleted", "team_member.added", "team_member.removed")
@@ -893,6 +945,13 @@ async def test_the_operator_is_no_actor(make_service: MakeService) -> None:
     assert events["session.revoked"] == ended
 
 
+OF_CONNECTIONS = {
+    *("sso.connection_created", "sso.connection_updated", "sso.connection_paused", "sso.connection_deleted"),
+    *("sso.domain_verified", "sso.domain_lost"),
+}
+"""Events that tests/handlers/test_sso.py raises, because they need a name server."""
+
+
 def test_every_declared_event_has_a_case_and_a_schema() -> None:
-    assert set(CASES) == set(WEBHOOK_EVENTS)
+    assert set(CASES) | OF_CONNECTIONS == set(WEBHOOK_EVENTS)
     assert set(webhooks.schemas(contract())) == set(WEBHOOK_EVENTS)

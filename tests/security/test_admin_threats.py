@@ -111,7 +111,7 @@ class TestRaces:
 class TestSearch:
     @pytest.mark.threat("ADM16")
     async def test_a_search_that_reads_too_much_is_refused(self, make_service: MakeService) -> None:
-        service = await make_service({"admin.scan_timeout": "0.2s"})
+        service = await make_service({"admin.scan_timeout": "0.4s"})
         headers = (await add_person(service, "admin")).headers
         await execute(
             service,
@@ -177,7 +177,7 @@ class TestService:
     async def test_a_search_of_events_that_waits_too_long_for_another_is_refused(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({"admin.scan_timeout": "1s"})
+        service = await make_service({"admin.scan_timeout": "0.4s"})
         headers = (await add_person(service, "admin")).headers
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
         search = service.services.database.search([text(endless)], timedelta(seconds=20), is_scan=True)

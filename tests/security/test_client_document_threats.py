@@ -443,7 +443,7 @@ class TestTimes:
         assert page_of(await arrive(service, CLIENT, ada, redirect_uri=REDIRECT_URI)) == CONSENT
         assert await service.rows("SELECT id FROM oauth_consent") == []
         changes = [one.details["members"] for one in await of_event(service, "oauth_client.document_fetched")]
-        assert sorted(changes[1:2]) == [["client_name"]]
+        assert ["client_name"] in changes
 
     async def test_a_consent_to_the_old_document_is_none_to_the_new_one(
         self, service: Service, site: Site, ada: Headers

@@ -62,7 +62,7 @@ async def call(
         return await service.client.get(path, headers=headers, params=form)
     if form is not None and FORM in bodies(operation):
         return await service.client.post(path, headers=headers, data=form)
-    return await service.client.post(path, headers=headers, json={**(form or {})})
+    return await service.client.request(operation.method, path, headers=headers, json={**(form or {})})
 
 
 @pytest.mark.threat("O14")

@@ -52,8 +52,12 @@ KEYRING = Keyring([journey.SETTINGS["secrets"]])
 """The keys of the service."""
 
 NOT_ON_THE_WAY = frozenset(
-    {"two_factor.locked", "user.banned", "user.unbanned", "user.unproven_access_removed", "webhook.test"}
-)
+    {
+        "two_factor.locked", "user.banned", "user.unbanned", "user.unproven_access_removed", "webhook.test",
+        # A record has to be missing for an hour.
+        "sso.domain_lost",
+    }
+)  # fmt: skip
 """Events that the journey need not cause."""
 
 FORGED = '{"event":"forged"}'
@@ -364,7 +368,7 @@ class TestAnswers:
         "accessToken": {"social.get_access_token", "social.refresh_token"},
         "idToken": {"social.get_access_token", "social.refresh_token"},
         "totpURI": {"two_factor.enable", "two_factor.get_totp_uri"},
-        "secret": {"webhooks.create", "webhooks.rotate_secret"},
+        "secret": {"webhooks.create", "webhooks.rotate_secret", "scim.create_token"},
         "client_secret": {"oauth_clients.create", "oauth_clients.register", "oauth_clients.rotate_secret"},
         "access_token": {"oauth.token", "device.sign_in"},
         "refresh_token": {"oauth.token"},

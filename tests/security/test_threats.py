@@ -17,11 +17,12 @@ NAMES = {row.name for row in ROWS}
 
 class TestTheList:
     def test_has_every_row_once(self) -> None:
-        of_the_provider = [f"O{number}" for number in range(1, 28)]
+        of_the_provider = [f"O{number}" for number in range(1, 35)]
+        of_companies = [f"SSO{number}" for number in range(1, 18)]
         assert [row.name for row in ROWS] == [
             *(f"V{number}" for number in range(1, 89)),
             *(f"JWT{number}" for number in range(1, 20)),
-            *(f"ADM{number}" for number in range(1, 27)),
+            *(f"ADM{number}" for number in range(1, 28)),
             *(f"KEY{number}" for number in range(1, 26)),
             *(f"ORG{number}" for number in range(1, 32)),
             *(f"M{number}" for number in range(1, 23)),
@@ -31,7 +32,7 @@ class TestTheList:
             *(f"P{number}" for number in range(1, 26)),
             *(f"WH{number}" for number in range(1, 24)),
             *(f"R{number}" for number in (*range(1, 26), 46, *range(26, 46))),
-            *(name for name in of_the_provider if name in NAMES),
+            *(name for name in (*of_the_provider, *of_companies) if name in NAMES),
         ]
 
     @pytest.mark.parametrize(("text", "name"), [("V47", "V47"), ("v04", "V4"), ("r26", "R26")])

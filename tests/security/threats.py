@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("threats.toml")
 
-_ROW = re.compile(r"(ADM|JWT|KEY|ORG|WH|[CHMNOPRV])0*([1-9][0-9]*)")
+_ROW = re.compile(r"(ADM|JWT|KEY|ORG|SSO|WH|[CHMNOPRV])0*([1-9][0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,6 @@ def _form_of(operation: Operation) -> str:
 
 
 def _json(response: httpx.Response) -> Any:
-    if response.headers.get("content-type") == "application/json":
+    if response.headers.get("content-type") in ("application/json", "application/scim+json"):
         return response.json()
     return None

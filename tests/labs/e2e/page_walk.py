@@ -17,6 +17,7 @@ from playwright.async_api import Locator, Page
 
 from codegen.walk import Operation
 from tests.contract.reading import OPERATIONS, responses
+from tests.labs.e2e.sso_walk import single_sign_on
 from tests.labs.e2e.virtual_authenticator import attach
 from tests.labs.faults.asking import until
 from tests.live import LiveService, administrator, serving
@@ -232,6 +233,7 @@ async def walk(page: Page, site: Site) -> AsyncIterator[str]:
         _requests,
         _organizations,
         _invitations,
+        single_sign_on,
         _devices,
         _last,
     )
@@ -296,6 +298,9 @@ async def _way_in(visitor: Visitor) -> AsyncIterator[str]:
     yield "email-code"
     await visitor.send("/account/sign-in/code", code="000000")
     yield "email-code-wrong"
+    await visitor.open("/account/sign-in/sso")
+    await visitor.send("/account/sign-in/sso", email="eve@nowhere.example")
+    yield "sso-sign-in-refused"
     await visitor.open("/account/error?error=access_denied&error_description=The+user+refused")
     yield "provider-error"
     await visitor.open("/account/sign-in?callbackURL=https%3A%2F%2Fevil.example.com")
@@ -614,8 +619,8 @@ async def _devices(visitor: Visitor) -> AsyncIterator[str]:
         yield f"device-{client}-denied"
 
 
-def _request(client_id: str, **more: str) -> str:
-    """Return the URL that an application sends its user to."""
+def authorize_path(client_id: str, **more: str) -> str:
+    """Return the path and query that an application sends its user to."""
     client: Any = CLIENTS[client_id]
     asked = {
         "client_id": client_id,
@@ -631,19 +636,19 @@ def _request(client_id: str, **more: str) -> str:
 
 async def _requests(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.page.route(f"{SHOP}/**", lambda route: route.fulfill(status=204))
-    await visitor.open(_request("shop", prompt="select_account"))
+    await visitor.open(authorize_path("shop", prompt="select_account"))
     yield "application-account"
-    await visitor.open(_request("shop", prompt="login"))
+    await visitor.open(authorize_path("shop", prompt="login"))
     yield "application-sign-in-again"
-    await visitor.open(_request("shop", prompt="create"))
+    await visitor.open(authorize_path("shop", prompt="create"))
     yield "application-sign-up"
-    await visitor.open(_request("terminal", resource="https://api.example.com"))
+    await visitor.open(authorize_path("terminal", resource="https://api.example.com"))
     yield "consent-on-device"
     visitor.site.execute("UPDATE oauth_client SET source = 'dynamic' WHERE client_id = 'terminal'")
     await visitor.page.reload()
     yield "consent-unverified"
     await visitor.forget()
-    await visitor.open(_request("shop", login_hint=EVE))
+    await visitor.open(authorize_path("shop", login_hint=EVE))
     yield "application-sign-in"
     await visitor.send("/account/sign-in", password=PASSWORD)
     await visitor.page.wait_for_url("**/consent?*")
@@ -652,7 +657,7 @@ async def _requests(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.page.wait_for_url("**/leaving?*")
     await visitor.open("/account/consent?request=unknown")
     yield "application-expired"
-    await visitor.open(_request("shop", redirect_uri=f"{SHOP}/callback/"))
+    await visitor.open(authorize_path("shop", redirect_uri=f"{SHOP}/callback/"))
     yield "application-error"
 
 

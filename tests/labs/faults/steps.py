@@ -50,6 +50,6 @@ def succeeded(answers: list[Answer]) -> set[str]:
 
 
 def faults(answers: list[Answer]) -> set[str]:
-    """Return the codes of faults, but for those of the provider, which the journey makes fail."""
+    """Return the codes of faults, but for those of the provider and the name server, which the journey makes fail."""
     codes = {answer.body["code"] for answer in answers if answer.response.status_code >= 500}
-    return codes - {"PROVIDER_UNAVAILABLE"}
+    return codes - {"PROVIDER_UNAVAILABLE", "DOMAIN_VERIFICATION_FAILED"}

@@ -423,7 +423,7 @@ class TestFullPool:
     ) -> None:
         """Their line is the pool's own. One has its turn; if nobody gave up, each would, one after the other."""
         url = server.create(migrated=True)
-        settings = {**PLAIN, "database.pool_size": "3", "database.timeout": "2s"}
+        settings = {**PLAIN, "database.pool_size": "4", "database.timeout": "2s"}
         operator = await asyncpg.connect(url)
         async with running_service(url, tmp_path, settings) as service:
             ada = await join(service)

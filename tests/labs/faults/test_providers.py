@@ -250,7 +250,7 @@ class TestSlowProvider:
         self, make_cold_service: MakeService, provider: ProviderProcess
     ) -> None:
         service = await make_cold_service(
-            {**social_settings(provider), "social.http_timeout": "2s", "database.pool_size": "3"}
+            {**social_settings(provider), "social.http_timeout": "2s", "database.pool_size": "4"}
         )
         session = await join(service)
         as_user(provider, "bob@example.com", "1002")

@@ -20,8 +20,8 @@ from tests.labs.faults.test_failover import catch_up
 from tests.service import Service, running_service
 
 POOL = 5
-WRITERS = 3
-"""Of so many connections two read."""
+WRITERS = 2
+"""Of so many connections two read, and one is left to searches."""
 SETTINGS = {**PLAIN, "database.pool_size": str(POOL), "database.timeout": "2s"}
 
 

@@ -1,4 +1,4 @@
-"""Mutants of the rows ADM1 to ADM26: administration."""
+"""Mutants of the rows ADM1 to ADM27: administration."""
 
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
@@ -114,4 +114,10 @@ MUTANTS = (
     Mutant("ADM26", "an administrator has one export", "one-export", Always(False)),
     Mutant("ADM26", "a client that is gone ends it", "client-gone", Remove()),
     Mutant("ADM26", "a session that has ended ends it", "export-ends", Always(False)),
+    Mutant(
+        "ADM27",
+        "roles that the operator has not named are left out",
+        "named-roles",
+        Replace("names", "value"),
+    ),
 )

@@ -20,7 +20,7 @@ GUIDES = "docs/pages/guides"
 """The guides, whose code readers copy."""
 
 _COMMENT = re.compile(r"(?:#|<!--) defence: (.+?)(?: -->)?$")
-_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|ORG|WH|[CHMNOPRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
+_MARK = re.compile(r"((?:(?:ADM|JWT|KEY|ORG|SSO|WH|[CHMNOPRV])[1-9][0-9]* )+)([a-z0-9]+(?:-[a-z0-9]+)*)")
 _SUFFIXES = frozenset({".md", ".py", ".yaml"})
 
 

@@ -22,6 +22,7 @@ MUTANTS = (
     Mutant("O7", "a code is of a live session", "live-session", Always(False)),
     Mutant("O8", "an old session is no new sign-in", "prompt-login", Always(False)),
     Mutant("O8", "a session has an age", "max-age", Always(False)),
+    Mutant("O8", "its age is that at the identity provider", "provider-time", Always(True)),
     Mutant("O17", "a state has an end", "state", Always(False)),
     Mutant("O17", "a field shows only hints of one line", "login-hint", Replace("return hint")),
     Mutant("O21", "a request has an end", "live-request", Always(False, "test.values[2]")),

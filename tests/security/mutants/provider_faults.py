@@ -12,7 +12,7 @@ MUTANTS = (
         "R14",
         "who waits to be sent to a provider holds no row",
         "ask-provider",
-        Before("if links_account:\n    await locking.lock_caller(ctx)"),
+        Before("if flow.user_id is not None:\n    await locking.lock_caller(ctx)"),
     ).also("lock-caller", Remove()),
     Mutant(
         "R14",

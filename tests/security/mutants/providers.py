@@ -188,10 +188,10 @@ MUTANTS = (
         "V60",
         "the name of a provider is encoded",
         "quoted-provider",
-        Unwrap("args[0]", "value.args[0].args[1].values[1].value"),
+        Unwrap("args[0]", "value.args[0].args[1].values[2].value"),
     ).also(
         "quoted-provider",
-        Replace("(...).replace(chr(13), '').replace(chr(10), '')", "value.args[0].args[1].values[1].value"),
+        Replace("(...).replace(chr(13), '').replace(chr(10), '')", "value.args[0].args[1].values[2].value"),
     ),
     Mutant(
         "V61",

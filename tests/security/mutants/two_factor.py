@@ -18,7 +18,7 @@ MUTANTS = (
         "pending-headers",
         Before("headers = (*headers, (b'set-auth-token', pending.token.encode()))"),
     ),
-    Mutant("V43", "the pending token is stored by digest", "pending-token", Append("payload=token.encode()")),
+    Mutant("V43", "the pending token is stored by digest", "pending-token", Append("code=token.encode()")),
     Mutant("V44", "a challenge has five attempts", "attempts", Replace("1000000", "value.comparators[0]")),
     Mutant("V44", "a spent challenge is deleted", "spent-challenge", Remove()),
     Mutant("V44", "ten wrong codes lock the second factor", "lock-after", Unwrap("left", "test")),

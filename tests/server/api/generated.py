@@ -11,7 +11,13 @@ ODD: list[Any] = [None, 1, 1.5, True, [], {}, "", [1], {"a": "b"}, "x" * 70000]
 """Values that are wrong nearly everywhere."""
 
 SCOPE_LETTERS = string.ascii_letters + string.digits + " :._-"
-BY_PATTERN = (("^[ !#", SCOPE_LETTERS), ("^[ -~]", SCOPE_LETTERS), ("^[A-Za-z", string.ascii_letters))
+BY_PATTERN = (
+    ("^[ !#", SCOPE_LETTERS),
+    ("^[ -~]", SCOPE_LETTERS),
+    ("^[!-~]", string.ascii_letters + string.digits + ":/.-"),
+    ("^[a-z0-9-]", string.ascii_lowercase + string.digits + "-"),
+    ("^[A-Za-z", string.ascii_letters),
+)
 """The letters of texts by the beginnings of their patterns."""
 WEB_ADDRESSES = ("https://example.com/a.png", "http://example.com/")
 BY_FORMAT = {

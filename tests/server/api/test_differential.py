@@ -35,7 +35,7 @@ TARGETS = ("callbackURL", "redirectTo", "errorCallbackURL", "newUserCallbackURL"
 DOCUMENT = bundle()
 RESOLVED = resolve_refs(copy.deepcopy(DOCUMENT))
 OF_THE_PROTOCOL = {
-    one.spec["operationId"]
+    one.spec["operationId"]: one.spec[EXTENSION]["protocol"]
     for one in operations(bundle(internal=True))
     if "protocol" in one.spec.get(EXTENSION, {})
 }
@@ -111,7 +111,7 @@ def for_ours() -> dict[str, Any]:
     changed = copy.deepcopy(DOCUMENT)
     for one in operations(changed):
         if one.spec["operationId"] in OF_THE_PROTOCOL:
-            one.spec[EXTENSION] = {"protocol": "oauth"}
+            one.spec[EXTENSION] = {"protocol": OF_THE_PROTOCOL[one.spec["operationId"]]}
     return changed
 
 

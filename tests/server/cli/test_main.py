@@ -32,7 +32,7 @@ from tests.trail import trail
 pytestmark = pytest.mark.long
 
 PASSWORD = "correct horse battery"
-ADA = "ada@example.com"
+ADA, BOB = "ada@example.com", "bob@example.com"
 DEVELOPMENT = {
     "GATEWRIGHT_PROFILE": "development",
     "GATEWRIGHT_PASSWORD__ARGON2_MEMORY_KIB": "1024",
@@ -423,7 +423,9 @@ class TestUsers:
         assert run("users", "set-role", ADA, "admin").stdout == f"Roles of {ADA}: admin.\n"
         assert json.loads(run("users", "list", "--role", "user", "--json").stdout) == []
         unknown = run("users", "promote", ADA, "--role", "owner")
-        assert complaint(unknown.stderr) == "You are not allowed to set a non-existent role value"
+        assert complaint(unknown.stderr) == (
+            "owner: not a configured role; define it in admin.roles, or use one of: admin, user"
+        )
 
     def test_impersonations_are_listed_and_ended(self, run: Run, ada: str, tmp_path: Path) -> None:
         grace = "grace@example.com"
@@ -472,6 +474,19 @@ class TestUsers:
         assert [user["email"] for user in listed] == ["bob@example.com"]
         run("users", "ban", "bob@example.com")
         assert "bob@example.com" in run("users", "list", "--banned").stdout
+
+    def test_a_ban_that_has_ended_is_not_listed(self, run: Run) -> None:
+        ended = {"email": BOB, "banned": True, "banExpires": "2024-01-31"}
+        banned = {"email": ADA, "banned": True}
+        administrators = [json.dumps({**user, "role": "admin"}) for user in (ended, banned)]
+        run("import", "json-lines", "-", "--role", "admin", stdin="\n".join(administrators))
+
+        [_, row, total] = run("users", "list", "--banned").stdout.splitlines()
+
+        assert (row.split()[-1], total) == ("banned", "1 user")
+        for listing in ("list", "admins"):
+            [row] = [line for line in run("users", listing).stdout.splitlines() if BOB in line]
+            assert "banned" not in row
 
     def test_ban_for_a_time_and_unban(self, run: Run, ada: str) -> None:
         banned = run("users", "ban", ADA, "--reason", "spam", "--for", "7d")
@@ -644,7 +659,10 @@ class TestServe:
 
         refusal, configuration = printed.decode().splitlines()[-2:]
         assert process.returncode == 1
-        assert refusal == f"gatewright: server.port: 127.0.0.1:{port}: Address already in use"
+        assert refusal == (
+            f"gatewright: server.port: 127.0.0.1:{port}: Address already in use. "
+            "Stop the other program, or set another port in GATEWRIGHT_SERVER__PORT"
+        )
         assert configuration.startswith("gatewright: configuration: ")
 
     @pytest.mark.threat("R43")

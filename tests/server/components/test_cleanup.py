@@ -36,6 +36,8 @@ from models.oauth_request import OauthRequest
 from models.oauth_revoked_token import OauthRevokedToken
 from models.oauth_token import OauthToken
 from models.organization import Organization
+from models.saml_message import SamlMessage
+from models.sso_connection import SsoConnection
 from models.webhook_event import WebhookEvent
 from server.components import cleanup
 from server.components.scheduler import take_lease
@@ -160,6 +162,17 @@ class TestSweep:
         ada = user("ada")
         acme = Organization(id="acme", name="Acme", slug="acme", created_at=NOW, updated_at=NOW)
         await add(migrated, ada, acme)
+        connection = SsoConnection(
+            id="c", provider_id="acme", type="saml", issuer="i", config=b"", name="Acme", source="cli",
+            created_at=NOW, updated_at=NOW,
+        )  # fmt: skip
+        await add(migrated, connection)
+        for name, end in (("over", NOW), ("kept", NOW + MOMENT)):
+            message = SamlMessage(
+                id=name, connection_id="c", kind="assertion", digest=name.encode(), expires_at=end,
+                created_at=NOW, updated_at=NOW,
+            )  # fmt: skip
+            await add(migrated, message)
         await add(migrated, *of_each_kind(ada, "over", timedelta(0)), *of_each_kind(ada, "kept", MOMENT))
         long_ago = NOW - 30 * DAY
         shop = OauthClient(
@@ -180,6 +193,7 @@ class TestSweep:
             "known_network": 1, "daily_count": 1, "invitation": 1, "instance": 1, "webhook_event": 1,
             "oauth_client": 1, "oauth_request": 1, "oauth_grant": 1, "oauth_code": 1, "oauth_token": 1,
             "oauth_revoked_token": 1, "initial_access_token": 1, "device_request": 1, "logout_delivery": 1,
+            "saml_message": 1,
         }  # fmt: skip
 
         assert await left(migrated, ApiKey.id) == {"kept", "endless"}
@@ -191,6 +205,7 @@ class TestSweep:
         assert await left(migrated, OauthClient.client_id) == {"kept", "shop"}
         assert await left(migrated, OauthGrant.id) == await left(migrated, LogoutDelivery.id) == {"kept"}
         assert await left(migrated, OauthCode.code) == await left(migrated, OauthToken.token) == {b"kept"}
+        assert await left(migrated, SamlMessage.id) == {"kept"}
         assert await left(migrated, Counter.key) == await left(migrated, KnownNetwork.network) == {b"kept"}
 
     async def test_goes_on_until_nothing_is_left_or_the_lease_is_lost(self, migrated: Database) -> None:

@@ -11,14 +11,16 @@ from sqlalchemy import LargeBinary, Update, select, update
 from sqlmodel import col
 
 from domain.ports import Transaction
+from domain.sso_sign_in.sign_in import NAME_ID
 from models import Account, Outbox, Session, TwoFactor, User, metadata
+from models.sso_session import SsoSession
 from models.webhook_endpoint import PREVIOUS_SECRET, WebhookEndpoint
 from models.webhook_event import WebhookEvent
 from server.components.jwt import SigningKeyStore
 from server.components.key_rotation import COLUMNS, RotationResult, reencrypt
 from server.crypto.keyring import Keyring
 from server.database.database import Database
-from tests import webhooks
+from tests import scim, webhooks
 from tests.conftest import MakeService
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
@@ -81,6 +83,15 @@ class TestColumns:
         previous = social.services.cipher.encrypt(PREVIOUS_SECRET, "previous")
         await webhooks.add_endpoint(social, "https://example.com/", previous_secret=previous)
         await webhooks.happen(social)
+        directory = await scim.add_directory(social)
+        await directory.create("carol@example.com")
+        [session, *_] = await social.rows("SELECT id FROM session")
+        name_id = social.services.cipher.encrypt(NAME_ID, "{}")
+        opened = SsoSession(
+            session_id=session.id, connection_id=directory.connection_id, subject=b"s", name_id=name_id,
+            created_at=NOW, updated_at=NOW,
+        )  # fmt: skip
+        await add(social.services.database, opened)
 
         found = set()
         for column in [column for table in metadata.sorted_tables for column in table.c]:

@@ -397,7 +397,7 @@ class TestBoth:
                 {"DELETE_USER__CONFIRM_BY_MAIL": "true", "MAIL__SENDER": "none"},
                 ["delete_user.confirm_by_mail"],
             ),
-            ({"DATABASE_URL": "postgresql://db.test/x", "DATABASE__POOL_SIZE": "2"}, ["database.pool_size"]),
+            ({"DATABASE_URL": "postgresql://db.test/x", "DATABASE__POOL_SIZE": "3"}, ["database.pool_size"]),
         ],
     )
     def test_refuse(self, load: Load, variables: dict[str, str], keys: list[str]) -> None:

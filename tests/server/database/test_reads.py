@@ -5,6 +5,7 @@ import contextlib
 import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -410,7 +411,9 @@ class TestPostgresql:
                 return int((await db.execute(text(sql))).scalar() or 0)
 
         work: list[Any] = [write() for _ in range(20)] + [find(server, str(n)) for n in range(20)]
-        work += [server.reads.all(SESSIONS_OF_USER, str(n)) for n in range(20)] + [count()]
+        work += [server.reads.all(SESSIONS_OF_USER, str(n)) for n in range(20)]
+        work += [server.search([text("SELECT pg_sleep(0.01)")], timedelta(seconds=5), is_scan=False)]
+        work += [count()]
         assert (await asyncio.gather(*work))[-1] == 4
 
     async def test_others_have_their_turn_in_a_long_list(

@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -431,6 +432,22 @@ class TestSnapshots:
 
         assert before == after == ["ada"]
         assert await names(migrated) == ["ada", "next"]
+
+
+@pytest.mark.threat("R4")
+async def test_searches_inside_transactions_do_not_wait_for_each_other(
+    migrated_url: str, opening: OpenDatabase
+) -> None:
+    database = await opening(migrated_url, pool_size=4)
+
+    async def read_and_search() -> list[str]:
+        async with database.transaction() as db:
+            await db.execute(select(col(User.id)))
+            [found] = await database.search([select(col(User.name))], timedelta(seconds=5), is_scan=False)
+            return found.scalars()
+
+    await add(database, "ada")
+    assert await asyncio.gather(*(read_and_search() for _ in range(20))) == [["ada"]] * 20
 
 
 class TestInTheWay:

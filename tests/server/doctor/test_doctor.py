@@ -18,15 +18,21 @@ from redis.asyncio import Redis
 from sqlalchemy import make_url, text
 from typer.testing import Result
 
+from domain.sso import configuration
+from domain.sso.configuration import OidcConfig, SamlConfig
+from models.sso_connection import SsoConnection
+from models.sso_domain import SsoDomain
 from server.clock import system_clock
 from server.config import profiles
 from server.config.base import Settings
+from server.crypto import certificates
 from server.database.schema import head
 from server.doctor import configuration as written
 from server.doctor import dependencies, postgresql
 from server.doctor.examination import examine_database
 from server.doctor.findings import Finding, Verdict
 from server.services import load_settings
+from tests import rows
 from tests.conftest import SignIn
 from tests.handlers import passkey_steps
 from tests.labs.provider.process import ProviderProcess
@@ -581,7 +587,72 @@ class TestCommand:
 
     def test_every_check_stands_in_the_manual(self) -> None:
         written = "".join(path.read_text("utf-8") for path in (ROOT / "server").rglob("*.py"))
-        checks = set(re.findall(r'(?:ok|warning|wrong|skipped|judge)\(\s*"([a-z -]+)"', written))
+        checks = set(
+            re.findall(r'(?:(?:ok|warning|wrong|skipped|judge)\(\s*|_CHECK = )"([a-z -]+)"', written)
+        )
 
         manual = (ROOT / "docs/pages/operations/doctor.md").read_text("utf-8")
         assert checks - {"everything else"} == set(re.findall(r"^\| `([a-z -]+)` \|", manual, re.MULTILINE))
+
+
+@pytest.mark.both_databases
+async def test_connections_for_single_sign_on(service: Service, tmp_path: Path) -> None:
+    end = system_clock() + timedelta(days=20)
+    certificate = certificates.generate("provider", end - certificates.LIFETIME).certificate
+    for provider_id, config in (
+        ("ends", SamlConfig("https://idp.example.com/sso", (certificate,))),
+        ("unreadable", OidcConfig("client")),
+        ("unusable", SamlConfig("https://idp.example.com/sso", ("no certificate",))),
+        ("well", OidcConfig("client")),
+    ):
+        sealed = configuration.encrypt_config(service.services.cipher, config)
+        connection = SsoConnection(
+            id=provider_id,
+            provider_id=provider_id,
+            type="saml" if isinstance(config, SamlConfig) else "oidc",
+            issuer="https://login.acme.example",
+            config=b"of another key" if provider_id == "unreadable" else sealed,
+            name="Acme",
+            state="active",
+            source="cli",
+            created_at=rows.NOW,
+            updated_at=rows.NOW,
+        )
+        await rows.add(service.services.database, connection)
+    for domain, verified_at, missed_at in (
+        ("acme.example", rows.NOW, None),
+        ("lost.example", None, None),
+        ("missing.example", rows.NOW, rows.NOW),
+    ):
+        claim = SsoDomain(
+            id=domain,
+            connection_id="well",
+            domain=domain,
+            token="token",
+            verified_at=verified_at,
+            missed_at=missed_at,
+            created_at=rows.NOW,
+            updated_at=rows.NOW,
+        )
+        await rows.add(service.services.database, claim)
+    url = service.services.settings.database_url.get_secret_value()
+    absent = {
+        "issuer": "https://login.acme.example",
+        "domains": ["absent.example"],
+        "oidc": {"client_id": "client", "client_secret": "secret"},
+    }
+
+    secret = {"secrets": service.services.settings.secrets[0].get_secret_value()}
+
+    found = await look(url, tmp_path, **secret, **{"sso.connections": json.dumps({"absent": absent})})
+    off = await look(url, tmp_path, **secret, **{"sso.enabled": "false", "scim.enabled": "false"})
+
+    assert [one.found for one in found if one.check == "single sign-on"] == [
+        f"the certificate CN=provider of the connection ends ends on {end:%Y-%m-%d}",
+        "the configuration of the connection unreadable cannot be read",
+        "a certificate of the connection unusable cannot be used",
+        "the connection absent of the configuration is not in the database",
+        "lost.example of the connection well: it is not verified, so its users cannot sign in",
+        "missing.example of the connection well: its TXT record is missing",
+    ]
+    assert not [one for one in off if one.check == "single sign-on"]

@@ -15,6 +15,7 @@ from domain import tokens as domain_tokens
 from domain.identity_provider import IdentityRefused, IdTokenCredential, VerifiedIdentity
 from domain.social.errors import ProviderUnavailable
 from server.identity_providers.http_client import DEEPEST
+from server.identity_providers.id_token import ExpectedClaims, verified_logout
 from tests.labs.provider.process import ProviderProcess
 from tests.server.identity_providers.conftest import MakeVisitor, Visitor
 from tests.service import START
@@ -373,6 +374,29 @@ class TestKeys:
         visitor.clock.advance(seconds=60)
 
         assert not await is_refused(visitor, new)
+
+
+async def test_a_logout_token_without_an_issuer_is_refused_where_keys_name_theirs() -> None:
+    """Microsoft names the issuer of each key."""
+    written = {**ECKey.generate_key("P-256").as_dict(private=True), "issuer": "https://id.test"}
+    key, expected = (
+        ECKey.import_key(written),
+        ExpectedClaims(US, ("ES256",), lambda _: ("https://id.test",), START),
+    )
+    events: dict[str, Any] = {"http://schemas.openid.net/event/backchannel-logout": {}}
+    claims = {"aud": US, "iat": NOW, "jti": "1", "sub": "1001", "events": events}
+
+    async def key_of(kid: str | None, algorithm: str) -> ECKey:
+        return key
+
+    async def read(**issuer: str) -> Mapping[str, Any]:
+        payload = json.dumps({**claims, **issuer})
+        token = jws.serialize_compact({"alg": "ES256"}, payload, key, algorithms=["ES256"])
+        return await verified_logout(token, expected, key_of)
+
+    assert (await read(iss="https://id.test"))["jti"] == "1"
+    with pytest.raises(IdentityRefused):
+        await read()
 
 
 def _publish(provider: ProviderProcess, *keys: Any) -> None:

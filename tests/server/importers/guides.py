@@ -26,4 +26,4 @@ def follow(run: Run, text: str, heading: str) -> None:
             assert done.exit_code in (0, 3), done.output
             printed = done.stdout
         elif block.language == "text":
-            assert printed == block.text
+            assert printed == block.text, printed

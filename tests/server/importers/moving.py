@@ -11,6 +11,7 @@ from domain.data_import.eligibility import Field, ImportedUser, Outcome, Problem
 from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
+from domain.users.policy import RolePolicy
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import parse, run
@@ -31,7 +32,9 @@ WITHOUT_ORGANIZATIONS = {
 """Environment variables of a command, as it is without further settings."""
 
 
-def rules(service: Service, origin: str, *without: Field, providers: Iterable[str] = ()) -> Rules:
+def rules(
+    service: Service, origin: str, *without: Field, providers: Iterable[str] = (), roles: Iterable[str] = ()
+) -> Rules:
     """Return the rules of a command with these options; the real programs write the real time into their rows."""
     return Rules(
         now=datetime.now(UTC),
@@ -42,16 +45,22 @@ def rules(service: Service, origin: str, *without: Field, providers: Iterable[st
         organization_kinds=frozenset(service.services.policy[ApiKeyPolicy].kinds_of(organizations=True)),
         organization_roles=frozenset(service.services.policy[OrganizationPolicy].roles),
         rp_id=service.services.policy[PasskeyPolicy].rp_id,
+        roles=frozenset([service.services.policy[RolePolicy].default_role, *roles]),
         without=frozenset(without),
         without_providers=frozenset(providers),
     )
 
 
 async def take(
-    service: Service, source: Source, *without: Field, providers: Iterable[str] = (), dry_run: bool = False
+    service: Service,
+    source: Source,
+    *without: Field,
+    providers: Iterable[str] = (),
+    roles: Iterable[str] = (),
+    dry_run: bool = False,
 ) -> Report:
     """Import a source; return the report."""
-    report, chosen = Report(), rules(service, source.origin, *without, providers=providers)
+    report, chosen = Report(), rules(service, source.origin, *without, providers=providers, roles=roles)
     with temporary_map() as store:
         rehearsal = store if dry_run else None
         await run.run(
@@ -119,9 +128,11 @@ async def refusals(path: Path, rows: Iterable[Mapping[str, Any] | bytes]) -> lis
         return [each for each in await parsed(JsonLines(file)) if isinstance(each, str)]
 
 
-async def parsed(source: Source) -> list[ImportedUser | str]:
+async def parsed(source: Source, roles: Iterable[str] = ()) -> list[ImportedUser | str]:
     """Return each user of a source, or why it is refused before any database is asked."""
-    chosen = Rules(datetime.now(UTC), issuers={}, mails_codes=True, origin=source.origin)
+    chosen = Rules(
+        datetime.now(UTC), issuers={}, mails_codes=True, origin=source.origin, roles=frozenset(roles)
+    )
     found: list[ImportedUser | str] = []
     async for row in source.rows():
         try:

@@ -68,7 +68,8 @@ async def move(
             await credentials.read_passwords(written(passwords))
         if factors is not None:
             await credentials.read_factors(written(factors))
-        return await take(service, Auth0(written(users), credentials), *without)
+        source = Auth0(written(users), credentials)
+        return await take(service, source, *without, roles=["editor", "author"])
 
 
 class TestUsers:

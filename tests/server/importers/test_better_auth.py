@@ -54,7 +54,7 @@ async def move(service: Service, url: str, *without: Field, secret: str | None =
     own = service.services.settings.database_url.get_secret_value()
     async with opened(url, own) as database:
         source = await better_auth(database, [secret] if secret else [])
-        return await take(service, source, *without)
+        return await take(service, source, *without, roles=["admin"])
 
 
 class TestUsers:

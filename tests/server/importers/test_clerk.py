@@ -64,7 +64,7 @@ async def move(
         api_users = ApiUsers(kept)
         await api_users.read(BytesIO("".join(f"{line}\n" for line in lines).encode()))
         file = BytesIO("".join(f"{line}\r\n" for line in (header, *rows)).encode("utf-8-sig"))
-        return await take(service, Clerk(file, api_users), *without)
+        return await take(service, Clerk(file, api_users), *without, roles=["admin"])
 
 
 class TestUsers:

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from server.importers.run import BATCH
+from tests.labs.bench.imports import Lab, measured, missed_goals
 from tests.live import ROOT
+from tests.postgres import Cluster
 from tests.server.importers.moving import HASH, write_lines
 from tests.server.terminal import Run, lines, mode
 from tests.service import CHEAP
@@ -133,6 +135,15 @@ class TestKilled:
         assert between == BATCH
         assert again.stdout == f"600 rows: {2 * BATCH} imported, {BATCH} already present, 0 refused.\n"
         assert users_in(tmp_path / "gatewright.db") == 3 * BATCH
+
+    @pytest.mark.long
+    def test_and_resumed_in_postgresql(self, cluster: Cluster, tmp_path: Path) -> None:
+        lab = Lab(tmp_path, cluster.create(migrated=True), users=2_000)
+
+        runs = list(measured(lab))
+
+        assert missed_goals(lab, runs) == []
+        assert runs[-1].output == "2000 rows: 0 imported, 2000 already present, 0 refused."
 
 
 def users_in(path: Path) -> int:

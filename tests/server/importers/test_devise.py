@@ -76,7 +76,7 @@ async def read(url: str, secrets: bytes = b"", **options: Any) -> list[ImportedU
         with temporary_map() as kept:
             await read_secrets(BytesIO(secrets), kept)
             named = {"table": "users", "identities": "identities", "has_pepper": False, **options}
-            return await parsed(await devise(source, kept, **named))
+            return await parsed(await devise(source, kept, **named), ["admin", "editor"])
 
 
 async def move(service: Service, url: str, *without: Field, secrets: bytes = b"") -> Report:

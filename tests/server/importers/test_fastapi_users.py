@@ -35,7 +35,7 @@ async def moved(target: Service, filled: real.Filled, dialect: str) -> Report:
     """What came of the import."""
     own = target.services.settings.database_url.get_secret_value()
     async with opened(filled[dialect][0], own) as source:
-        return await take(target, await fastapi_users(source))
+        return await take(target, await fastapi_users(source), roles=["admin"])
 
 
 async def test_passwords_names_roles_and_bans_stay(

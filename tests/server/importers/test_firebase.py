@@ -81,7 +81,7 @@ async def move(
     """Import users in JSON, or a file with a text."""
     text = users if isinstance(users, str) else json.dumps({"users": list(users)})
     with written(path, text).open("rb") as file:
-        return await take(service, Firebase(file, parameters, roles), *without)
+        return await take(service, Firebase(file, parameters), *without, roles=roles)
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -169,7 +169,7 @@ class TestFormats:
             writer.writerows([CSV_ROW, [*CSV_ROW[:27], ""], ["x"], [*CSV_ROW, ""]])
 
         with file.open("rb") as stream:
-            report = await take(target, Firebase(stream, PARAMETERS, ("editor",)))
+            report = await take(target, Firebase(stream, PARAMETERS), roles=["editor"])
 
         session = await sign_in(target, ADA, PASSWORD)
         user = await user_of(target, bearer(session.json()["token"]))

@@ -42,7 +42,7 @@ class TestUsers:
             "createdAt": "2024-01-31T12:00:00.123+01:00", "updatedAt": "2024-02-01", "passwordHash": HASH,
         }  # fmt: skip
 
-        report = await take_lines(service, file, [row])
+        report = await take_lines(service, file, [row], roles=["admin"])
 
         session = await sign_in(service, ADA, HASHED)
         assert counts(report) == (1, 0, 0)
@@ -222,10 +222,37 @@ class TestRefused:
         roles = '{"reader": {}, "admin": {"user": ["list"]}}'
         service = await make_service({"admin.roles": roles, "admin.default_role": "reader"})
 
-        await take_lines(service, file, [{"email": ADA}, {"email": BOB, "role": "admin"}])
+        await take_lines(service, file, [{"email": ADA}, {"email": BOB, "role": "admin"}], roles=["admin"])
 
         found = await service.rows('SELECT role FROM "user" ORDER BY email')
         assert [row.role for row in found] == ["reader", "admin"]
+
+    @pytest.mark.threat("ADM27")
+    async def test_only_roles_that_are_named_come_in(self, service: Service, file: Path) -> None:
+        rows = [
+            {"email": ADA, "role": "admin"},
+            {"email": BOB, "role": "support, admin,editor,support"},
+            {"email": "eve@example.com", "role": "user"},
+            {"email": "guest@example.com", "role": "sup\x07port,"},
+        ]
+
+        report = await take_lines(service, file, rows, roles=["editor", "support"])
+
+        found = await service.rows('SELECT role FROM "user" ORDER BY email')
+        assert counts(report) == (4, 0, 0)
+        assert [row.role for row in found] == ["user", "support,editor", "user", "user"]
+        assert dict(report.left) == {
+            "role: admin is not named with --role": 2, "role: support is not named with --role": 1,
+        }  # fmt: skip
+
+    async def test_more_roles_than_a_user_may_have(self, service: Service, file: Path) -> None:
+        names = [f"role{number}" for number in range(17)]
+        rows = [{"email": ADA, "role": ",".join(names)}, {"email": BOB, "role": ",".join(names[1:])}]
+
+        report = await take_lines(service, file, rows, roles=names)
+
+        assert counts(report) == (1, 0, 1)
+        assert dict(report.refused) == {"role: has more than 16 roles": 1}
 
     async def test_one_address_twice(self, service: Service, file: Path) -> None:
         rows = [{"email": ADA, "name": "Ada"}, {"email": "ADA@EXAMPLE.COM", "name": "Eve"}]

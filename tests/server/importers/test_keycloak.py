@@ -104,8 +104,9 @@ async def move(
     """Import users and organizations; return the report of each."""
     users, organizations = Report(), Report()
     with temporary_map() as user_ids:
-        source = Keycloak(find_files(path), user_ids, roles, owner)
-        chosen, unit_of_work = rules(service, source.origin, *without), service.services.unit_of_work
+        source = Keycloak(find_files(path), user_ids, owner)
+        chosen = rules(service, source.origin, *without, roles=roles)
+        unit_of_work = service.services.unit_of_work
         hasher = service.services.hasher
         await run.run(unit_of_work, source, chosen, users, hasher=hasher, progress=lambda position: None)
         if source.organization_total is not None:

@@ -43,6 +43,13 @@ ARGON2 = "$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$Tikn65VjNKv9r3419
 """Of `correct horse battery`; Supabase accepts it from an earlier program."""
 SCRYPT = "$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=c2lnbmVy$c2FsdA==$a2V5"
 TENANT = "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0"
+APPLICATION = """
+CREATE FUNCTION auth.uid() RETURNS uuid LANGUAGE sql STABLE AS $$ SELECT NULL::uuid $$;
+CREATE TABLE profiles (id uuid PRIMARY KEY REFERENCES auth.users);
+CREATE TABLE posts (author uuid NOT NULL REFERENCES profiles);
+CREATE POLICY own_profile ON profiles USING (auth.uid() = id);
+"""
+"""Tables of the application, in the database of the project."""
 
 
 @pytest.fixture
@@ -61,7 +68,7 @@ async def move(service: Service, url: str, *without: Field, keys: str = "", dry_
     own = service.services.settings.database_url.get_secret_value()
     async with opened(url, own, SCHEMA) as database:
         source = await supabase(database, parse_keys(keys) if keys else {})
-        return await take(service, source, *without, dry_run=dry_run)
+        return await take(service, source, *without, roles=["editor", "author"], dry_run=dry_run)
 
 
 class TestUsers:
@@ -99,6 +106,19 @@ class TestUsers:
         )
         assert (bob["name"], bob["role"], bob["emailVerified"]) == ("bob", "editor,author", False)
         assert refusal(banned)[:2] == (403, "BANNED_USER")
+
+    @pytest.mark.threat("ADM27")
+    async def test_nobody_becomes_an_administrator_by_metadata(
+        self, service: Service, project: Project, url: str
+    ) -> None:
+        await project.add(ADA, app={"role": "admin"})
+        await project.add(BOB, app={"roles": ["admin", "editor"]})
+
+        report = await move(service, url)
+
+        stored = await service.rows('SELECT role FROM "user" ORDER BY email')
+        assert [row.role for row in stored] == ["user", "editor"]
+        assert dict(report.left) == {"role: admin is not named with --role": 2}
 
     async def test_a_ban_without_end(self, service: Service, project: Project, url: str) -> None:
         await project.add(ADA)
@@ -290,7 +310,7 @@ class TestGuide:
         write_files(GUIDE, tmp_path)
         text = GUIDE.replace('"$SOURCE"', url)
 
-        [there], providers, keys = asyncio.run(self._before(url))
+        [there], providers, keys, policies = asyncio.run(self._before(url))
         follow(run, text, "Rehearse")
         follow(run, text, "Switch")
         converted, back = asyncio.run(self._after(url))
@@ -301,7 +321,11 @@ class TestGuide:
             "users": 8, "without_email": 1, "anonymous": 2, "deleted": 1, "single_sign_on": 0, "admins": 1,
         }  # fmt: skip
         assert {row["provider"] for row in providers} == {"email", "google", "github", "figma"}
-        assert [(row["table"], row["constraint"]) for row in keys] == [("profiles", "profiles_id_fkey")]
+        assert [tuple(row.values()) for row in keys] == [
+            ("posts", "author", "posts_author_fkey"),
+            ("profiles", "id", "profiles_id_fkey"),
+        ]
+        assert [tuple(row.values()) for row in policies] == [("public.profiles", "own_profile")]
         assert converted == imported
         assert {uuid.UUID(id_) for id_ in converted} == back
         assert len(lines(tmp_path / "refused.jsonl")) == 1
@@ -310,7 +334,8 @@ class TestGuide:
     async def _before(self, url: str) -> list[list[dict[str, Any]]]:
         """Fill the project, and return what the statements find before the import."""
         project = await Project.create(url)
-        ada = await project.add(ADA, encrypted_password=HASH, app={"roles": ["admin"]})
+        own = {"full_name": "Ada\nLovelace"}
+        ada = await project.add(ADA, encrypted_password=HASH, app={"roles": ["admin"]}, own=own)
         await project.add_identity(ada, "email", str(ada))
         await project.add_factor(ada, "totp", supabase_project.SECRET)
         users = [ada]
@@ -322,11 +347,13 @@ class TestGuide:
         await project.add(None, is_anonymous=True)
         await project.add(None, is_anonymous=True)
         await project.add("hz5KlbvnS96Iug16", deleted_at=supabase_project.JOINED)
-        await project.connection.execute("CREATE TABLE profiles (id uuid PRIMARY KEY REFERENCES auth.users)")
-        await project.connection.executemany("INSERT INTO profiles VALUES ($1)", [(id_,) for id_ in users])
+        await project.connection.execute(APPLICATION)
+        for statement in ("INSERT INTO profiles VALUES ($1)", "INSERT INTO posts VALUES ($1)"):
+            await project.connection.executemany(statement, [(id_,) for id_ in users])
+        await project.connection.execute(STATEMENTS["names.sql"])
         found = [
             [dict(row) for row in await project.connection.fetch(STATEMENTS[name])]
-            for name in ("what-is-there.sql", "providers.sql", "foreign-keys.sql")
+            for name in ("what-is-there.sql", "providers.sql", "foreign-keys.sql", "policies.sql")
         ]
         await project.connection.close()
         return found
@@ -337,7 +364,12 @@ class TestGuide:
         found = []
         for name in ("references.sql", "back.sql"):
             await connection.execute(STATEMENTS[name])
-            found.append({row["id"] for row in await connection.fetch("SELECT id FROM profiles")})
+            found.append(
+                {
+                    row["id"]
+                    for row in await connection.fetch("SELECT id FROM profiles JOIN posts ON id = author")
+                }
+            )
         await connection.close()
         return found
 

@@ -75,7 +75,8 @@ class TestUsers:
                 user(1, roles="administrator,editor", display_name="Ada"),
                 user(2, BOB, user_login=BOB.upper(), display_name=BOB, user_pass=""),
                 user(3, "eve@example.com", spam="1", roles=""),
-            )
+            ),
+            ["admin", "editor"],
         )
 
         assert isinstance(ada, ImportedUser)

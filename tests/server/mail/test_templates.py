@@ -184,7 +184,8 @@ class TestLanguages:
         if language != "en":
             assert mail.subject != english.subject
             paragraphs = set(english.text.split("\n\n")) & set(mail.text.split("\n\n"))
-            assert paragraphs <= {LINK}
+            # The type of a DNS record has one name in all languages.
+            assert paragraphs <= {LINK, "TXT"}
         direction = "rtl" if language == "ar" else "ltr"
         assert f'<html lang="{language}" dir="{direction}">' in mail.html
         assert Links(mail.html).targets == Links(english.html).targets

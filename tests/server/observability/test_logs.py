@@ -101,6 +101,11 @@ class TestLines:
         (event,) = events(log_stream)
         assert (event[key], event["tokens"]) == ("***", 3)
 
+    def test_show_numbers_of_what_has_the_name_of_a_secret(self, log_stream: io.BytesIO) -> None:
+        structlog.get_logger().info("cleanup.done", oauth_token=3)
+
+        assert events(log_stream)[0]["oauth_token"] == 3
+
     def test_a_full_disk_breaks_nothing(self) -> None:
         with open("/dev/full", "wb", buffering=0) as full:
             logs.configure("info", "json", full)

@@ -1,11 +1,12 @@
-// Rate pages: `node lighthouse.mjs BROWSER {name: [url, cookie]}` prints {name: {category: score of 100, url, broken}}.
+// Rate pages: `node lighthouse.mjs BROWSER {name: [url, cookie]} [CATEGORY...]` prints
+// {name: {category: score of 100, url, broken, faults}}, for accessibility and best practices where none is named.
 // A category has no score, but null, where one of its audits broke off: `broken` says which, and why.
 import { launch } from "chrome-launcher";
 import lighthouse from "lighthouse";
 import puppeteer from "puppeteer-core";
 
-const [browser, pages] = process.argv.slice(2);
-const categories = ["accessibility", "best-practices"];
+const [browser, pages, ...named] = process.argv.slice(2);
+const categories = named.length ? named : ["accessibility", "best-practices"];
 const chrome = await launch({ chromePath: browser, chromeFlags: ["--headless=new", "--no-sandbox"] });
 const jar = await puppeteer.connect({ browserURL: `http://127.0.0.1:${chrome.port}` });
 const percent = (score) => (score === null ? null : Math.round(score * 100));
@@ -23,6 +24,7 @@ async function rate(url, cookie) {
   return {
     ...Object.fromEntries(categories.map((id) => [id, percent(lhr.categories[id].score)])),
     url: lhr.finalDisplayedUrl,
+    faults: Object.values(lhr.audits).filter(({ score }) => score !== null && score < 0.9).map(({ id }) => id),
     broken: broken.map((audit) => `${audit.id}: ${audit.errorMessage}`),
   };
 }

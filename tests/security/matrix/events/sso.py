@@ -1,0 +1,56 @@
+"""Connections for single sign-on, and their domains; the user signs out at the identity provider."""
+
+from urllib.parse import urlsplit
+
+from domain.sso.saml import NameId, SamlIdentityProvider, SamlLogoutRequest, SamlServiceProvider
+from tests.handlers import sso_saml_steps as saml
+from tests.security.matrix.cells import VERIFIED, Event, column, ends, stays
+from tests.security.matrix.groups import ALL
+from tests.security.matrix.subject import Subject
+from tests.security.matrix.ways.organizations import ACTIVE, INVITATION, MEMBERSHIP
+from tests.security.matrix.ways.sso import IDENTITY, KEPT, OPENED
+from tests.server.saml import provider as idp
+
+_OTHERS = (
+    *("approved device", "disown link", "authorization code", "access token of a session", "refresh token"),
+    *(MEMBERSHIP, ACTIVE, INVITATION, IDENTITY, KEPT),
+)
+
+
+async def _sign_out(subject: Subject) -> None:
+    peer = SamlServiceProvider(idp.ISSUER, "https://idp.example.com/acs", idp.LOGOUT, (idp.key(),))
+    ours = SamlIdentityProvider(saml.ENTITY_ID, saml.SLO, (idp.key("own").certificate,), saml.SLO)
+    name_id = NameId("ada-4711", "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent")
+    request = SamlLogoutRequest("_logout1", name_id)
+    url = urlsplit(idp.SAML.request_logout(peer, ours, request, subject.service.clock.now))
+    answer = await subject.service.get(f"{url.path}?{url.query}")
+    assert "SAMLResponse" in answer.headers["location"]
+
+
+EVENTS = [
+    Event(
+        "the user signs out at the identity provider",
+        _sign_out,
+        ("session.revoked",),
+        column(
+            ends("it was opened through this connection", OPENED),
+            rest=stays("the provider ends only the sessions that it has opened", *ALL, *_OTHERS),
+        ),
+        VERIFIED,
+        "only a verified address has an identity at a connection",
+    )
+]
+
+OTHER_AUDIT_EVENTS = {
+    "sso.signed_in": "opens a session, or a challenge",
+    "sso.identity_linked": "opens a way in",
+    "sso.refused": "a refusal",
+    "sso.connection_created": "a connection opens nothing before somebody signs in through it",
+    "sso.connection_updated": "another provider ends the identities and sessions of the connection, as its tests show",
+    "sso.connection_paused": "nobody signs in through it; sessions stay",
+    "sso.connection_tested": "a test opens no session, and changes nothing",
+    "sso.other_sessions_ended": "ends sessions of users who must sign in through it, as its tests show",
+    "sso.connection_deleted": "ends the identities and sessions of the connection, as its tests show",
+    "sso.domain_verified": "lets users of the domain sign in",
+    "sso.domain_lost": "users of the domain sign in no more; sessions stay",
+}

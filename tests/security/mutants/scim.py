@@ -1,0 +1,38 @@
+"""Mutants of directories."""
+
+from tests.security.mutants.mutant import Mutant
+from tests.security.mutants.operators import Always, Remove, Replace
+
+MUTANTS = (
+    Mutant("SSO12", "a token ends", "token-expiry", Remove()),
+    Mutant("SSO12", "a paused connection has no directory", "paused", Remove()),
+    Mutant("SSO12", "managers manage tokens", "managers", Replace("connection = row")),
+    Mutant("SSO12", "users are of one directory", "own-users", Remove()),
+    Mutant("SSO12", "groups are of one directory", "own-teams", Remove()),
+    Mutant("SSO12", "members are of the directory", "own-members", Always(False)),
+    Mutant("SSO12", "addresses are in the domains", "domain", Always(False)),
+    Mutant("SSO12", "a user who has left keeps the address", "former-address", Remove()),
+    Mutant("SSO12", "accounts that others have stay", "others", Always(False)),
+    Mutant("SSO12", "owners and administrators stay", "protected", Always(False)),
+    Mutant(
+        "SSO12", "nobody becomes an owner", "no-owner", Replace("return directory.connection.default_role")
+    ),
+    Mutant("SSO12", "no owner is demoted", "owners-stay", Always(False)),
+    Mutant("SSO12", "no password is set", "password", Always(False)),
+    Mutant("SSO12", "what strangers prepared ends", "unproven", Replace("removed = {}")),
+    Mutant("SSO12", "filters are bounded", "filter-length", Always(False)),
+    Mutant("SSO12", "operations are bounded", "operations", Always(False)),
+    Mutant("SSO12", "operations that copy the resource are fewer", "applied", Always(False)),
+    Mutant("SSO12", "bodies are texts that can be stored", "body", Always(False)),
+    Mutant("SSO12", "attributes are bounded", "size", Always(False)),
+    Mutant("SSO12", "parameters are sent once", "one-value", Always(False)),
+    Mutant("SSO13", "half of the members stay", "stop", Always(False)),
+    Mutant("SSO13", "a stopped directory stays so", "stays-stopped", Remove()),
+    Mutant("SSO13", "users who are disabled as they are added count", "added-disabled", Remove()),
+    Mutant(
+        "SSO13", "a disabled user stays out when an older ban ends", "lasting-ban", Replace("not user.banned")
+    ),
+    Mutant("SSO13", "no sign-in gives back what a directory has ended", "stays-disabled", Remove()),
+    Mutant("SSO13", "an old version changes nothing", "version", Always(False)),
+    Mutant("SSO13", "only its own ban is lifted", "own-ban", Replace("user.banned")),
+)

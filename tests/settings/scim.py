@@ -1,0 +1,3 @@
+"""The settings of directories in tests."""
+
+SETTINGS = {"scim.enabled": "true"}
