@@ -41,8 +41,15 @@ mkdir -p build/release
 cp build/dist/* build/release/
 .ci/sbom.sh "build/release/gatewright-$version-py3-none-any.whl" "build/release/gatewright-$version.cdx.json"
 
-step "image"
-make image
+step "image: built, and run as an operator would"
+.ci/containers.sh
+rm -f build/image/gatewright-*.tar
+GATEWRIGHT_LONG=1 .venv/bin/python -m pytest tests/deploy/test_image.py
+# Without a program that runs images, the tests are skipped, and the image is only built.
+compgen -G 'build/image/gatewright-*.tar' >/dev/null || make image
+
+step "Helm chart"
+make test-chart
 
 step "checksums and release notes"
 (cd build/release && sha256sum gatewright-* >SHA256SUMS && cat SHA256SUMS)

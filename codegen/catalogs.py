@@ -37,6 +37,8 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
 _TAG = re.compile(r"</?\w[^>]*>")
 _NUMBERS = frozenset({"num", "count", "number"})
 """The placeholders that a plural form may leave out, as in "one key"."""
+_PROTOCOL_ERRORS = ("OAuthError", "ScimError")
+"""The classes of errors of other protocols, whose messages are not translated."""
 _HEADER = """msgid ""
 msgstr ""
 "Language: {language}\\n"
@@ -137,11 +139,17 @@ def _marked(path: Path) -> Iterator[str]:
 def _messages_of_errors(path: Path) -> Iterator[str]:
     """Yield the messages of error classes: `message = "..."` in the body of a class.
 
-    Errors of the OAuth protocol, which have an `error`, are for the developers of clients and are not translated.
+    Errors of other protocols are for developers and are not translated.
     """
+    protocol = set(_PROTOCOL_ERRORS)
     for node in ast.walk(ast.parse(path.read_bytes())):
-        constants = dict(_constants(node)) if isinstance(node, ast.ClassDef) else {}
-        if "message" in constants and not constants.keys() & {"error", "is_protocol"}:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        constants = dict(_constants(node))
+        bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+        if node.name in protocol or bases & protocol:
+            protocol.add(node.name)
+        elif "message" in constants:
             yield constants["message"]
 
 

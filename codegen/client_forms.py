@@ -22,7 +22,7 @@ _OF_TEXTS = ("pattern", "maxLength")
 length."""
 
 
-_PROTOCOL_ERROR = "#/components/schemas/OAuthError"
+_PROTOCOL_ERRORS = ("#/components/schemas/OAuthError", "#/components/schemas/ScimError")
 _BEARER = "bearerAuth"
 _ERROR = {
     "description": "An error, by its status and code.",
@@ -66,13 +66,14 @@ def for_programs(document: Document) -> Document:
 
 
 def is_of_protocol(document: Document, operation: Document) -> bool:
-    """Return whether an operation has the errors of the OAuth protocol.
+    """Return whether an operation has the errors of the OAuth protocol or of SCIM.
 
-    Applications call it with a library for OpenID Connect: it has no session, and one of its own kind of errors.
+    Applications call it with a library for OpenID Connect, directories with their own client: it has no session, and
+    errors of its own kind.
     """
     answers = (resolve(document, answer) for answer in operation.get("responses", {}).values())
-    contents = (answer.get("content", {}).get("application/json", {}) for answer in answers)
-    return any(content.get("schema", {}).get("$ref") == _PROTOCOL_ERROR for content in contents)
+    contents = (content for answer in answers for content in answer.get("content", {}).values())
+    return any(content.get("schema", {}).get("$ref") in _PROTOCOL_ERRORS for content in contents)
 
 
 def _without(document: Document, is_unwanted: Callable[[Document, Document], bool]) -> Document:

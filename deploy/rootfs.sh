@@ -70,10 +70,13 @@ remove_unused() {
   # 9 MB: character sets of the C library; Python has its own.
   rm -rf "$root/usr/lib/$machine-linux-gnu/gconv"
   # 5 MB: sources, stubs and tests of extension modules; manuals, and changelogs of packages. Licences stay.
-  find "$libraries" -regextype posix-extended -type f -regex '.*\.(pyx|pxd|pyi|[ch]|[ch]pp)' -delete
+  find "$libraries" -regextype posix-extended -type f -regex '.*\.(pyx|px[di]|pyi|[ch]|[ch]pp)' -delete
   find "$libraries" -mindepth 2 -maxdepth 2 -type d -name tests -exec rm -r {} +
   find "$root/usr/share/doc" -type f ! -name copyright -delete
   find "$root/usr/share" -mindepth 1 -maxdepth 1 ! -name doc ! -name common-licenses ! -name zoneinfo -exec rm -r {} +
+  # 8 MB: what supports tests of other projects, reads HTML, validates with Schematron, or is for an interactive interpreter.
+  rm -r "$libraries"/{alembic,sqlalchemy}/testing "$libraries"/lxml/{html,isoschematron,objectify.*,sax.*}
+  rm -r "$root/usr/lib/python$version"/{_pyrepl,pydoc_data,test,turtle.py}
   # Modules whose libraries are not here (line editing of an interactive interpreter, dbm), and the library of a debugger.
   rm "$root/usr/lib/python$version"/lib-dynload/{readline,_curses,_curses_panel,_dbm}.* "$root/usr/lib/$machine-linux-gnu"/libthread_db.so*
 }
@@ -99,7 +102,7 @@ compile() {
   fi
   local shared=$tool/usr/lib/${machines[$native]}-linux-gnu
   # 6 MB less: modules that no start and no request loads.
-  local omitted='/(_pyrepl|pyasn1_modules|pydoc_data|test)/|/pygments/(lexers|styles)/[^_]'
+  local omitted='/pyasn1_modules/|/pygments/(lexers|styles)/[^_]'
   for folder in "$root/usr/lib/python$version" "$libraries"; do
     # Not compared with the times of the sources, which tools that copy images may change.
     PYTHONHOME=$tool/usr "$shared"/ld-linux-*.so.? --library-path "$shared" "$tool/usr/bin/python$version" -m compileall \

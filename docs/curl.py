@@ -25,8 +25,9 @@ def command(document: Document, operation: Operation, security: frozenset[str]) 
     parts = [f'curl -sS "$BASE{_target(document, operation)}"']
     parts += _caller(security)
     parts += _body(document, operation)
-    if operation.method == "post" and not any(part.startswith("-d") for part in parts):
-        parts.append("-X POST")
+    has_body = any(part.startswith("-d") for part in parts)
+    if operation.method != "get" and not (has_body and operation.method == "post"):
+        parts.append(f"-X {operation.method.upper()}")
     return " \\\n  ".join(parts)
 
 
@@ -50,6 +51,8 @@ def _caller(security: frozenset[str]) -> list[str]:
         return ['-H "Authorization: Bearer $PENDING"']
     if "verifierAuth" in security:
         return ['-H "Authorization: Bearer $VERIFIER"']
+    if "scimTokenAuth" in security:
+        return ['-H "Authorization: Bearer $SCIM_TOKEN"']
     if "oauthTokenAuth" in security:
         return ['-H "Authorization: Bearer $ACCESS_TOKEN"']
     return ['-H "Authorization: Bearer $TOKEN"'] if "bearerAuth" in security else []
@@ -61,9 +64,9 @@ def _body(document: Document, operation: Operation) -> list[str]:
     body = resolve(document, operation.spec["requestBody"])
     media_type, content = next(iter(body["content"].items()))
     value = _example(document, content)
-    if media_type != "application/json":
+    if not media_type.endswith("json"):
         return [f"--data-urlencode {quote(f'{name}={field}')}" for name, field in value.items()]
-    return ["-H 'Content-Type: application/json'", f"-d {quote(orjson.dumps(value).decode())}"]
+    return [f"-H 'Content-Type: {media_type}'", f"-d {quote(orjson.dumps(value).decode())}"]
 
 
 def _example(document: Document, holder: Document) -> Any:

@@ -26,6 +26,7 @@ _AUTHENTICATION = {
     frozenset({"oauthClientAuth", "none"}): "client",
     frozenset({"oauthTokenAuth"}): "access token",
     frozenset({"oauthTokenAuth", "none"}): "initial access token, optional",
+    frozenset({"scimTokenAuth"}): "token of a directory",
 }
 """The required authentication, by the security schemes of an operation."""
 
@@ -73,12 +74,14 @@ def _index(document: dict[str, Any]) -> str:
         "## All operations",
         table(("Operation", "Description", "Authentication"), rows),
         "## Examples",
-        "The example requests are curl commands. They use five variables: the URL of the service, the token of a"
-        " session, the token of a pending sign-in, the token of a service that verifies API keys, and an OAuth token:",
+        "The example requests are curl commands. They use six variables: the URL of the service, the token of a"
+        " session, the token of a pending sign-in, the token of a service that verifies API keys, an OAuth token,"
+        " and the token of a directory:",
         fenced(
             "sh",
             "BASE=http://localhost:8000\nTOKEN='the token of a session'\nPENDING='the token of a pending sign-in'"
-            "\nVERIFIER='the token of a verifier'\nACCESS_TOKEN='an access token of the OAuth provider'",
+            "\nVERIFIER='the token of a verifier'\nACCESS_TOKEN='an access token of the OAuth provider'"
+            "\nSCIM_TOKEN='a token of a directory'",
         ),
     )
 
@@ -205,10 +208,13 @@ def error_anchor(name: str) -> str:
 def _names(document: dict[str, Any], operation: Operation) -> str:
     tag, _, verb = operation.spec["operationId"].partition(".")
     if is_of_protocol(document, operation.spec):
-        return (
-            f"**Names**: operation ID `{operation.spec['operationId']}`; applications call it with a library for"
-            " OpenID Connect, so it is not in the generated clients."
+        callers = (
+            "directories call it"
+            if tag == "scim"
+            else "applications call it with a library for OpenID Connect"
         )
+        operation_id = operation.spec["operationId"]
+        return f"**Names**: operation ID `{operation_id}`; {callers}, so it is not in the generated clients."
     return (
         f"**Names**: operation ID `{operation.spec['operationId']}`; Python `gatewright_client.api.{tag}.{verb}`;"
         f" TypeScript `gatewright.{camel(tag)}.{camel(verb)}()`."
