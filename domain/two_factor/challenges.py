@@ -16,6 +16,8 @@ from domain.sessions import events as session_events
 from domain.sessions import sessions, sso_origin
 from domain.sessions.sessions import OpenedSession
 from domain.sessions.sso_origin import ConnectionEnded, SsoOrigin
+from domain.sso_enforcement import enforcement
+from domain.sso_enforcement.errors import SsoRequired
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import enrolment, events, lockout, otp
 from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
@@ -154,13 +156,19 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
 async def complete(
     ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
-    """Sign the user in after a valid code. Raises InvalidTwoFactorCookie if a concurrent request completed it first."""
+    """Sign the user in after a valid code.
+
+    Raises InvalidTwoFactorCookie if a concurrent request completed it first, or the user must sign in through another
+    connection now.
+    """
     used = await _use_up(ctx, challenge)
     if used is None:  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
     try:
         origin = await sso_origin.resume(ctx, user, used.payload)
-    except ConnectionEnded:
+        if origin is None:
+            await enforcement.check(ctx, user)  # defence: SSO11 challenge
+    except (ConnectionEnded, SsoRequired):
         raise InvalidTwoFactorCookie from None
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count
     await limits.record_success(ctx, user.id)

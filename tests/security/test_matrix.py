@@ -36,7 +36,12 @@ USER_ACTIONS = (
     "set-password", "set-email", "set-phone", "reset-two-factor",
 )  # fmt: skip
 ROLES = {
-    "root": {"user": USER_ACTIONS, "session": ["list", "revoke", "delete"], "apiKey": ["manage"]},
+    "root": {
+        "user": USER_ACTIONS,
+        "session": ["list", "revoke", "delete"],
+        "apiKey": ["manage"],
+        "service": ["manage"],
+    },
     "support": {"user": ["impersonate"]},
 }
 SETTINGS = {

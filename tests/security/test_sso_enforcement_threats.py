@@ -10,7 +10,7 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import device_steps, organization_steps, passkey_steps, sso_steps
 from tests.handlers.people import Person, add_person
 from tests.handlers.sso_steps import ADA
-from tests.handlers.steps import code, execute, join, last_link, reset_token, token_in, verify
+from tests.handlers.steps import bearer, code, execute, join, last_link, reset_token, token_in, verify
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
@@ -134,6 +134,24 @@ async def test_a_second_factor_does_not_help(service: Service, provider: Provide
     await require(service, provider)
 
     assert code(await second_factor.sign_in(service, ADA)) == REQUIRED
+
+
+@pytest.mark.threat("SSO11")
+@pytest.mark.both_databases
+@pytest.mark.parametrize("method", second_factor.METHODS)
+async def test_a_sign_in_that_waits_for_its_second_factor_is_not_completed(
+    service: Service, provider: ProviderProcess, method: str
+) -> None:
+    owner = await second_factor.enrol(service, ADA)
+    service.clock.advance(minutes=1)
+    pending = bearer(await second_factor.challenge(service, ADA))
+    given = await second_factor.right_code(service, owner, method, pending)
+    await require(service, provider)
+
+    answer = await second_factor.enter(service, method, given, pending)
+
+    assert code(answer) == "401 INVALID_TWO_FACTOR_COOKIE"
+    assert len(await service.rows("SELECT id FROM session")) == 1
 
 
 @pytest.mark.threat("SSO11")
@@ -265,10 +283,13 @@ class TestExempt:
         await require(service, provider, organization_id=organization["id"])
         before = code(await second_factor.sign_in(service, ADA))
 
-        await second_factor.enrol_again(service, ADA, owner.headers)
+        enrolled = await second_factor.enrol_again(service, ADA, owner.headers)
 
         assert before == REQUIRED
-        assert second_factor.is_pending(await second_factor.sign_in(service, ADA))
+        service.clock.advance(minutes=1)
+        pending = bearer(await second_factor.challenge(service, ADA))
+        given = await second_factor.right_code(service, enrolled, "totp", pending)
+        assert code(await second_factor.enter(service, "totp", given, pending)) == "200"
         wrong = {"email": ADA, "password": "wrong horse battery"}
         assert code(await service.post("/sign-in/email", wrong)) == REQUIRED
 

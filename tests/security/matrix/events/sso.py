@@ -4,8 +4,18 @@ from urllib.parse import urlsplit
 
 from domain.sso.saml import NameId, SamlIdentityProvider, SamlLogoutRequest, SamlServiceProvider
 from tests.handlers import sso_saml_steps as saml
+from tests.handlers import sso_steps
 from tests.security.matrix.cells import VERIFIED, Event, column, ends, stays
-from tests.security.matrix.groups import ALL
+from tests.security.matrix.groups import (
+    ALL,
+    IMPERSONATED,
+    JWT,
+    KEY,
+    RESET_CODE,
+    RESET_LINK,
+    VERIFICATION_CODE,
+    VERIFICATION_LINK,
+)
 from tests.security.matrix.subject import Subject
 from tests.security.matrix.ways.organizations import ACTIVE, INVITATION, MEMBERSHIP
 from tests.security.matrix.ways.sso import IDENTITY, KEPT, OPENED
@@ -27,7 +37,29 @@ async def _sign_out(subject: Subject) -> None:
     assert "SAMLResponse" in answer.headers["location"]
 
 
+async def _require(subject: Subject) -> None:
+    if not await subject.service.rows("SELECT id FROM sso_connection"):
+        await sso_steps.connect(subject.service, saml.config(), idp.ISSUER, domains=["example.com"])
+    body = {"providerId": "acme", "requiredDomains": ["example.com"], "revokeOtherSessions": True}
+    await subject.do("/sso/update-provider", body, subject.root.headers)
+
+
 EVENTS = [
+    Event(
+        "the domain is required and other sessions end",
+        _require,
+        ("sso.other_sessions_ended",),
+        column(
+            stays("it began at the connection", IDENTITY, KEPT, OPENED),
+            stays("administrators act in the name of users to help them", IMPERSONATED),
+            stays("nobody signs in with it", KEY, JWT),
+            stays("offline access outlives the session", "refresh token"),
+            stays("a reset sets the password, and mails the way in", RESET_LINK, RESET_CODE),
+            stays("it proves the address, and opens no session", VERIFICATION_LINK, VERIFICATION_CODE),
+            stays("what a stranger has prepared can always be given up", "disown link"),
+            rest=ends("users of the domain sign in through the connection", *ALL, *_OTHERS),
+        ),
+    ),
     Event(
         "the user signs out at the identity provider",
         _sign_out,
@@ -38,7 +70,7 @@ EVENTS = [
         ),
         VERIFIED,
         "only a verified address has an identity at a connection",
-    )
+    ),
 ]
 
 OTHER_AUDIT_EVENTS = {
@@ -49,7 +81,6 @@ OTHER_AUDIT_EVENTS = {
     "sso.connection_updated": "another provider ends the identities and sessions of the connection, as its tests show",
     "sso.connection_paused": "nobody signs in through it; sessions stay",
     "sso.connection_tested": "a test opens no session, and changes nothing",
-    "sso.other_sessions_ended": "ends sessions of users who must sign in through it, as its tests show",
     "sso.connection_deleted": "ends the identities and sessions of the connection, as its tests show",
     "sso.domain_verified": "lets users of the domain sign in",
     "sso.domain_lost": "users of the domain sign in no more; sessions stay",
