@@ -7,6 +7,7 @@ from domain.context import Context
 from domain.scim import discovery, groups, management, users
 from domain.scim.request import ScimReply, ScimRequest
 from handlers import shapes, wire
+from models.scim_failure import ScimFailureRow
 from models.scim_token import ScimTokenRow
 
 
@@ -146,6 +147,7 @@ async def get_directory(ctx: Context, provider_id: str) -> shapes.ScimDirectory:
         "url": state.url,
         "activeUsers": state.active_users,
         "stoppedAt": wire.optional_instant(state.stopped_at),
+        "lastErrors": [_failure(row) for row in state.failures],
     }
 
 
@@ -155,6 +157,17 @@ async def confirm(ctx: Context, body: shapes.ConfirmScimDirectoryRequest) -> sha
     connection = await management.managed(ctx, body["providerId"], change=True)
     await management.confirm(ctx, connection)
     return {"success": True}
+
+
+def _failure(row: ScimFailureRow) -> shapes.ScimFailure:
+    return {
+        "time": wire.instant(row.created_at),
+        "method": row.method,
+        "resource": row.resource,
+        "status": row.status,
+        "scimType": row.scim_type,
+        "message": row.message,
+    }
 
 
 def _token(row: ScimTokenRow) -> shapes.ScimToken:

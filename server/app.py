@@ -88,6 +88,7 @@ def assemble(services: Services) -> Application:
             challenges=services.challenges,
             api_keys=services.api_keys,
             endpoint=Endpoint(services.unit_of_work.run, policy.cookies),
+            run=services.unit_of_work.run,
             refusals=services.refusals,
             limiter=services.limiter,
             request_hooks=services.request_hooks,

@@ -51,7 +51,7 @@ class Directory:
 
     async def change(self, path: str, *operations: Any, **options: Any) -> httpx.Response:
         """Change a resource."""
-        return await self.send("PATCH", path, {"schemas": [PATCH], "Operations": operations}, **options)
+        return await self.send("PATCH", path, changes(*operations), **options)
 
     async def set_active(self, user_id: str, active: object) -> httpx.Response:
         """Disable or enable a user."""
@@ -61,6 +61,11 @@ class Directory:
 def user(address: str = "ada@example.com", **attributes: Any) -> dict[str, Any]:
     """Return a user as directories send them."""
     return {"schemas": [USER], "userName": address, **attributes}
+
+
+def changes(*operations: Any) -> dict[str, Any]:
+    """Return the message of a PATCH request."""
+    return {"schemas": [PATCH], "Operations": operations}
 
 
 def group(name: str, *members: str, **attributes: Any) -> dict[str, Any]:

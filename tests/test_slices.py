@@ -63,7 +63,7 @@ PARTS = {
     "pages": {"device_page", "passkey_page"},
     "passkeys": {"passkey_option"},
     "passwords": {"password_reset"},
-    "scim": {"scim_directory", "scim_link", "scim_token"},
+    "scim": {"scim_directory", "scim_failure", "scim_link", "scim_token"},
     "social": {"linking", "oauth_state", "provider", "provider_token"},
     "sso": {
         *("saml_message", "sso_connection", "sso_domain", "sso_session"),

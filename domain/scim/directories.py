@@ -34,7 +34,7 @@ _USE_INTERVAL = timedelta(hours=1)
 
 
 async def enter(ctx: Context, request: ScimRequest) -> Directory:
-    """Return the directory whose token a request has. Raises InvalidScimToken, Limited."""
+    """Return the directory whose token a request has, and note its connection. Raises InvalidScimToken, Limited."""
     sent = request.token
     if sent is None or not sent.startswith(PREFIX) or not tokens.is_token(sent.removeprefix(PREFIX)):
         raise InvalidScimToken
@@ -43,6 +43,7 @@ async def enter(ctx: Context, request: ScimRequest) -> Directory:
         raise InvalidScimToken
     *connection, token_id, last_used_at = found
     directory = Directory(ConnectionRow(*connection), token_id)
+    request.connection_id = directory.connection.id
     await limits.check_program(ctx, "scim", directory.token_id, ctx.policy[ScimPolicy].rate)
     if last_used_at is None or ctx.now - last_used_at >= _USE_INTERVAL:
         ctx.db.defer(MARK_TOKEN_USED, token_id=directory.token_id, last_used_at=ctx.now, updated_at=ctx.now)

@@ -12,6 +12,8 @@ class ScimError(Refusal):
     status = 400
     message = "The request cannot be processed"
     scim_type: ClassVar[str | None] = None
+    quotes_request: bool = False
+    """Whether the message may repeat a part of the request, so that it is not stored."""
 
 
 class InvalidSyntax(ScimError):

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from domain import tokens, urls
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.scim import directories, events
+from domain.scim import directories, events, failures
 from domain.scim.errors import DirectoryNotStopped, ScimTokenNotFound, TooManyScimTokens
 from domain.sso_connections import access
 from domain.sso_connections.errors import SsoProviderNotFound
+from models.scim_failure import ScimFailureRow
 from models.scim_link import COUNT_ACTIVE
 from models.scim_token import ADD_TOKEN, REMOVE_TOKEN, TOKENS_OF_CONNECTION, ScimTokenRow
 from models.sso_connection import FIND_CONNECTION, LOCK_CONNECTION, ConnectionRow
@@ -94,14 +95,20 @@ class DirectoryState(NamedTuple):
     url: str
     active_users: int
     stopped_at: datetime | None
+    failures: Sequence[ScimFailureRow]
+    """Its last refused requests, the newest first."""
 
 
 async def state_of(ctx: Context, connection: ConnectionRow) -> DirectoryState:
     """Return the state of the directory of a connection."""
     state = await directories.state_of(ctx, connection.id)
     active = (await ctx.db.execute(COUNT_ACTIVE, connection_id=connection.id)).scalar()
-    url = urls.public_url(ctx.policy, "/scim/v2")
-    return DirectoryState(url, int(active), None if state is None else state.stopped_at)
+    return DirectoryState(
+        url=urls.public_url(ctx.policy, "/scim/v2"),
+        active_users=int(active),
+        stopped_at=None if state is None else state.stopped_at,
+        failures=await failures.list_failures(ctx, connection.id),
+    )
 
 
 async def confirm(ctx: Context, connection: ConnectionRow) -> None:

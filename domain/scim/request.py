@@ -17,6 +17,8 @@ class ScimRequest:
     """The JSON value of the body; None without one."""
     token: str | None = field(default=None, repr=False)
     """The bearer token; None if there is none, or more than one."""
+    connection_id: str | None = None
+    """The connection whose token it is, once a rule has checked it."""
     if_match: str | None = None
     if_none_match: str | None = None
 

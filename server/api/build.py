@@ -107,7 +107,7 @@ class CompiledApi(AbstractRoutingAPI):
             self.operations, dependencies.endpoint, policy, dependencies.cipher, dependencies.clock
         )
         self._oauth = OAuthResponder()
-        self.scim = ScimResponder(f"{policy.base_path}/scim/v2/")
+        self.scim = ScimResponder(f"{policy.base_path}/scim/v2/", dependencies.run)
         self._oauth_of_browsers = OAuthResponder(self.pages)
         self._document = document
         self._policy = policy

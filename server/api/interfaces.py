@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from domain.context import Caller, Client
+from domain.context import Caller, Client, Runner
 from domain.errors import Refusal
 from domain.ports import Cipher
 from server.api.client_address import ClientAddressResolver
@@ -83,6 +83,8 @@ class Dependencies:
     challenges: Challenges
     api_keys: ApiKeys
     endpoint: Endpoint
+    run: Runner
+    """Runs the rules that no operation calls."""
     addresses: ClientAddressResolver
     cipher: Cipher
     clock: Clock

@@ -181,7 +181,9 @@ def _refusal(refused: ValidationError | SCIMException) -> ScimError:
     first = Error.from_validation_errors(cause)[0] if isinstance(cause, ValidationError) else cause.to_error()
     kind = _ERRORS.get(str(first.scim_type), InvalidValue)
     # The detail names the attribute, and may repeat a part of the value: nothing that the caller has not sent.
-    return kind(str(first.detail or kind.message)[:500])
+    refusal = kind(str(first.detail or kind.message)[:500])
+    refusal.quotes_request = True
+    return refusal
 
 
 def _document(resource: Any) -> Document:

@@ -1,5 +1,6 @@
 """The operations of openapi/paths/scim.yaml."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from domain.organizations.members import add_directly
 from tests.conftest import MakeService
 from tests.handlers.organization_steps import add, create, post
 from tests.handlers.people import Person
-from tests.scim import GROUP, USER, Directory, add_directory, group, user
+from tests.handlers.steps import execute
+from tests.scim import GROUP, USER, Directory, add_directory, changes, group, user
 from tests.service import Service
 
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
@@ -522,3 +524,163 @@ class TestGroups:
 
         assert (given["ada@example.com"], given["bob@example.com"]) == ("admin", "admin")
         assert (await members(service))["ada@example.com"] == "member"
+
+
+@pytest.mark.both_databases
+class TestLastErrors:
+    """The refused requests of a directory, as those who manage it see them."""
+
+    async def errors(self, service: Service, owner: Person, provider_id: str = "acme") -> list[Any]:
+        """Return the last errors of a directory."""
+        path = f"/scim/get-directory?providerId={provider_id}"
+        answer = await service.get(path, headers=owner.headers)
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["lastErrors"])
+
+    @pytest.mark.operation("scim.get_directory")
+    async def test_names_request_status_and_reason(
+        self, service: Service, directory: Directory, owner: Person
+    ) -> None:
+        assert await self.errors(service, owner) == []
+        shown = await directory.get("/Users")
+        await directory.set_active(shown["Resources"][0]["id"], False)
+        service.clock.advance(seconds=1)
+        await directory.send("GET", "/Users", params={"filter": 'userName co "a"'})
+        service.clock.advance(seconds=1)
+        await directory.send("GET", f"/Groups/{NEVER}")
+
+        found = await self.errors(service, owner)
+
+        assert [tuple(each.values())[1:] for each in found] == [
+            ("GET", "Groups", 404, None, "There is no such resource"),
+            ("GET", "Users", 400, "invalidFilter", "co needs three characters or more"),
+            (
+                *("PATCH", "Users", 403, "mutability"),
+                "Owners of the organization and administrators of the service are not changed by a directory",
+            ),
+        ]
+        assert [each["time"] for each in found] == sorted((each["time"] for each in found), reverse=True)
+
+    @pytest.mark.threat("SSO12")
+    async def test_nothing_of_a_request_is_stored(self, service: Service, directory: Directory) -> None:
+        made = await directory.create()
+        secret = "correct-horse@example.com"
+        broken = {"op": "replace", "path": f'emails[correct-horse eq "{secret}"].value', "value": secret}
+        requests: list[tuple[str, str, Any]] = [
+            ("POST", "/Users", user(password=secret)),
+            ("POST", "/Users", user(secret, emails=[{"value": "correct-horse"}])),
+            ("POST", "/Users", user(active=secret)),
+            ("POST", "/Users", user(f"{secret}.org")),
+            ("PATCH", f"/Users/{made['id']}", changes({"op": secret, "path": "displayName"})),
+            ("PATCH", f"/Users/{made['id']}", changes(broken)),
+            ("GET", f'/Users?filter=title eq "{secret}"', None),
+            ("GET", f"/Users?count={secret}", None),
+            ("GET", f"/Users/{secret}", None),
+        ]
+        for method, path, body in requests:
+            refused = await directory.send(method, path, body)
+            assert 400 <= refused.status_code < 500, refused.text
+            service.clock.advance(minutes=1)
+
+        rows = await service.rows("SELECT * FROM scim_failure")
+
+        assert len(rows) == len(requests)
+        for row in rows:
+            for sent in ("correct-horse", made["id"], "ada@", "title", directory.token):
+                assert sent not in str(row)
+
+    async def test_the_eleventh_replaces_the_first(
+        self, service: Service, directory: Directory, owner: Person
+    ) -> None:
+        for number in range(11):
+            await directory.send("GET", f"/Users/{NEVER}" if number else f"/Groups/{NEVER}")
+            service.clock.advance(minutes=1)
+
+        assert [each["resource"] for each in await self.errors(service, owner)] == ["Users"] * 10
+        assert len(await service.rows("SELECT id FROM scim_failure")) == 10
+
+    async def test_the_same_is_stored_once_a_minute(
+        self, service: Service, directory: Directory, owner: Person
+    ) -> None:
+        for seconds in (0, 59, 1, 59):
+            service.clock.advance(seconds=seconds)
+            await directory.send("GET", f"/Users/{NEVER}")
+            await directory.send("GET", f"/Users/{NEVER}{seconds}")
+
+        times = [each["time"][14:19] for each in await self.errors(service, owner)]
+        assert times == ["01:00", "00:00"]
+
+    async def test_the_same_at_once_is_stored_once(
+        self, service: Service, directory: Directory, owner: Person
+    ) -> None:
+        sent = (directory.send("GET", f"/Users/{NEVER}") for _ in range(10))
+
+        answers = await asyncio.gather(*sent)
+
+        assert {refusal(answer) for answer in answers} == {(404, None)}
+        assert len(await self.errors(service, owner)) == 1
+
+    async def test_ten_are_the_most_of_a_minute(self, service: Service, directory: Directory) -> None:
+        bodies: list[Any] = [[], user("ada"), user("a@elsewhere.com"), group("")]
+        for path in (f"/Users/{NEVER}", f"/Groups/{NEVER}"):
+            for method in ("GET", "DELETE"):
+                await directory.send(method, path)
+            for body in bodies:
+                await directory.send("PUT", path, body)
+                await directory.send("POST", path.removesuffix(f"/{NEVER}"), body)
+        seen = await service.rows("SELECT * FROM scim_failure")
+
+        await directory.send("GET", "/ResourceTypes/Device")
+
+        assert len(seen) == 10
+        assert await service.rows("SELECT * FROM scim_failure") == seen
+
+    async def test_only_those_with_a_valid_token(self, service: Service, directory: Directory) -> None:
+        forged = Directory(service, directory.connection_id, directory.token[:-1] + "?")
+        unknown = Directory(service, directory.connection_id, "scim_" + "x" * 32)
+        for other in (forged, unknown):
+            await other.send("GET", f"/Users/{NEVER}")
+            await other.send("POST", "/Users", [])
+
+        assert await service.rows("SELECT id FROM scim_failure") == []
+
+    async def test_too_many_requests_are_one(self, make_service: MakeService) -> None:
+        service = await make_service({"scim.rate": "1"})
+        directory = await add_directory(service)
+
+        statuses = [(await directory.send("GET", "/Users")).status_code for _ in range(3)]
+
+        [row] = await service.rows("SELECT * FROM scim_failure")
+        assert statuses == [200, 429, 429]
+        assert (row.method, row.resource, row.status) == ("GET", "Users", 429)
+
+    async def test_those_of_other_connections_are_not_shown(
+        self, service: Service, directory: Directory, owner: Person, organization: str
+    ) -> None:
+        other = await add_directory(service, organization, "other.example", name="other")
+        await other.send("GET", f"/Users/{NEVER}")
+
+        assert await self.errors(service, owner) == []
+        assert len(await self.errors(service, owner, "other")) == 1
+
+    async def test_they_end_with_the_connection(
+        self, service: Service, directory: Directory, owner: Person
+    ) -> None:
+        await directory.send("GET", f"/Users/{NEVER}")
+        assert len(await service.rows("SELECT id FROM scim_failure")) == 1
+
+        answer = await service.post("/sso/delete-provider", {"providerId": "acme"}, headers=owner.headers)
+
+        assert answer.status_code == 200, answer.text
+        assert await service.rows("SELECT id FROM scim_failure") == []
+
+    async def test_a_failure_to_store_changes_no_response(
+        self, service: Service, directory: Directory
+    ) -> None:
+        await execute(service, "ALTER TABLE scim_failure RENAME TO moved")
+        try:
+            answer = await directory.send("GET", f"/Users/{NEVER}")
+        finally:
+            await execute(service, "ALTER TABLE moved RENAME TO scim_failure")
+
+        assert refusal(answer) == (404, None)

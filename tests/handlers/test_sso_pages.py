@@ -553,6 +553,19 @@ class TestDirectory:
         assert "The directory may continue." in page.text
         assert "disabled more than half" not in page.text
 
+    async def test_shows_the_last_errors(self, service: Service, ada: Browser, here: str) -> None:
+        assert "No request of the directory was refused." in ada.page.text
+        page = await ada.submit(here, tokenName="Okta")
+        [token] = [word for word in page.text.split() if word.startswith("scim_")]
+        with other_profile(service):
+            await service.get("/scim/v2/Users/none", headers={"Authorization": f"Bearer {token}"})
+
+        page = await ada.open(f"{here}?connection=acme-okta")
+
+        for shown in ("Last errors", "GET Users: 404", "There is no such resource"):
+            assert shown in page.text
+        assert "No request of the directory" not in page.text
+
 
 async def come_back(browser: Browser, **changes: str) -> Page:
     """Sign in at the identity provider that a browser was led to, and return to the service."""

@@ -1,4 +1,4 @@
-"""Directories of connections: their tokens, users and teams.
+"""Directories of connections: their tokens, users, teams and refused requests.
 
 New tables; an older program goes on beside them.
 """
@@ -84,6 +84,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("connection_id", name="pk_scim_directory"),
         _key("scim_directory", "connection_id", "sso_connection"),
     )
+    op.create_table(
+        "scim_failure",
+        *_times(),
+        sa.Column("id", _ID, nullable=False),
+        sa.Column("connection_id", _ID, nullable=False),
+        sa.Column("method", sa.String(16), nullable=False),
+        sa.Column("resource", sa.String(32), nullable=False),
+        sa.Column("status", sa.Integer(), nullable=False),
+        sa.Column("scim_type", sa.String(32)),
+        sa.Column("message", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_scim_failure"),
+        _key("scim_failure", "connection_id", "sso_connection"),
+    )
+    op.create_index("ix_scim_failure_connection_id", "scim_failure", ["connection_id"])
 
 
 def _index(name: str, columns: list[str], where: str, *, unique: bool) -> None:
@@ -94,5 +108,5 @@ def _index(name: str, columns: list[str], where: str, *, unique: bool) -> None:
 
 
 def downgrade() -> None:
-    for table in ("scim_directory", "scim_link", "scim_token"):
+    for table in ("scim_failure", "scim_directory", "scim_link", "scim_token"):
         op.drop_table(table)

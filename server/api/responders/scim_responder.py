@@ -1,15 +1,18 @@
 """The responder of operations of the SCIM protocol, whose resources and errors have a form of their own (RFC 7644)."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 
-from domain.errors import Refusal
+from domain.context import RequestFacts, Runner
+from domain.errors import Refusal, Unavailable
+from domain.scim import failures
 from domain.scim.errors import InvalidSyntax, NotSupported, ScimError
 from domain.scim.request import ScimReply, ScimRequest
 from handlers.responses.reply import Header
-from server.api.errors import ErrorResponse, render_refusal, status_headers
+from server.api.errors import ErrorResponse, log_defect, log_outage, render_refusal, status_headers
 from server.api.request import Operation, Request, Responder
 from server.api.scim_inputs import MEDIA_TYPE, REQUEST
 
@@ -33,14 +36,19 @@ _IN_OUR_FORM = frozenset(
 class ScimResponder(Responder):
     """The responder for directories. Rules check their tokens, and no browser adds one, so no origin is checked."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, run: Runner) -> None:
         """Respond to requests for paths that begin with a prefix, once an operation of the protocol exists."""
         self._prefix = prefix
+        self._run = run
         self.is_on = False
 
     def holds(self, path: str) -> bool:
         """Return whether a path that no operation has belongs to the protocol."""
         return self.is_on and path.startswith(self._prefix)
+
+    def begin(self, request: Request) -> None:
+        """Begin without arguments, which a refusal may come before."""
+        request.arguments = {}
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
         """Add the headers of the protocol to the request, and return None."""
@@ -60,6 +68,32 @@ class ScimResponder(Responder):
         if result.body is None:
             return result.status, headers, b""
         return result.status, (_CONTENT_TYPE, *headers), orjson.dumps(result.body)
+
+    async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
+        """Return the error, and record it if the request had a valid token."""
+        sent = request.arguments.get(REQUEST)
+        connection_id = sent.connection_id if isinstance(sent, ScimRequest) else None
+        # While the service is unavailable nothing can be recorded, and no directory is at fault.
+        if connection_id is not None and refusal.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            await self._record(request, connection_id, refusal)
+        return self.fail(request, refusal)
+
+    async def _record(self, request: Request, connection_id: str, refusal: Refusal) -> None:
+        """Record a refusal in a transaction of its own; if that fails, the response is the same."""
+        failure = failures.Failure(
+            method=request.scope["method"],
+            resource=(request.template or "").removeprefix(self._prefix).partition("/")[0],
+            status=refusal.status,
+            scim_type=_scim_type(refusal),
+            message=failures.message_of(refusal),
+        )
+        job = partial(failures.record, connection_id=connection_id, failure=failure)
+        try:
+            await self._run(job, RequestFacts(request.now, request.client))
+        except Unavailable as outage:
+            log_outage(outage, request.client.request_id)
+        except Exception as error:
+            log_defect(error, request.client.request_id)
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
         """Return the error."""

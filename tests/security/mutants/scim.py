@@ -7,6 +7,7 @@ MUTANTS = (
     Mutant("SSO12", "a token ends", "token-expiry", Remove()),
     Mutant("SSO12", "a paused connection has no directory", "paused", Remove()),
     Mutant("SSO12", "managers manage tokens", "managers", Replace("connection = row")),
+    Mutant("SSO12", "no part of a request is stored", "stored-message", Always(True, "value.test")),
     Mutant("SSO12", "users are of one directory", "own-users", Remove()),
     Mutant("SSO12", "groups are of one directory", "own-teams", Remove()),
     Mutant("SSO12", "members are of the directory", "own-members", Always(False)),

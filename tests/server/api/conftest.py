@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import pytest
@@ -126,6 +126,11 @@ class Verifiers:
         return "service" if token == TOKEN else None
 
 
+async def no_rule(job: object, facts: object = None) -> NoReturn:
+    """Run no rule."""
+    raise AssertionError("the small contract has no rules")
+
+
 def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependencies:
     """Return what a pipeline needs, with its sessions and challenges in memory."""
     return Dependencies(
@@ -133,6 +138,7 @@ def dependencies(memory: Memory, endpoint: Endpoint | None = None) -> Dependenci
         challenges=Challenges(memory.live_challenges),
         api_keys=Verifiers(),
         endpoint=endpoint or memory,
+        run=no_rule,
         addresses=ClientAddressResolver([]),
         cipher=Keyring(["s" * 32]),
         clock=lambda: NOW,

@@ -73,6 +73,7 @@ class TestEverything:
             "oauth_revoked_token",
             "saml_message",
             "scim_directory",
+            "scim_failure",
             "scim_token",
             "sso_connection",
             "sso_domain",
