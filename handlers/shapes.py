@@ -1517,6 +1517,38 @@ class ConsoleConnectionDeletionForm(TypedDict):
     typedConnection: str
 
 
+class ConsoleConnectionProviderForm(TypedDict):
+    """The identity provider of a connection as it should be."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    metadata: NotRequired[str]
+    metadataUrl: NotRequired[str]
+    issuer: NotRequired[str]
+    clientId: NotRequired[str]
+    clientSecret: NotRequired[str]
+
+
+class ConsoleConnectionSettingsForm(TypedDict):
+    """The settings of a connection as they should be; without `defaultRole` roles stay as they are."""
+
+    ui_locales: NotRequired[PageText]
+    account: NotRequired[PageText]
+    user: NotRequired[str]
+    name: str
+    version: NotRequired[str]
+    signUp: NotRequired[str]
+    secondFactor: Literal["provider", "local"]
+    defaultRole: NotRequired[str]
+    groupRoles: NotRequired[str]
+    idpInitiated: NotRequired[str]
+    overrideUserInfo: NotRequired[str]
+    emailAttribute: NotRequired[str]
+    nameAttribute: NotRequired[str]
+    groupsAttribute: NotRequired[str]
+
+
 class ConsoleDeletionForm(TypedDict):
     """Proof that this user is meant."""
 
@@ -2904,14 +2936,6 @@ class SamlResponseForm(TypedDict):
 Schema: TypeAlias = str
 
 
-class ScimDirectory(TypedDict):
-    """The directory of a connection."""
-
-    url: str
-    activeUsers: int
-    stoppedAt: str | None
-
-
 class ScimDocument(TypedDict):
     """What the service says about its protocol (RFC 7644, 4)."""
 
@@ -2925,6 +2949,26 @@ class ScimError(TypedDict):
     status: str
     scimType: NotRequired[str]
     detail: NotRequired[str]
+
+
+class ScimFailure(TypedDict):
+    """A request of a directory that was refused. It has no identifier, filter or value that the directory has sent."""
+
+    time: str
+    method: str
+    resource: str
+    status: int
+    scimType: str | None
+    message: str
+
+
+class ScimDirectory(TypedDict):
+    """The directory of a connection."""
+
+    url: str
+    activeUsers: int
+    stoppedAt: str | None
+    lastErrors: list[ScimFailure]
 
 
 class ScimGroup(TypedDict):

@@ -1,6 +1,6 @@
 """One connection for single sign-on, and what is done with it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from domain.context import Context
@@ -19,7 +19,7 @@ from handlers.responses.reply import Page, Redirect
 from handlers.sso_connections import provider_shape
 from handlers.sso_pages import certificates
 from handlers.sso_pages.connections import urls_of
-from models.sso_connection import ConnectionSource, ConnectionState
+from models.sso_connection import ConnectionRow, ConnectionSource, ConnectionState, ConnectionType
 
 NOTICES = {
     "connection-active": N_(
@@ -59,6 +59,7 @@ async def values(ctx: Context, here: ConsoleView, found: Connection) -> Mapping[
         "domains": own,
         "page": page_of(row.provider_id),
         "is_read_only": row.source == ConnectionSource.CONFIG,
+        "is_saml": row.type == ConnectionType.SAML,
         "organization": await search.organization_of(ctx, row),
         "record": domains.label(row.provider_id),
         **words(here),
@@ -77,11 +78,18 @@ async def _directory(ctx: Context, found: Connection) -> Mapping[str, Any] | Non
 
 
 async def show_form(
-    ctx: Context, provider_id: str, act: str, template: str, ui_locales: str | None, **more: Any
+    ctx: Context,
+    provider_id: str,
+    act: str,
+    template: str,
+    ui_locales: str | None,
+    *,
+    values_of: Callable[[Context, ConsoleView, ConnectionRow], Mapping[str, Any]] | None = None,
+    **more: Any,
 ) -> Page | Redirect:
     """Return the page with the form of an act on a connection; `act` is the last part of its path.
 
-    Its query is that of the values in `more` that are texts.
+    Its query is that of the values in `more` that are texts; `values_of` returns more values for its template.
     """
     search.require(ctx, fresh=True)
     try:
@@ -97,6 +105,7 @@ async def show_form(
         f"sso/{template}",
         connection_url=here.url(page),
         action=here.action(f"{page}/{act}"),
+        **({} if values_of is None else values_of(ctx, here, found.row)),
         **{**await values(ctx, here, found), **more},
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from domain.context import Context
 from domain.localization import N_
@@ -69,7 +70,7 @@ async def show_revocation(
     if not found:
         return layout.done(ctx, view(ctx, None, ui_locales), page_of(provider_id), "token-gone")
     # A connection from the configuration has tokens, too.
-    more = {"token": found[0].id, "row": found[0], "is_read_only": False}
+    more: dict[str, Any] = {"token": found[0].id, "row": found[0], "is_read_only": False}
     return await show_form(ctx, provider_id, "revoke-token", "revoke_token.html", ui_locales, **more)
 
 

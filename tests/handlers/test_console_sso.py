@@ -10,11 +10,14 @@ import pytest
 from tests.conftest import MakeService
 from tests.handlers import organization_steps
 from tests.handlers.pages import SETTINGS, Browser, Page, act_as, other_profile, recorded, send
+from tests.handlers.sso_saml_steps import attributes
 from tests.handlers.steps import ADA, execute
 from tests.handlers.test_console_user import add, administrator
+from tests.handlers.test_sso_pages import come_back
 from tests.name_server import NameServer, name_server
 from tests.receiver import Receiver, respond
-from tests.server.saml.test_metadata import metadata
+from tests.server.saml.provider import NOW, key
+from tests.server.saml.test_metadata import bare, descriptor, metadata
 from tests.service import Service
 from tests.sso import discovered, issuer_of
 
@@ -289,13 +292,16 @@ class TestWho:
             NEW,
             TOKEN,
             ACME,
+            f"{ACME}/settings",
+            f"{ACME}/provider",
+            f"{ACME}/test",
             f"{ACME}/pause",
             f"{ACME}/delete",
             f"{ACME}/remove-domain?domain=x",
         ):
             assert (await browser.open(path)).status == 403, path
         form = {"account": "reader@example.com", "typedConnection": "acme", "domain": "acme.example"}
-        more = {"domains": "other.example", "tokenName": "x", "token": "x"}
+        more = {"domains": "other.example", "tokenName": "x", "token": "x", **SENT_SETTINGS}
         for act in ACTS:
             assert (await send(service, f"{ACME}/{act}", **form, **more)).status_code == 403, act
         assert await column(service, "state") == "draft"
@@ -334,6 +340,8 @@ class TestWho:
 
         for path in (
             f"{NEW}?type=saml",
+            f"{ACME}/settings",
+            f"{ACME}/provider",
             f"{ACME}/pause",
             f"{ACME}/delete",
             f"{ACME}/remove-domain?domain=acme.test",
@@ -345,6 +353,7 @@ class TestWho:
             "domains": "x.example",
             "tokenName": "x",
             "token": "x",
+            **SENT_SETTINGS,
         }
         for act in ACTS:
             answer = await send(service, f"{ACME}/{act}", **form, **fields)
@@ -358,8 +367,9 @@ class TestWho:
 
 ACTS = (
     *("pause", "activate", "delete", "add-domains", "verify-domains", "require-domain", "release-domain"),
-    *("remove-domain", "create-token", "revoke-token", "confirm-directory"),
+    *("remove-domain", "create-token", "revoke-token", "confirm-directory", "settings", "provider", "test"),
 )
+SENT_SETTINGS = {"name": "Mallory", "secondFactor": "local", "metadata": "<EntityDescriptor/>"}
 
 
 class TestConnection:
@@ -407,10 +417,11 @@ class TestConnection:
         assert "This connection comes from the configuration of the service" in page.text
         for text in ("Activate", "Check now", "Delete the connection", "Add domains"):
             assert text not in page.text
+        assert {"Settings of the connection", "Load the metadata again"}.isdisjoint(page.links)
         assert "is changed there" in (await root.open(f"{ACME}/delete")).text
         form = {"account": "root@example.com", "typedConnection": "acme", "domains": "x.example"}
-        for act in ("activate", "delete", "add-domains"):
-            answer = await send(service, f"{ACME}/{act}", **form)
+        for act in ("activate", "delete", "add-domains", "settings", "provider"):
+            answer = await send(service, f"{ACME}/{act}", **form, **SENT_SETTINGS)
             assert answer.status_code == 422, act
         assert await recorded(service, "sso.connection_updated") == 0
 
@@ -418,9 +429,133 @@ class TestConnection:
     async def test_what_others_have_set_is_text(self, root: Browser) -> None:
         page = await create(root, name=SCRIPT)
 
-        for path in (LIST, ACME, f"{ACME}/pause"):
+        for path in (LIST, ACME, f"{ACME}/pause", f"{ACME}/settings", f"{ACME}/provider", f"{ACME}/test"):
             page = await root.open(path)
             assert (page.status, SCRIPT in page.text) == (200, True)
+
+
+@pytest.mark.operation(
+    "console.sso_settings.show",
+    "console.sso_settings.update",
+    "console.sso_settings.show_provider",
+    "console.sso_settings.update_provider",
+)
+class TestSettings:
+    """The settings of a connection, and its identity provider."""
+
+    async def test_they_are_changed(self, root: Browser, service: Service) -> None:
+        await create(root)
+        await root.open(root.page.links["Settings of the connection"])
+        assert root.page.form(f"{ACME}/settings").fields["signUp"] == "true"
+        root.page.form(f"{ACME}/settings").fields.pop("signUp")
+
+        page = await root.submit(
+            f"{ACME}/settings", name="ACME", secondFactor="local", groupsAttribute="memberOf"
+        )
+
+        assert (page.path, "Your changes are saved." in page.text) == (ACME, True)
+        row = [await column(service, name) for name in ("name", "sign_up", "second_factor", "group_roles")]
+        assert [row[0], bool(row[1]), *row[2:]] == ["ACME", False, "local", "{}"]
+        page = await root.open(f"{ACME}/settings")
+        assert page.form(f"{ACME}/settings").fields["groupsAttribute"] == "memberOf"
+        assert await recorded(service, "sso.connection_updated") == 1
+
+    async def test_one_of_an_organization_has_roles(self, root: Browser, service: Service) -> None:
+        await create(root)
+        page = await root.open(f"{ACME}/settings")
+        assert "groupRoles" not in page.form(f"{ACME}/settings").fields
+        with other_profile(service):
+            owner = await organization_steps.add_verified(service, ADA)
+            organization = await organization_steps.create(service, owner)
+        await create(root, "beta", organization=organization["slug"])
+        beta = f"{LIST}/providers/beta/settings"
+        await root.open(beta)
+
+        page = await root.submit(beta, groupRoles="ops = owner")
+        assert (page.status, "#groupRoles" in page.targets) == (422, True)
+        page = await root.submit(beta, groupRoles="ops = admin", defaultRole="admin")
+
+        assert "Your changes are saved." in page.text
+        [row] = await service.rows(
+            "SELECT default_role, group_roles FROM sso_connection WHERE provider_id = 'beta'"
+        )
+        assert (row.default_role, row.group_roles) == ("admin", '{"ops": "admin"}')
+
+    @pytest.mark.threat("C8", "H6")
+    @pytest.mark.both_databases
+    async def test_a_stale_form_overwrites_nothing(self, root: Browser, service: Service) -> None:
+        await create(root)
+        stale = await root.open(f"{ACME}/settings")
+        service.clock.advance(seconds=1)
+        await root.submit(f"{ACME}/settings", name="Mine")
+        root.page = stale
+
+        page = await root.submit(f"{ACME}/settings", name="Theirs")
+
+        assert page.status == 422
+        assert "The connection was changed after you opened the form" in page.text
+        assert await column(service, "name") == "Mine"
+
+    async def test_other_metadata_replaces_the_certificate(self, root: Browser) -> None:
+        await create(root)
+        await root.open(root.page.links["Load the metadata again"])
+        page = await root.submit(f"{ACME}/provider", metadata="<nothing/>")
+        assert (page.status, "#metadata" in page.targets) == (422, True)
+
+        other = metadata(keys=descriptor(bare(key("other").certificate))).decode()
+        page = await root.submit(f"{ACME}/provider", metadata=other)
+
+        assert (page.path, "Your changes are saved." in page.text) == (ACME, True)
+        assert ("CN=other" in page.text, "CN=provider" in page.text) == (True, False)
+
+    async def test_another_client_keeps_the_secret(self, root: Browser, service: Service) -> None:
+        async with Receiver() as provider:
+            provider.otherwise = discovered(provider)
+            await root.open(f"{NEW}?type=oidc")
+            sent = {"issuer": issuer_of(provider), "clientId": "one", "clientSecret": "hush-hush-hush"}
+            await root.submit(NEW, providerId="acme", name="Acme", domains="acme.example", **sent)
+            page = await root.open(root.page.links["Change issuer or client"])
+            assert page.form(f"{ACME}/provider").fields["issuer"] == issuer_of(provider)
+            assert "hush-hush-hush" not in page.text
+
+            page = await root.submit(f"{ACME}/provider", clientId="client-two")
+
+        assert (page.path, "****-two" in page.text) == (ACME, True)
+
+
+@pytest.mark.operation("console.sso_settings.show_test", "console.sso_settings.begin_test")
+class TestTest:
+    """A test sign-in; the browser signs in at the identity provider in between."""
+
+    @pytest.fixture
+    async def root(self, service: Service) -> Browser:
+        service.clock.now = NOW
+        return await administrator(service)
+
+    async def test_it_shows_what_came_and_what_would_happen(self, root: Browser, service: Service) -> None:
+        await create(root)
+        await verify(service)
+        await root.open(root.page.links["Test the sign-in"])
+        await root.submit(f"{ACME}/test")
+
+        page = await come_back(root, attributes=attributes("Grace@Acme.Example", displayName="Grace &lt;b>"))
+
+        assert (page.status, page.path.startswith(f"{ACME}/test?")) == (200, True)
+        assert "A new user would be created, and signed in." in page.text
+        for shown in ("grace@acme.example", "Grace@Acme.Example", "Grace <b>", "ada-4711"):
+            assert shown in page.text
+        assert "This result was shown already" in (await root.open(page.path)).text
+        assert [row.email for row in await service.rows('SELECT email FROM "user"')] == ["root@example.com"]
+
+    async def test_it_says_why_a_response_is_refused(self, root: Browser) -> None:
+        await create(root)
+        await root.open(f"{ACME}/test")
+        await root.submit(f"{ACME}/test")
+
+        page = await come_back(root, audience="")
+
+        assert "saml_audience" in page.text
+        assert "Copy the entity ID of this service" in page.text
 
 
 class TestDomains:
@@ -543,6 +678,22 @@ class TestDirectory:
         answer = await send(service, f"{ACME}/confirm-directory", account="root@example.com")
         assert answer.status_code == 303
 
+    async def test_shows_the_last_errors(self, root: Browser, service: Service) -> None:
+        page = await create(root)
+        assert "No request of the directory was refused." in page.text
+        page = await root.submit(f"{ACME}/create-token", tokenName="Entra ID")
+        found = re.search(r"scim_\w+", page.text)
+        assert found is not None
+        headers = {"authorization": f"Bearer {found[0]}"}
+        for path in ("/Users/none", "/Users?filter=title+pr"):
+            await service.client.get(f"/scim/v2{path}", headers=headers)
+
+        page = await root.open(ACME)
+
+        for shown in ("Last errors", "GET Users", "404", "There is no such resource", "400 invalidFilter"):
+            assert shown in page.text
+        assert "No request of the directory" not in page.text
+
     async def test_there_is_none_if_directories_are_off(self, make_service: MakeService) -> None:
         service = await make_service({**SETTINGS, "limits.enabled": "false", "scim.enabled": "false"})
         root = await administrator(service)
@@ -556,7 +707,8 @@ class TestDirectory:
 @pytest.mark.parametrize("language", ["de", "fr", "es", "pt-BR", "ar"])
 async def test_every_language_has_the_texts(root: Browser, language: str) -> None:
     await create(root)
-    acts = ("pause", "delete", "require-domain?domain=acme.example", "remove-domain?domain=acme.example")
+    of_domain = ("require-domain?domain=acme.example", "remove-domain?domain=acme.example")
+    acts = ("pause", "delete", "settings", "provider", "test", *of_domain)
 
     for path in (LIST, NEW, f"{NEW}?type=saml", ACME, *(f"{ACME}/{act}" for act in acts)):
         page = await root.open(f"{path}{'&' if '?' in path else '?'}ui_locales={language}")

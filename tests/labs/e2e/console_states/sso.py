@@ -20,7 +20,7 @@ LIST, NEW = "/console/sso", "/console/sso/new"
 
 
 def add(site: Site, root: str) -> None:
-    """Add connections in every state, and a token of a directory that is stopped."""
+    """Add connections in every state, a token of a directory that is stopped, and its last error."""
     token = site.post("/sign-in/email", {"email": root, "password": PASSWORD}).json()["token"]
     bearer = {"Authorization": f"Bearer {token}"}
     for name in CONNECTIONS:
@@ -46,6 +46,12 @@ def add(site: Site, root: str) -> None:
             " updated_at) SELECT id, 20, 11, created_at, created_at, created_at FROM sso_connection"
             " WHERE provider_id = 'acme'"
         )
+        database.execute(
+            "INSERT INTO scim_failure (id, connection_id, method, resource, status, scim_type, message, created_at,"
+            " updated_at) SELECT 'failure', id, 'PATCH', 'Users', 400, 'invalidValue',"
+            " 'A value is missing or not allowed', created_at, created_at FROM sso_connection"
+            " WHERE provider_id = 'acme'"
+        )
     database.close()
 
 
@@ -67,6 +73,14 @@ async def states(visitor: Visitor) -> AsyncIterator[str]:
     await visitor.open(f"{LIST}/providers/acme")
     await visitor.send(f"{LIST}/providers/acme/create-token", tokenName="Okta")
     yield "console-sso-token"
+    await visitor.open(f"{LIST}/providers/acme/settings")
+    await visitor.send(f"{LIST}/providers/acme/settings", name="")
+    yield "console-sso-settings-refused"
+    await visitor.open(f"{LIST}/providers/acme/provider")
+    await visitor.send(f"{LIST}/providers/acme/provider", metadata="<html/>")
+    yield "console-sso-provider-refused"
+    await visitor.open(f"{LIST}/providers/acme/test?error=saml_audience")
+    yield "console-sso-test-refused"
     await visitor.open(f"{NEW}?type=oidc")
     yield "console-sso-new-oidc"
     await visitor.open(f"{NEW}?type=saml")

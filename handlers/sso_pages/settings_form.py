@@ -1,0 +1,81 @@
+"""The fields of forms about the settings of a connection, in the form in which operations take them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from domain.context import Context
+from domain.localization import N_
+from domain.organizations.policy import OrganizationPolicy
+from domain.organizations.roles import OWNER
+from domain.sso.configuration import AttributeNames, config_of
+from domain.sso.policy import SsoPolicy
+from domain.sso_connections import forms
+from handlers import wire
+from handlers.organization_pages.layout import role_name
+from handlers.pages.view import View
+from models.sso_connection import ConnectionRow
+
+FIELD_TEXTS: Mapping[str, str] = {
+    "groupRoles": N_(
+        "Write a group, an equals sign and a role on each line, such as “admins = admin”. Nobody becomes an owner by "
+        "a group."
+    ),
+    "defaultRole": N_("Choose a role that exists. Nobody becomes an owner by signing in."),
+}
+
+_ATTRIBUTES = {"emailAttribute": "email", "nameAttribute": "name", "groupsAttribute": "groups"}
+"""The fields with names of attributes, with those of the mapping."""
+
+
+def values(ctx: Context, view: View, row: ConnectionRow) -> Mapping[str, Any]:
+    """Return the values of the template with the form of a connection."""
+    known = [name for name in ctx.policy[OrganizationPolicy].roles if name != OWNER]
+    offered = known if row.default_role in known else [row.default_role, *known]
+    return {
+        "stored": _stored(ctx, row),
+        "version": wire.instant(row.updated_at),
+        "roles": [(name, role_name(view.localization, name)) for name in offered],
+        "role_names": known,
+        "allows_unsolicited": ctx.policy[SsoPolicy].idp_initiated,
+        "is_stale": view.form.code == "STALE_SSO_PROVIDER",
+    }
+
+
+def _stored(ctx: Context, row: ConnectionRow) -> Mapping[str, Any]:
+    config = config_of(ctx.cipher, row)
+    names = AttributeNames() if config is None else config.names
+    groups: Mapping[str, str] = json.loads(row.group_roles)
+    return {
+        "name": row.name,
+        "signUp": row.sign_up,
+        "secondFactor": row.second_factor,
+        "defaultRole": row.default_role,
+        "groupRoles": "\n".join(f"{group} = {role}" for group, role in groups.items()),
+        "idpInitiated": row.idp_initiated,
+        "overrideUserInfo": config is not None and config.override_user_info,
+        **{name: getattr(names, column) or "" for name, column in _ATTRIBUTES.items()},
+    }
+
+
+def sent_fields(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of an operation that a form contains; those of roles only if it has them.
+
+    Raises ValidationError.
+    """
+    sent = {
+        "name": body["name"].strip(),
+        "signUp": "signUp" in body,
+        "secondFactor": body["secondFactor"],
+        "idpInitiated": "idpInitiated" in body,
+        "overrideUserInfo": "overrideUserInfo" in body,
+    }
+    if "defaultRole" in body:
+        sent["defaultRole"] = body["defaultRole"]
+        sent["groupRoles"] = forms.group_roles(body.get("groupRoles", ""))
+    return sent
+
+
+def attribute_names(body: Mapping[str, Any]) -> Mapping[str, str | None]:
+    """Return the names of attributes that a form contains, by those of the mapping; None for the usual ones."""
+    return {column: body.get(name, "").strip() or None for name, column in _ATTRIBUTES.items()}
