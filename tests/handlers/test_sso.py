@@ -258,8 +258,6 @@ class TestRegister:
             ({"providerId": "Acme"}, "providerId"),
             ({"domain": ","}, "domain"),
             ({"state": "on"}, "state"),
-            ({"defaultRole": "owner"}, "defaultRole"),
-            ({"groupRoles": {"ops": "member,owner"}}, "groupRoles"),
             ({"groupRoles": {"ops": "unknown"}}, "groupRoles"),
             ({"requiredDomains": ["acme.example"]}, "requiredDomains"),
         ],
@@ -277,6 +275,18 @@ class TestRegister:
 
         assert code(refused) == "400 VALIDATION_ERROR", refused.text
         assert refused.json()["fields"][0]["name"] == named, refused.text
+
+    @pytest.mark.threat("SSO10")
+    @pytest.mark.parametrize(
+        "fields", [{"defaultRole": "owner"}, {"groupRoles": {"ops": "member,owner"}}], ids=str
+    )
+    async def test_no_provider_makes_owners(
+        self, service: Service, admin: Person, fields: dict[str, Any]
+    ) -> None:
+        refused = await post(service, admin, "register", **connection(), **fields)
+
+        assert code(refused) == "400 VALIDATION_ERROR", refused.text
+        assert refused.json()["fields"][0]["name"] in fields
 
     async def test_it_is_off_until_it_is_switched_on(self, make_service: MakeService) -> None:
         service = await make_service({"sso.enabled": "false", "scim.enabled": "false"})

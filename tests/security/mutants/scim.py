@@ -35,5 +35,5 @@ MUTANTS = (
     ),
     Mutant("SSO13", "no sign-in gives back what a directory has ended", "stays-disabled", Remove()),
     Mutant("SSO13", "an old version changes nothing", "version", Always(False)),
-    Mutant("SSO13", "only its own ban is lifted", "own-ban", Replace("user.banned")),
+    Mutant("SSO13", "only its own ban is lifted", "own-ban", Replace("user.banned", "test")),
 )
