@@ -1,4 +1,4 @@
-"""Sign-ins through SAML connections and requests of a directory, many at once: rows SSO13 and SSO16.
+"""Sign-ins through connections and requests of a directory, many at once: rows SSO13 and SSO16.
 
 On SQLite by one instance, on PostgreSQL by two that share a database.
 """
@@ -11,13 +11,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from domain.sso.configuration import encrypt_config
+from domain.sso.configuration import Config, encrypt_config
 from models.sso_connection import ConnectionType
 from tests.conftest import Headers
 from tests.handlers import sso_saml_steps, sso_steps
 from tests.handlers.organization_steps import add, broken, create
 from tests.handlers.sso_saml_steps import ADA, answer_to, attributes, error_of, post, request_in, state_of
 from tests.handlers.steps import join, verify
+from tests.labs.provider.process import ProviderProcess
+from tests.labs.provider.steps import as_user
 from tests.scim import Directory, add_directory, user
 from tests.security.conftest import PATIENT, UNLIMITED
 from tests.security.crowd import CROWDS, all_of, turns
@@ -79,15 +81,27 @@ async def organization(service: Service) -> str:
 
 @pytest.fixture
 async def directory(service: Service, organization: str) -> Directory:
-    """The directory of the connection through which users sign in."""
-    config = encrypt_config(service.services.cipher, sso_saml_steps.config())
-    kind = ConnectionType.SAML
-    return await add_directory(service, organization, DOMAIN, type=kind, issuer=idp.ISSUER, config=config)
+    """The directory of a connection to a SAML identity provider."""
+    return await connect(service, organization, ConnectionType.SAML, idp.ISSUER, sso_saml_steps.config())
+
+
+async def connect(
+    service: Service, organization: str, kind: ConnectionType, issuer: str, config: Config
+) -> Directory:
+    """Add a connection of the organization; return its directory."""
+    encrypted = encrypt_config(service.services.cipher, config)
+    return await add_directory(service, organization, DOMAIN, type=kind, issuer=issuer, config=encrypted)
+
+
+@pytest.fixture(params=["saml", "openid"])
+def begin(request: pytest.FixtureRequest) -> Begin:
+    """Begin a sign-in with an address, and have the identity provider respond; return what completes it."""
+    found: Begin = request.getfixturevalue(f"begin_{request.param}")
+    return found
 
 
 @pytest.fixture
-def begin(directory: Directory) -> Begin:
-    """Begin a sign-in with an address, and have the identity provider respond; return what completes it."""
+def begin_saml(directory: Directory) -> Begin:
     service = directory.service
 
     async def begin(address: str) -> Return:
@@ -100,6 +114,20 @@ def begin(directory: Directory) -> Begin:
         )
         posted = await post(service, response, state_of(flow))
         return str(httpx.URL(posted.headers["location"]).raw_path, "ascii"), flow.headers
+
+    return begin
+
+
+@pytest.fixture
+async def begin_openid(service: Service, organization: str, provider_process: ProviderProcess) -> Begin:
+    provider_process.reset(now=idp.NOW.timestamp())
+    config, issuer = sso_steps.oidc(provider_process), provider_process.issuer
+    await connect(service, organization, ConnectionType.OIDC, issuer, config)
+
+    async def begin(address: str) -> Return:
+        flow = await sso_steps.begin(service)
+        as_user(provider_process, address, f"subject of {address}", email_verified=True)
+        return await sso_steps.visit(flow), flow.headers
 
     return begin
 
@@ -184,9 +212,9 @@ async def test_a_directory_creates_as_many_users_as_there_are_seats(
 @pytest.mark.threat("SSO13", "SSO16")
 @pytest.mark.parametrize("number", CROWDS)
 async def test_a_directory_and_sign_ins_make_one_user(
-    instances: list[Service], service: Service, directory: Directory, begin: Begin, number: int
+    instances: list[Service], service: Service, directory: Directory, begin_saml: Begin, number: int
 ) -> None:
-    returns = [await begin(ADA) for _ in range(number // 2)]
+    returns = [await begin_saml(ADA) for _ in range(number // 2)]
 
     errors, statuses = await asyncio.gather(
         complete(instances, returns), add_users(instances, directory, [ADA] * (number // 2))
