@@ -54,6 +54,16 @@ _MEMBERS_WITHOUT_LINK = (
     .limit(MOST_TAKEN_OVER)
     .execution_options(row=UserRow)
 )
+_IDS_WITHOUT_LINK = (
+    select(col(Member.user_id))
+    .where(
+        is_(Member.organization_id, "organization_id"),
+        ~exists().where(
+            col(ScimLink.user_id) == col(Member.user_id), is_(ScimLink.connection_id, "connection_id")
+        ),
+    )
+    .limit(MOST_TAKEN_OVER)
+)
 _OTHER_LINK = select(col(ScimLink.id)).where(is_(ScimLink.user_id, "user_id")).limit(1)
 
 
@@ -155,8 +165,13 @@ async def members_without_link(ctx: Context, directory: Directory, domain: str) 
     organization_id = directory.connection.organization_id
     if organization_id is None:
         return ()
+    named = {"organization_id": organization_id, "connection_id": directory.connection.id}
+    # Asked for both at once, PostgreSQL reads all users of the service to find those of the domain.
+    ids = [row.user_id for row in await ctx.db.execute(_IDS_WITHOUT_LINK, **named)]
+    if not ids:
+        return ()
     statement = _MEMBERS_WITHOUT_LINK.where(col(User.email).endswith(f"@{domain}", autoescape=True))
-    rows: Sequence[UserRow] = await ctx.db.execute(
-        statement, organization_id=organization_id, connection_id=directory.connection.id
-    )
+    if len(ids) < MOST_TAKEN_OVER:
+        statement = statement.where(col(User.id).in_(ids))
+    rows: Sequence[UserRow] = await ctx.db.execute(statement, **named)
     return rows

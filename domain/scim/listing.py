@@ -15,6 +15,7 @@ from domain.scim.protocol import USERS, Condition, ScimProtocol
 from domain.scim.request import ScimRequest
 from models.scim_link import ScimLink
 from models.scim_token import Directory
+from models.statements import is_
 from models.team import Team
 from models.user import User
 
@@ -88,11 +89,22 @@ async def rows(
         found = list(await ctx.db.execute(ordered.limit(page.count + 1), **named))
         more = len(found) > page.count and page.count > 0
         return found[: page.count], None, found[page.count - 1].id if more else None
-    number = select(func.count()).select_from(statement.subquery())
+    # Without conditions the links alone are counted and skipped: each has its user or team.
+    every = statement if page.conditions else _links(page.endpoint)
+    number = select(func.count()).select_from(every.subquery())
     total = int((await ctx.db.execute(number, **named)).scalar())
     if page.count == 0 or page.start > total:
         return (), total, None
-    return await ctx.db.execute(ordered.limit(page.count).offset(page.start - 1), **named), total, None
+    ids = every.with_only_columns(col(ScimLink.id)).order_by(col(ScimLink.id))
+    chosen = ids.limit(page.count).offset(page.start - 1).subquery()
+    found = await ctx.db.execute(ordered.join(chosen, col(ScimLink.id) == chosen.c.id), **named)
+    return found, total, None
+
+
+def _links(endpoint: str) -> Select[Any]:
+    """Return the statement that selects the links of a connection to its users or teams."""
+    resource = col(ScimLink.user_id if endpoint == USERS else ScimLink.team_id)
+    return select(col(ScimLink.id)).where(is_(ScimLink.connection_id, "connection_id"), resource.is_not(None))
 
 
 def _sql(endpoint: str, condition: Condition) -> ColumnElement[bool]:
