@@ -57,7 +57,7 @@ section "$version" >build/release/notes.md
 
 echo "== all is well"
 echo
-echo "If .ci/run has passed on this commit, tag and publish it:"
+echo "If .ci/run and make test-long have passed on this commit, tag and publish it:"
 echo
 [ -n "$tagged" ] || echo "  git tag --annotate $tag --message 'Gatewright $version' $commit"
 echo "  git push origin $tag"
