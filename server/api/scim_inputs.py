@@ -30,7 +30,7 @@ class ScimInputs:
     def parse(self, raw: bytes, head: RequestHeaders) -> Any:
         """Return the value of the body. Raises UnsupportedMediaType, BadRequest, InvalidSyntax."""
         value = request_body.parse(raw, head, MEDIA_TYPE, request_body.JSON)
-        if contains_nul(value) or depth(value) > MOST_NESTED:  # defence: SSO12 body
+        if contains_nul(value) or depth(value) > MOST_NESTED:  # defence: R32 scim-body
             raise InvalidSyntax(f"The body has U+0000, or is nested more than {MOST_NESTED} deep")
         return value
 

@@ -362,6 +362,7 @@ class TestSizes:
         assert (await directory.change(path, *[operation] * 900)).status_code == 200
         assert (await directory.change(path, *[operation] * 1200)).json()["scimType"] == "tooMany"
 
+    @pytest.mark.threat("R32")
     async def test_of_nested_values_are_bounded(self, directory: Directory) -> None:
         value: Any = 1
         for _ in range(500):

@@ -24,7 +24,7 @@ MUTANTS = (
     Mutant("SSO12", "filters are bounded", "filter-length", Always(False)),
     Mutant("SSO12", "operations are bounded", "operations", Always(False)),
     Mutant("SSO12", "operations that copy the resource are fewer", "applied", Always(False)),
-    Mutant("SSO12", "bodies are texts that can be stored", "body", Always(False)),
+    Mutant("R32", "bodies are texts that can be stored", "scim-body", Always(False)),
     Mutant("SSO12", "attributes are bounded", "size", Always(False)),
     Mutant("SSO12", "parameters are sent once", "one-value", Always(False)),
     Mutant("SSO13", "half of the members stay", "stop", Always(False)),
