@@ -110,7 +110,7 @@ def _basic(header: str) -> tuple[str, str]:
     client_id, colon, secret = decoded.partition(":")
     if "%" in decoded or "+" in decoded:
         client_id, secret = unquote_plus(client_id), unquote_plus(secret)
-    if not colon or not client_id or "\0" in client_id:  # defence: R32 basic-nul
+    if not colon or not client_id:
         raise InvalidClient
     return client_id, secret
 

@@ -82,7 +82,7 @@ class PostgresqlReads:
         """Return the first row for `value`, or None. Raises Unavailable, also once it is closed."""
         if self._closed:
             raise Unavailable
-        if query.key is None or not is_storable(value):
+        if query.key is None or not is_storable(value):  # defence: R32 stored-text
             return self._first(query, value)
         return self._batch(query).submit(value)
 

@@ -79,6 +79,12 @@ MUTANTS = (
             "content.update(clean)"
         ),
     ),
+    Mutant(
+        "R32",
+        "no query is sent for a text that no row can have",
+        "stored-text",
+        Replace("query.key is None", "test"),
+    ),
     Mutant("R32", "NUL is refused in every parameter", "nul-parameter", Always(False)).also(
         "nul-parameter", Before(r"text = text.replace('\x00', '')")
     ),

@@ -51,7 +51,6 @@ MUTANTS = (
         "end-grants-rank",
         Replace("await targets.existing(ctx, user_id)", "value"),
     ),
-    Mutant("R32", "credentials have no NUL", "basic-nul", Replace("not colon or not client_id", "test")),
     Mutant("O16", "codes of a removed redirect URI end", "redirect-uri-removed", Always(False)),
     Mutant("O16", "grants of a disabled client end", "client-grants", Remove()),
 )
