@@ -218,5 +218,11 @@ _REQUIREMENTS = (
 REQUIREMENT_BY_DOMAIN = ReadStatement(_REQUIREMENTS.where(by(SsoDomain.domain)), Requirement._make)
 """The connection that a `domain` requires, outside any transaction."""
 
+IS_CONNECTED = ReadStatement(
+    select(col(SsoDomain.connection_id)).where(by(SsoDomain.domain), col(SsoDomain.verified_at).is_not(None)),
+    tuple,
+)
+"""Whether a connection has verified a `domain`, outside any transaction."""
+
 FIND_REQUIREMENT = _REQUIREMENTS.where(is_(SsoDomain.domain, "domain")).execution_options(row=Requirement)
 """The same in a transaction."""

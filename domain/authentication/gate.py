@@ -56,7 +56,7 @@ class SignInOptions:
     origin: SsoOrigin | None = None
     """The connection of an organization that the sign-in has passed."""
     has_passed_enforcement: bool = False
-    """Whether the caller has checked that the domain of the address requires no connection."""
+    """Whether the caller has checked that no connection has the domain of the address."""
 
 
 async def complete_sign_in(

@@ -95,6 +95,7 @@ async def _sign_in(
         raise error
     await limits.check(ctx, subject)
     newer = await ctx.hasher.hash(password) if ctx.hasher.needs_rehash(stored) else None
+    is_connected = await enforcement.has_connection(ctx, row.user.email)
     # The password or a column that the gate reads may have changed while the password was checked.
     locking.require_unchanged(ctx, row)  # defence: V37 as-seen
     if newer is not None:
@@ -106,7 +107,8 @@ async def _sign_in(
         replace(
             options,
             under_session_limit=row.under_session_limit,
-            has_passed_enforcement=column == "email" or await enforcement.find(ctx, row.user.email) is None,
+            # Otherwise the gate asks again, with the row locked: the domain may have become required meanwhile.
+            has_passed_enforcement=not is_connected,  # defence: SSO11 on-its-way
         ),
     )
 

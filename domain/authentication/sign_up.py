@@ -111,7 +111,6 @@ async def _first_session(ctx: Context, user: UserRow, new: SignUp) -> OpenedSess
         password_events.PASSWORD.name,
         is_first=True,
         under_session_limit=True,
-        has_passed_enforcement=True,
     )
     opened = await gate.complete_sign_in(ctx, user, options)
     assert isinstance(opened, OpenedSession), "who is new has no second factor"  # noqa: S101

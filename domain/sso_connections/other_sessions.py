@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import exists, select
 from sqlmodel import col
 
 from domain.context import Context
@@ -12,7 +12,6 @@ from domain.sessions.events import EndReason
 from domain.sso_connections import domains, events
 from domain.sso_enforcement import enforcement
 from models import Session
-from models.base import Instant
 from models.sso_connection import ConnectionRow, Requirement
 from models.sso_domain import SsoDomain
 from models.sso_session import SsoSession
@@ -26,9 +25,6 @@ _LOCK_USERS = (
             col(SsoDomain.verified_at).is_not(None),
             col(User.email).endswith("@" + col(SsoDomain.domain)),
         ),
-        exists().where(
-            col(Session.user_id) == col(User.id), col(Session.expires_at) > bindparam("now", type_=Instant())
-        ),
     )
     .order_by(col(User.id))
     .with_for_update(key_share=True, of=User)
@@ -36,11 +32,12 @@ _LOCK_USERS = (
 
 
 async def lock_users(ctx: Context, row: ConnectionRow) -> Sequence[UserRow]:
-    """Lock the users with sessions whose addresses are in the verified domains of a connection; return them.
+    """Lock the users whose addresses are in the verified domains of a connection; return them.
 
-    It reads all users. Call it before the connection is locked, as sign-ins do: one that began before it ends first.
+    It reads all users, and locks those without a session too, who may be signing in. Call it before the connection is
+    locked, as sign-ins do: a sign-in has opened its session by then, or finds that the connection is required.
     """
-    users: Sequence[UserRow] = await ctx.db.execute(_LOCK_USERS, connection_id=row.id, now=ctx.now)
+    users: Sequence[UserRow] = await ctx.db.execute(_LOCK_USERS, connection_id=row.id)
     return users
 
 

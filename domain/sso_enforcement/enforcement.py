@@ -9,7 +9,7 @@ from domain.sso_enforcement.errors import SsoRequired
 from domain.sso_enforcement.policy import SsoEnforcementPolicy
 from domain.users import roles
 from models.member import FIND_MEMBER
-from models.sso_connection import FIND_REQUIREMENT, REQUIREMENT_BY_DOMAIN, Requirement
+from models.sso_connection import FIND_REQUIREMENT, IS_CONNECTED, REQUIREMENT_BY_DOMAIN, Requirement
 from models.user import UserRow
 
 
@@ -23,6 +23,13 @@ async def find(ctx: Context, email: str) -> Requirement | None:
     if not ctx.policy[SsoEnforcementPolicy].enabled:
         return None
     return await ctx.reads.one(REQUIREMENT_BY_DOMAIN, domain_of(email))
+
+
+async def has_connection(ctx: Context, email: str) -> bool:
+    """Return whether a connection has verified the domain of an address, so that it can be required at any moment."""
+    if not ctx.policy[SsoEnforcementPolicy].enabled:
+        return False
+    return await ctx.reads.one(IS_CONNECTED, domain_of(email)) is not None
 
 
 async def refuse_address(ctx: Context, email: str) -> None:

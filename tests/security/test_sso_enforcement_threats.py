@@ -1,9 +1,12 @@
 """Users of a domain that requires its connection get in by no other way."""
 
+import asyncio
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from tests.authenticator import Authenticator
 from tests.conftest import Headers, MakeService
@@ -15,6 +18,7 @@ from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.security import second_factor
+from tests.server.database.test_transactions import lock_waits
 from tests.service import PASSWORD, Service
 from tests.trail import of_event
 
@@ -388,3 +392,41 @@ class TestOtherSessions:
         await self.require(service, admin, revokeOtherSessions=True, **more)
 
         assert await status(service, ada) == 200
+
+    @pytest.mark.parametrize("dialect", ["postgresql"])
+    @pytest.mark.parametrize("had_session", [True, False])
+    @pytest.mark.parametrize("is_first", [True, False])
+    async def test_a_sign_in_on_its_way_leaves_none(
+        self, service: Service, provider: ProviderProcess, admin: Person, had_session: bool, is_first: bool
+    ) -> None:
+        await join(service, ADA)
+        await verify(service, ADA)
+        await require(service, provider)
+        await execute(service, REQUIRE, required=False)
+        others, named = "FROM session WHERE user_id <> :admin", {"admin": admin.id}
+        if not had_session:
+            await execute(service, f"DELETE {others}", **named)
+        requests = [
+            partial(second_factor.sign_in, service, ADA),
+            partial(self.require, service, admin, revokeOtherSessions=True),
+        ]
+
+        async with service.services.database.begin() as holding:
+            await holding.execute(text('SELECT 1 FROM "user" WHERE email = :email FOR UPDATE'), email=ADA)
+            first = asyncio.create_task(requests[not is_first]())
+            await _until_waiting(service, 1, unless=first)
+            second = asyncio.create_task(requests[is_first]())
+            await _until_waiting(service, 2, unless=second)
+        answers = await asyncio.gather(first, second)
+
+        assert {answer.status_code for answer in answers} <= {200, 403}
+        assert await service.rows("SELECT id FROM sso_domain WHERE required")
+        assert await service.rows(f"SELECT id {others}", **named) == []
+
+
+async def _until_waiting(service: Service, number: int, *, unless: asyncio.Task[Any]) -> None:
+    """Wait until so many requests wait for a lock, or a task is done."""
+    async with asyncio.timeout(20):
+        while await lock_waits(service.services.database) < number:
+            if unless.done():
+                return
