@@ -105,6 +105,11 @@ def email(text: str) -> str:
     return text.lower()  # defence: V77 email-case
 
 
+def domain_of(address: str) -> str:
+    """Return the domain of an email address in lower case; empty for an empty address."""
+    return address.rpartition("@")[2].lower()
+
+
 def masked_email(address: str) -> str:
     """Return an email address of which only the first letter and the domain are shown."""
     local, _, domain = address.partition("@")

@@ -56,7 +56,7 @@ async def address_of(ctx: Context, directory: Directory, user_name: str) -> str:
         address = identifiers.email(user_name)
     except InvalidEmail:
         raise InvalidValue("userName: must be an email address") from None
-    if address.rpartition("@")[2] not in await domains(ctx, directory):  # defence: SSO12 domain
+    if identifiers.domain_of(address) not in await domains(ctx, directory):  # defence: SSO12 domain
         raise ForeignDomain
     return address
 

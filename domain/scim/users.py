@@ -6,6 +6,7 @@ from domain import identifiers
 from domain.context import Context
 from domain.emails import emails
 from domain.emails import events as email_events
+from domain.identifiers import domain_of
 from domain.scim import access, directories, events, listing, resources
 from domain.scim.errors import NoSuchResource, Uniqueness
 from domain.scim.protocol import USERS, ScimProtocol, UserAttributes
@@ -213,7 +214,7 @@ async def _vouched(ctx: Context, user: UserRow) -> UserRow:
 async def _take_over(ctx: Context, directory: Directory, name: str) -> None:
     """Take over the user with an address of the directory's domains, if the directory may have them."""
     address = name.lower()
-    if address.rpartition("@")[2] not in await directories.domains(ctx, directory):
+    if domain_of(address) not in await directories.domains(ctx, directory):
         return
     user = await locking.lock_by_email(ctx, address)
     if user is None or unproven.is_unproven(user) or not await access.is_inside(ctx, directory, user):

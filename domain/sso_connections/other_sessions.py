@@ -6,6 +6,7 @@ from sqlalchemy import exists, select
 from sqlmodel import col
 
 from domain.context import Context
+from domain.identifiers import domain_of
 from domain.sessions import events as session_events
 from domain.sessions import sessions
 from domain.sessions.events import EndReason
@@ -52,7 +53,7 @@ async def end(ctx: Context, row: ConnectionRow, users: Sequence[UserRow]) -> Non
     requirement = Requirement(row.id, row.provider_id, row.organization_id)
     number = 0
     for user in users:
-        if enforcement.domain_of(user.email) in required:  # defence: SSO11 ended-domain
+        if domain_of(user.email) in required:  # defence: SSO11 ended-domain
             number += await _end_of(ctx, user, requirement)
     if number:
         events.other_sessions_ended(ctx, row, number)

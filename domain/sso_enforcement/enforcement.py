@@ -5,17 +5,13 @@ Without single sign-on these functions read nothing. With it, each reads one row
 
 from domain import urls
 from domain.context import Context
+from domain.identifiers import domain_of
 from domain.sso_enforcement.errors import SsoRequired
 from domain.sso_enforcement.policy import SsoEnforcementPolicy
 from domain.users import roles
 from models.member import FIND_MEMBER
 from models.sso_connection import FIND_REQUIREMENT, IS_CONNECTED, REQUIREMENT_BY_DOMAIN, Requirement
 from models.user import UserRow
-
-
-def domain_of(email: str) -> str:
-    """Return the domain of an address as it is stored."""
-    return email.rpartition("@")[2].lower()
 
 
 async def find(ctx: Context, email: str) -> Requirement | None:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.sso_enforcement.enforcement import domain_of
+from domain.identifiers import domain_of
 from domain.sso_sign_in.errors import ConnectionNotFound
 from models.organization import FIND_BY_SLUG, OrganizationRow
 from models.sso_connection import (

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from domain.accounts import accounts
 from domain.context import Context
+from domain.identifiers import domain_of
 from domain.organizations import access, memberships
 from domain.organizations.policy import OrganizationPolicy
 from domain.social.errors import SignUpDisabled
-from domain.sso_enforcement.enforcement import domain_of
 from domain.sso_sign_in import connections, membership, sign_in
 from domain.sso_sign_in.errors import DisabledByDirectory, DomainNotAllowed
 from domain.sso_sign_in.person import Person

@@ -9,13 +9,13 @@ from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
 from domain.context import Context, StaleRead
 from domain.emails import events as email_events
+from domain.identifiers import domain_of
 from domain.identity_provider import Identity
 from domain.sessions import events as session_events
 from domain.sessions.sso_origin import NewIdentity, SsoOrigin
 from domain.social.errors import SignUpDisabled
 from domain.social.sign_in import SocialSignInResult
 from domain.sso.configuration import config_of
-from domain.sso_enforcement.enforcement import domain_of
 from domain.sso_sign_in import connections, events, membership
 from domain.sso_sign_in.errors import ConnectionChanged, DisabledByDirectory, DomainNotAllowed
 from domain.sso_sign_in.person import Person
