@@ -4,7 +4,6 @@ may make a request cost more than a request."""
 import asyncio
 import json
 import socket
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
@@ -25,6 +24,7 @@ from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, code, join, looks
 from tests.labs.provider import steps as social_steps
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.steps import as_user, sign_in_directly
+from tests.processor import processor_seconds
 from tests.security.conftest import UNLIMITED, OpenInstance
 from tests.security.mailing import by_smtp
 from tests.service import PASSWORD, Service
@@ -332,13 +332,6 @@ def counted(service: Service, while_hashing: Callable[[], Awaitable[None]] | Non
 async def costly(make_service: MakeService) -> Service:
     """A service whose hashes are most of the work of a request: about a tenth of a second of one processor."""
     return await make_service({**UNLIMITED, "password.argon2_time": "100"})
-
-
-@contextmanager
-def processor_seconds() -> Iterator[Callable[[], float]]:
-    """Measure the seconds of processor time this process spends; what others run does not count."""
-    begun = time.process_time()
-    yield lambda: time.process_time() - begun
 
 
 @pytest.mark.threat("V71")

@@ -25,6 +25,7 @@ from server.crypto.keyring import Keyring
 from tests.conftest import MakeService, SignIn
 from tests.docs.typing_in import blocks, guide
 from tests.handlers.steps import ADA, bearer, code, execute, set_user, token_of
+from tests.processor import processor_seconds
 from tests.service import BASE_URL, START, Service
 
 SECRET = "s" * 32
@@ -211,9 +212,9 @@ class TestForgery:
             token = f"{encoded(header)}.{encoded(claims_at(now))}.{signature}"
             assert not accepts(token), kid
 
-            began = time.process_time()
-            verdicts = [accepts(token) for _ in range(100)]
-            seconds = (time.process_time() - began) / 100
+            with processor_seconds() as spent:
+                verdicts = [accepts(token) for _ in range(100)]
+                seconds = spent() / 100
 
             assert (any(verdicts), seconds < 0.001) == (False, True), (kid, seconds)
         assert len(fetches) == 1

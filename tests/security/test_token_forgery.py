@@ -1,7 +1,6 @@
 """Row JWT19: tokens of this service that it reads itself, such as ID tokens, against those that others have made."""
 
 import json
-import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
 from tests.conftest import MakeService
 from tests.handlers.steps import execute
+from tests.processor import processor_seconds
 from tests.security.test_jwt_threats import encoded, forged
 from tests.service import BASE_URL, START, Service, close_service, open_service
 
@@ -168,11 +168,12 @@ class TestOwnTokens:
             f"{good}{'A' * 8192}",
         ]  # fmt: skip
 
-        began = time.process_time()
-        accepted = [token for token in tokens if await keys.verify(token, START) is not None]
+        with processor_seconds() as spent:
+            accepted = [token for token in tokens if await keys.verify(token, START) is not None]
+            seconds = spent()
 
         assert accepted == []
-        assert (time.process_time() - began) / len(tokens) < 0.001
+        assert seconds / len(tokens) < 0.001
 
     async def test_a_token_that_is_too_long_is_not_read(self, keys: SigningKeys) -> None:
         tokens = [await keys.sign(CLAIMS | {"name": "n" * length}, START) for length in (5600, 6200)]
