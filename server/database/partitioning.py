@@ -16,7 +16,17 @@ from sqlalchemy.exc import DBAPIError
 from server.database.database import Database
 from server.database.errors import first_line
 from server.database.migrations import persist, run_alone, run_outside_transactions
-from server.database.partitions import AHEAD, AUDIT, BOUNDS, DEFAULT, creation, end_of, months_from, name_of
+from server.database.partitions import (
+    AHEAD,
+    AUDIT,
+    BOUNDS,
+    LATER,
+    creation,
+    end_of,
+    literal,
+    months_from,
+    name_of,
+)
 from server.database.schema import IS_INVALID, SchemaRefused, current_is_head
 
 _AT_LEAST = timedelta(days=32)
@@ -94,7 +104,7 @@ def add_bound(connection: Connection, *, now: datetime) -> None:
     connection.execute(
         text(
             f"ALTER TABLE {AUDIT} ADD CONSTRAINT {name_of(month, 'before_')}"
-            f" CHECK (time < '{month:%Y-%m-%d}+00') NOT VALID"
+            f" CHECK (time < {literal(month)}) NOT VALID"
         )
     )
 
@@ -137,9 +147,9 @@ def _swap(connection: Connection) -> Iterator[str]:
     )
     for _, definition in indexes:
         yield definition.replace(":", r"\:")
-    yield f"ALTER TABLE {AUDIT} ATTACH PARTITION {old} FOR VALUES FROM (MINVALUE) TO ('{month:%Y-%m-%d}+00')"
+    yield f"ALTER TABLE {AUDIT} ATTACH PARTITION {old} FOR VALUES FROM (MINVALUE) TO ({literal(month)})"
     yield f"ALTER TABLE {old} DROP CONSTRAINT {bound}"
-    yield f"CREATE TABLE {DEFAULT} PARTITION OF {AUDIT} DEFAULT"
+    yield f"CREATE TABLE {LATER} PARTITION OF {AUDIT} FOR VALUES FROM ({literal(month)}) TO (MAXVALUE)"
     for following in islice(months_from(month), AHEAD + 1):
         yield from creation(following)
     for privileges, grantee in grants:

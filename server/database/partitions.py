@@ -1,12 +1,16 @@
 """Monthly partitions of the table `audit` on PostgreSQL, once `gatewright database partition` has made them.
 
-The records from before are in one partition without a lower bound. A default partition takes records of a month
-without a partition, so that no record is lost.
+The records from before are in one partition without a lower bound. Two more take records of the times before and after
+all months, so that no record is lost. There is no default partition: PostgreSQL reads partitions in the order of time,
+and only as many as a search needs, if their bounds tell that order.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import islice, takewhile
+from operator import ge
 
 from sqlalchemy import MetaData, Table, text
 
@@ -15,7 +19,10 @@ from server.database.database import Database
 from server.database.transaction import Transaction
 
 AUDIT = str(Audit.__tablename__)
-DEFAULT = f"{AUDIT}_default"
+EARLIER, LATER = f"{AUDIT}_earlier", f"{AUDIT}_later"
+"""The partitions of the times before those that were dropped, and after the last month that has a partition."""
+_DEFAULT = f"{AUDIT}_default"
+"""The partition that version 0.2.0 had instead of these two."""
 AHEAD = 2
 """Months after the current one that have a partition."""
 
@@ -33,7 +40,7 @@ _NAME = re.compile(rf"{AUDIT}_(until_|before_)?(\d{{4}})_(\d\d)")
 _NEAR = timedelta(days=7)
 
 Partitions = Mapping[str, datetime | None]
-"""The names of partitions, each with the first moment after it; None for the default partition."""
+"""The names of partitions, each with the first moment after it; None for `EARLIER` and `LATER`."""
 
 
 def next_month(moment: datetime) -> datetime:
@@ -50,13 +57,18 @@ def months_from(moment: datetime) -> Iterator[datetime]:
         month = next_month(month)
 
 
+def literal(month: datetime) -> str:
+    """Return the beginning of a month as SQL."""
+    return f"'{month:%Y-%m-%d}+00'"
+
+
 def name_of(month: datetime, kind: str = "") -> str:
     """Return the name of a month's partition; `kind` is `until_` or `before_` for what lies before the month."""
     return f"{AUDIT}_{kind}{month:%Y_%m}"
 
 
 def end_of(name: str) -> datetime | None:
-    """Return the first moment after a partition, or that of a bound; None for the default partition."""
+    """Return the first moment after a partition, or that of a bound; None for `EARLIER` and `LATER`."""
     if (match := _NAME.fullmatch(name)) is None:
         return None
     month = datetime(int(match[2]), int(match[3]), 1, tzinfo=UTC)
@@ -69,21 +81,31 @@ async def partitions(transaction: Transaction) -> Partitions:
 
 
 def creation(month: datetime) -> Iterator[str]:
-    """Yield the statements that create a month's partition, and move records of the month to it, if there are any.
+    """Yield the statements that create the partition of the first month that is in `LATER`, and move its records to it.
 
     They need one transaction.
     """
-    name, within = (
-        name_of(month),
-        f"time >= '{month:%Y-%m-%d}+00' AND time < '{next_month(month):%Y-%m-%d}+00'",
-    )
+    name, begin, end = name_of(month), literal(month), literal(next_month(month))
+    yield f"ALTER TABLE {AUDIT} DETACH PARTITION {LATER}"
     yield f"CREATE TABLE {name} (LIKE {AUDIT} INCLUDING ALL)"
-    yield f"INSERT INTO {name} SELECT * FROM {DEFAULT} WHERE {within}"  # noqa: S608 - names and times of ours
-    yield f"DELETE FROM {DEFAULT} WHERE {within}"  # noqa: S608
-    yield (
-        f"ALTER TABLE {AUDIT} ATTACH PARTITION {name}"
-        f" FOR VALUES FROM ('{month:%Y-%m-%d}+00') TO ('{next_month(month):%Y-%m-%d}+00')"
-    )
+    yield f"INSERT INTO {name} SELECT * FROM {LATER} WHERE time < {end}"  # noqa: S608 - names and times of ours
+    yield f"DELETE FROM {LATER} WHERE time < {end}"  # noqa: S608
+    yield f"ALTER TABLE {AUDIT} ATTACH PARTITION {name} FOR VALUES FROM ({begin}) TO ({end})"
+    yield f"ALTER TABLE {AUDIT} ATTACH PARTITION {LATER} FOR VALUES FROM ({end}) TO (MAXVALUE)"
+
+
+def _replacement(end: datetime) -> Iterator[str]:
+    """Yield the statements that make `LATER`, beginning at `end`, of a default partition. They need one transaction."""
+    yield f"ALTER TABLE {AUDIT} DETACH PARTITION {_DEFAULT}"
+    yield f"ALTER TABLE {_DEFAULT} RENAME TO {LATER}"
+    yield f"ALTER TABLE {AUDIT} ATTACH PARTITION {LATER} FOR VALUES FROM ({literal(end)}) TO (MAXVALUE)"
+
+
+def _removal(name: str, end: datetime) -> Iterator[str]:
+    """Yield the statements that drop the first partition, which ends at `end`. They need one transaction."""
+    yield f"DROP TABLE {name}"
+    yield f"DROP TABLE IF EXISTS {EARLIER}"
+    yield f"CREATE TABLE {EARLIER} PARTITION OF {AUDIT} FOR VALUES FROM (MINVALUE) TO ({literal(end)})"
 
 
 async def maintain(database: Database, now: datetime, keep: timedelta | None) -> None:
@@ -97,17 +119,19 @@ async def maintain(database: Database, now: datetime, keep: timedelta | None) ->
     if not found:
         await _remove_bounds(database, now)
         return
-    first = max((end for name, end in found.items() if "_until_" in name and end), default=now)
-    for _, month in zip(range(AHEAD + 1), months_from(max(now, first)), strict=False):
-        if name_of(month) not in found:
-            await _run(database, *creation(month))
-    for name, end in found.items():
-        if keep is not None and end is not None and end <= now - keep:
-            await _run(database, f"DROP TABLE {name}")
+    ends = {end: name for name, end in found.items() if end is not None}
+    if _DEFAULT in found:
+        await _run(database, *_replacement(max(ends, default=now)))
+    last = next(islice(months_from(now), AHEAD, None))
+    for month in takewhile(partial(ge, last), months_from(max(ends, default=now))):
+        await _run(database, *creation(month))
+    for end, name in sorted(ends.items()):
+        if keep is not None and end <= now - keep:
+            await _run(database, *_removal(name, end))
 
 
 async def tables_with_expired_rows(database: Database, table: Table) -> list[Table]:
-    """Return the tables whose expired rows are removed one by one: of a partitioned table, those without bounds.
+    """Return the tables whose expired rows are removed one by one: of a partitioned table, those that are no month's.
 
     The other partitions are dropped as a whole.
     """
@@ -115,7 +139,7 @@ async def tables_with_expired_rows(database: Database, table: Table) -> list[Tab
         return [table]
     async with database.transaction() as transaction:
         found = await partitions(transaction)
-    unbounded = [name for name in found if name == DEFAULT or "_until_" in name]
+    unbounded = [name for name in found if name in (EARLIER, LATER) or "_until_" in name]
     return [table.to_metadata(MetaData(), name=name) for name in unbounded] if found else [table]
 
 

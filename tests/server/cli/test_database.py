@@ -46,7 +46,7 @@ class TestPostgresql:
             for (name,) in await connection.fetch(
                 "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit'::regclass"
             ):
-                if name != "audit_default":
+                if name != "audit_later":
                     await connection.execute(f"DROP TABLE {name}")
             await connection.close()
 

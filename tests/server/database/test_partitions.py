@@ -77,8 +77,24 @@ class TestConversion:
             "2": BEFORE,
             "3": "audit_2027_01",
             "4": BEFORE,
-            "5": "audit_default",
+            "5": "audit_later",
         }
+
+    async def test_a_search_reads_the_newest_months_only(self, migrated: Database) -> None:
+        """An Append in the order of time stops as soon as it has enough rows; a Merge Append looks into every month."""
+        await partitioning.partition(migrated, NOW)
+
+        plan = await names(migrated, "EXPLAIN SELECT id FROM audit ORDER BY time DESC LIMIT 50")
+
+        kinds = [line.strip().removeprefix("->").split("(")[0].strip() for line in plan]
+        assert kinds[:2] == ["Limit", "Append"]
+        assert [kind.partition(" on ")[2] for kind in kinds[2:]] == [
+            "audit_later audit_5",
+            "audit_2027_03 audit_4",
+            "audit_2027_02 audit_3",
+            "audit_2027_01 audit_2",
+            f"{BEFORE} audit_1",
+        ]
 
     async def test_the_schema_is_current_and_has_the_same_indexes(self, migrated: Database) -> None:
         had = await indexes(migrated, "audit")
@@ -126,7 +142,8 @@ class TestConversion:
         assert await partitioning.partition(migrated, NOW)
 
     async def test_requests_are_served_meanwhile(self, make_service: MakeService) -> None:
-        service = await make_service()
+        # A refusal for too many requests would not wait for the database, and let nothing else run.
+        service = await make_service({"limits.requests": "0", "limits.failures": "0"})
         begun, goes_on, stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
         statuses: list[int] = []
         is_converted: list[bool] = []
@@ -151,9 +168,9 @@ class TestConversion:
         await service.services.audit_writer.flush()
 
         assert is_converted == [True]
-        assert set(statuses) <= {401, 429}
+        assert set(statuses) == {401}
         [(written,)] = await rows(database, "SELECT count(*) FROM audit WHERE event = 'sign_in.failed'")
-        assert written == statuses.count(401)
+        assert written == len(statuses)
 
 
 Step = Callable[[Database], Awaitable[object]]
@@ -179,7 +196,7 @@ class TestInterruption:
             "audit_2027_01",
             "audit_2027_02",
             "audit_2027_03",
-            "audit_default",
+            "audit_later",
             BEFORE,
         ]
 
@@ -218,14 +235,14 @@ class TestMonths:
             await partitions(migrated)
         )
 
-    async def test_records_move_from_the_default_partition_to_their_month(self, migrated: Database) -> None:
+    async def test_records_move_to_their_month_when_it_is_created(self, migrated: Database) -> None:
         await partitioning.partition(migrated, NOW)
         late = datetime(2027, 6, 15, tzinfo=UTC)
         await add(migrated, record(1, late), record(2, late + 300 * DAY))
 
         await maintain(migrated, late, None)
 
-        assert await places(migrated) == {"1": "audit_2027_06", "2": "audit_default"}
+        assert await places(migrated) == {"1": "audit_2027_06", "2": "audit_later"}
 
     async def test_a_month_is_dropped_when_all_its_records_have_expired(self, migrated: Database) -> None:
         await partitioning.partition(migrated, NOW)
@@ -238,6 +255,41 @@ class TestMonths:
         await maintain(migrated, end + 90 * DAY, 90 * DAY)
 
         assert (await places(migrated)).keys() == {"3"}
+
+    async def test_a_record_before_all_months_is_kept_until_the_next_removal(
+        self, migrated: Database
+    ) -> None:
+        """A server's clock can be wrong."""
+        await partitioning.partition(migrated, NOW)
+        later = datetime(2027, 6, 1, tzinfo=UTC)
+        await maintain(migrated, later, 90 * DAY)
+        await add(migrated, record(1, datetime(1970, 1, 1, tzinfo=UTC)), record(2, later - 100 * DAY))
+
+        assert await places(migrated) == {"1": "audit_earlier", "2": "audit_earlier"}
+        assert (await cleanup.delete_expired(migrated, later, lambda _: 95 * DAY))["audit"] == 2
+        await add(migrated, record(3, datetime(1970, 1, 1, tzinfo=UTC)))
+        await maintain(migrated, later + 60 * DAY, 90 * DAY)
+        assert await places(migrated) == {}
+
+    async def test_a_default_partition_of_an_older_version_is_replaced(self, migrated: Database) -> None:
+        await partitioning.partition(migrated, NOW)
+        await rows(migrated, "DROP TABLE audit_later")
+        await rows(migrated, "CREATE TABLE audit_default PARTITION OF audit DEFAULT")
+        late = datetime(2027, 5, 2, tzinfo=UTC)
+        await add(migrated, record(1, late), record(2, late + 300 * DAY))
+
+        await maintain(migrated, late, None)
+
+        assert await places(migrated) == {"1": "audit_2027_05", "2": "audit_later"}
+
+    async def test_months_that_were_missed_are_created(self, migrated: Database) -> None:
+        await partitioning.partition(migrated, NOW)
+        await rows(migrated, "DROP TABLE audit_2027_02, audit_2027_03")
+
+        await maintain(migrated, datetime(2027, 2, 2, tzinfo=UTC), None)
+
+        await add(migrated, record(1, datetime(2027, 2, 2, tzinfo=UTC)))
+        assert await places(migrated) == {"1": "audit_2027_02"}
 
     async def test_older_records_are_removed_one_by_one(self, migrated: Database) -> None:
         await partitioning.partition(migrated, NOW)
