@@ -7,6 +7,7 @@ from sqlalchemy import Index, UniqueConstraint, delete, func, select, text, upda
 from sqlmodel import Field, col
 
 from models.base import ENCRYPTED, Instant, Record, Timestamped
+from models.sso_connection import SsoConnection
 from models.statements import insert, is_, table_of
 from models.team import Team
 from models.user import User
@@ -141,10 +142,23 @@ COUNT_ACTIVE = (
 )
 """How many active users the directory of a connection has."""
 
-DISABLED_LINK = select(col(ScimLink.id)).where(
-    is_(ScimLink.connection_id, "connection_id"), is_(ScimLink.user_id, "user_id"), ~col(ScimLink.active)
+_DISABLED = (
+    select(col(ScimLink.id))
+    .join(SsoConnection, col(SsoConnection.id) == col(ScimLink.connection_id))
+    .where(is_(ScimLink.user_id, "user_id"), ~col(ScimLink.active))
 )
-"""The link of the user `user_id` with the directory of a connection, if the directory has disabled them."""
+_ORGANIZATION = (
+    select(col(SsoConnection.organization_id)).where(is_(SsoConnection.id, "connection_id")).scalar_subquery()
+)
+
+DISABLED_LINK = _DISABLED.where(
+    is_(ScimLink.connection_id, "connection_id") | (col(SsoConnection.organization_id) == _ORGANIZATION)
+)
+"""The link of the user `user_id` with the directory of a connection, or with another directory of its organization, if
+the directory has disabled them."""
+
+DISABLED_IN_ORGANIZATION = _DISABLED.where(is_(SsoConnection.organization_id, "organization_id"))
+"""The same of any directory of an organization."""
 
 ADD_LINK = insert(ScimLink)
 
@@ -152,6 +166,14 @@ CHANGE_LINK = update(table_of(ScimLink)).where(is_(ScimLink.id, "link_id"))
 """Set the given columns of the link `link_id`."""
 
 REMOVE_LINK = delete(table_of(ScimLink)).where(is_(ScimLink.id, "link_id"))
+
+REMOVE_LINK_OF_USER = delete(table_of(ScimLink)).where(
+    is_(ScimLink.connection_id, "connection_id"), is_(ScimLink.user_id, "user_id")
+)
+"""Delete the link of the user `user_id` with the directory of a connection."""
+
+LINK_OF_TEAM = select(col(ScimLink.id)).where(is_(ScimLink.team_id, "team_id"))
+"""The links of the team `team_id`, which a directory manages if there is one."""
 
 FIND_STATE = (
     select(*(col(getattr(ScimDirectory, name)) for name in DirectoryRow._fields))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, delete, or_, select, update
 from sqlmodel import Field, col
 
-from models.base import Instant, Record
+from models.base import Access, Instant, Record
 from models.sso_connection import CONNECTION_COLUMNS, ConnectionRow, ConnectionState, SsoConnection
 from models.statements import insert, is_, table_of
 
@@ -15,6 +15,10 @@ class ScimToken(Record, table=True):
     """One token of a connection, by its digest."""
 
     __tablename__ = "scim_token"
+    # A stranger who created a token from an account with another's address keeps its text.
+    __access__ = (  # defence: M5 directory-tokens
+        Access("scim_tokens", "tokens of directories", expiry="expires_at", owner="created_by"),
+    )
 
     connection_id: str = Field(foreign_key="sso_connection.id", index=True, ondelete="CASCADE", max_length=32)
     token: bytes = Field(unique=True, repr=False)
@@ -73,6 +77,18 @@ TOKENS_OF_CONNECTION = (
 """The tokens of a connection, the oldest first."""
 
 ADD_TOKEN = insert(ScimToken)
+
+REMOVE_TOKENS_OF_CREATOR = delete(table_of(ScimToken)).where(is_(ScimToken.created_by, "creator"))
+"""Delete the tokens that the user `creator` has made."""
+
+REMOVE_OTHERS_OF_CREATOR = delete(table_of(ScimToken)).where(
+    is_(ScimToken.created_by, "creator"),
+    col(ScimToken.id) != bindparam("token_id"),
+    col(ScimToken.connection_id).in_(
+        select(col(SsoConnection.id)).where(is_(SsoConnection.organization_id, "organization_id"))
+    ),
+)
+"""Delete the tokens of an organization's directories that the user `creator` has made, except the token `token_id`."""
 
 MARK_TOKEN_USED = update(table_of(ScimToken)).where(is_(ScimToken.id, "token_id"))
 """Set `last_used_at` and `updated_at` of the token `token_id`."""

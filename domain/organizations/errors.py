@@ -134,6 +134,12 @@ class UserIsAlreadyAMemberOfThisOrganization(BadRequest):
     message = "User is already a member of this organization"
 
 
+class UserIsDisabledByTheDirectory(Forbidden):
+    """A directory of the organization has disabled the user, and only it can enable them."""
+
+    message = "The directory of the organization has disabled this user"
+
+
 class OrganizationMembershipLimitReached(Forbidden):
     """The organization has as many members as allowed."""
 
@@ -222,6 +228,12 @@ class YouAreNotAllowedToDeleteTeamsInThisOrganization(Forbidden):
     """The caller is not a member, or lacks the permission `team: delete`."""
 
     message = "You are not allowed to delete teams in this organization"
+
+
+class TeamIsManagedByADirectory(Forbidden):
+    """The team is a group of a directory, which alone names it and chooses its members."""
+
+    message = "This team is managed by a directory"
 
 
 class UnableToRemoveLastTeam(BadRequest):

@@ -11,10 +11,12 @@ from domain.organizations import access, roles
 from domain.organizations.errors import (
     OrganizationMembershipLimitReached,
     UserIsAlreadyAMemberOfThisOrganization,
+    UserIsDisabledByTheDirectory,
     YouHaveReachedTheMaximumNumberOfOrganizations,
 )
 from domain.organizations.policy import OrganizationPolicy
 from models.member import MEMBERS_WITH_USERS, OTHER_OWNER, Member, MemberRow, MemberWithUser
+from models.scim_link import DISABLED_IN_ORGANIZATION
 from models.statements import insert, is_
 from models.user import User
 
@@ -88,12 +90,14 @@ async def add(ctx: Context, organization_id: str, user_id: str, role: str) -> Me
 async def check_limits(ctx: Context, organization_id: str, user_id: str) -> None:
     """Check that a user, who is locked with the organization, may become its member.
 
-    Raises UserIsAlreadyAMemberOfThisOrganization, OrganizationMembershipLimitReached,
+    Raises UserIsAlreadyAMemberOfThisOrganization, UserIsDisabledByTheDirectory, OrganizationMembershipLimitReached,
     YouHaveReachedTheMaximumNumberOfOrganizations.
     """
     policy = ctx.policy[OrganizationPolicy]
     if await access.find_member(ctx, organization_id, user_id) is not None:
         raise UserIsAlreadyAMemberOfThisOrganization
+    if await ctx.db.execute(DISABLED_IN_ORGANIZATION, organization_id=organization_id, user_id=user_id):
+        raise UserIsDisabledByTheDirectory  # defence: SSO13 no-member
     if await access.count_members(ctx, organization_id) >= policy.membership_limit:
         raise OrganizationMembershipLimitReached  # defence: ORG13 membership-limit
     if await access.count_organizations(ctx, user_id) >= policy.limit_per_user:

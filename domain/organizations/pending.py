@@ -141,6 +141,13 @@ async def cancel_all_of_inviter(ctx: Context, member: MemberRow) -> None:
         await _cancel(ctx, invitation, "inviter-left")
 
 
+async def cancel_of_address(ctx: Context, organization_id: str, email: str) -> None:
+    """Cancel the pending invitation of a lower-case address whose membership a directory has ended."""
+    invitation = await of_address(ctx, organization_id, email)
+    if invitation is not None:
+        await _cancel(ctx, invitation, "directory")
+
+
 def may_invite(ctx: Context, member: MemberRow, role: str) -> bool:
     """Return whether a member may invite somebody with these roles."""
     may = roles.permits(ctx.policy, member.role, "invitation", "create")

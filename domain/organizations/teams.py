@@ -11,6 +11,7 @@ from domain.errors import Forbidden
 from domain.organizations import access, active, events, fields, roles
 from domain.organizations.errors import (
     NoActiveOrganization,
+    TeamIsManagedByADirectory,
     TeamMemberLimitReached,
     TeamNotFound,
     UnableToRemoveLastTeam,
@@ -31,6 +32,7 @@ from domain.organizations.errors import (
 from domain.organizations.policy import TeamPolicy
 from domain.users import locking
 from models.member import MemberRow
+from models.scim_link import LINK_OF_TEAM
 from models.statements import insert, table_of
 from models.team import (
     COUNT_TEAM_MEMBERS,
@@ -89,12 +91,13 @@ async def add(ctx: Context, organization_id: str, name: str) -> TeamRow:
 async def rename(ctx: Context, team_id: str, name: str | None, organization_id: str | None) -> TeamRow:
     """Change the name of a team, None for no change.
 
-    Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToUpdateThisTeam, TeamNotFound.
+    Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToUpdateThisTeam, TeamNotFound,
+    TeamIsManagedByADirectory.
     """
     if name is not None:
         fields.name_of(name, "data.name")
     member = await _manager(ctx, organization_id, "team", "update", YouAreNotAllowedToUpdateThisTeam)
-    team = await _find(ctx, member.organization_id, team_id)
+    team = await _own(ctx, member.organization_id, team_id)
     return team if name is None else await set_name(ctx, team.id, name)
 
 
@@ -108,11 +111,12 @@ async def set_name(ctx: Context, team_id: str, name: str) -> TeamRow:
 async def remove(ctx: Context, team_id: str, organization_id: str | None) -> None:
     """Remove a team; it leaves invitations and sessions by their foreign keys.
 
-    Raises NoActiveOrganization, YouAreNotAllowedToDeleteTeamsInThisOrganization, TeamNotFound, UnableToRemoveLastTeam.
+    Raises NoActiveOrganization, YouAreNotAllowedToDeleteTeamsInThisOrganization, TeamNotFound,
+    TeamIsManagedByADirectory, UnableToRemoveLastTeam.
     """
     error = YouAreNotAllowedToDeleteTeamsInThisOrganization
     member = await _manager(ctx, organization_id, "team", "delete", error)
-    team = await _find(ctx, member.organization_id, team_id)
+    team = await _own(ctx, member.organization_id, team_id)
     if not ctx.policy[TeamPolicy].allow_removing_all and await _count_teams(ctx, team.organization_id) <= 1:
         raise UnableToRemoveLastTeam
     await delete_row(ctx, team)
@@ -209,11 +213,11 @@ async def list_members(
 async def add_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> TeamMemberRow:
     """Add a member of the organization to a team; return the membership, also if it existed.
 
-    Raises NoActiveOrganization, YouAreNotAllowedToCreateANewTeamMember, TeamNotFound,
+    Raises NoActiveOrganization, YouAreNotAllowedToCreateANewTeamMember, TeamNotFound, TeamIsManagedByADirectory,
     UserIsNotAMemberOfTheOrganization, TeamMemberLimitReached.
     """
     own = await _manager(ctx, organization_id, "member", "update", YouAreNotAllowedToCreateANewTeamMember)
-    team = await _find(ctx, own.organization_id, team_id)
+    team = await _own(ctx, own.organization_id, team_id)
     member = await access.find_member(ctx, own.organization_id, user_id)  # defence: ORG8 team-member
     if member is None:
         raise UserIsNotAMemberOfTheOrganization
@@ -238,11 +242,11 @@ async def join(ctx: Context, team: TeamRow, member: MemberRow) -> TeamMemberRow:
 async def requested(ctx: Context, organization_id: str, team_ids: Sequence[str]) -> Sequence[TeamRow]:
     """Return the teams that a request names; none if the policy has no teams.
 
-    Raises TeamNotFound, and TeamMemberLimitReached for a team that is full.
+    Raises TeamNotFound, TeamIsManagedByADirectory, and TeamMemberLimitReached for a team that is full.
     """
     if not ctx.policy[TeamPolicy].enabled:
         return []
-    found = [await _find(ctx, organization_id, team_id) for team_id in dict.fromkeys(team_ids)]
+    found = [await _own(ctx, organization_id, team_id) for team_id in dict.fromkeys(team_ids)]
     for team in found:
         await _check_room(ctx, team)
     return found
@@ -251,12 +255,12 @@ async def requested(ctx: Context, organization_id: str, team_ids: Sequence[str])
 async def remove_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> None:
     """Remove a user from a team, which is active in none of their sessions afterwards.
 
-    Raises NoActiveOrganization, YouAreNotAllowedToRemoveATeamMember, TeamNotFound, UserIsNotAMemberOfTheOrganization,
-    UserIsNotAMemberOfTheTeam.
+    Raises NoActiveOrganization, YouAreNotAllowedToRemoveATeamMember, TeamNotFound, TeamIsManagedByADirectory,
+    UserIsNotAMemberOfTheOrganization, UserIsNotAMemberOfTheTeam.
     """
     await locking.lock(ctx, user_id)
     own = await _manager(ctx, organization_id, "member", "delete", YouAreNotAllowedToRemoveATeamMember)
-    team = await _find(ctx, own.organization_id, team_id)
+    team = await _own(ctx, own.organization_id, team_id)
     if await access.find_member(ctx, own.organization_id, user_id) is None:
         raise UserIsNotAMemberOfTheOrganization
     if not await leave(ctx, team, user_id):
@@ -296,6 +300,14 @@ async def _find(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
     ).first()
     if row is None:
         raise TeamNotFound
+    return row
+
+
+async def _own(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
+    """Return a team that the organization itself manages. Raises TeamNotFound, TeamIsManagedByADirectory."""
+    row = await _find(ctx, organization_id, team_id)
+    if await ctx.db.execute(LINK_OF_TEAM, team_id=row.id):  # defence: SSO12 managed-teams
+        raise TeamIsManagedByADirectory
     return row
 
 

@@ -1,5 +1,6 @@
 """The access that a directory controls: membership of its organization, or accounts for the whole service."""
 
+import json
 from collections.abc import Sequence
 
 from sqlalchemy import exists, select, update
@@ -8,14 +9,15 @@ from sqlmodel import col
 from domain import one_time_tokens
 from domain.admin import changes
 from domain.context import Context
+from domain.identifiers import domain_of
 from domain.organizations import access as organizations
-from domain.organizations import members, roles
+from domain.organizations import members, pending, roles
 from domain.organizations.errors import (
     OrganizationMembershipLimitReached,
     UserIsAlreadyAMemberOfThisOrganization,
     YouHaveReachedTheMaximumNumberOfOrganizations,
 )
-from domain.scim import events
+from domain.scim import directories, events
 from domain.scim.errors import LimitReached, NoSuchResource, ProtectedUser
 from domain.scim.policy import ScimPolicy
 from domain.sessions import events as session_events
@@ -27,14 +29,16 @@ from models import Purpose
 from models.api_key import ApiKey
 from models.member import Member
 from models.scim_link import ScimLink
-from models.scim_token import Directory
+from models.scim_token import REMOVE_OTHERS_OF_CREATOR, Directory
 from models.session import Session
 from models.sso_session import SsoSession
 from models.statements import is_, table_of
 from models.user import USER_COLUMNS, User, UserRow
 
-BAN_REASON = "Disabled by the directory"
-"""The reason of a ban by a directory; a directory lifts no other ban."""
+DISABLED = "Disabled by the directory"
+"""The reason of a ban by a directory of the whole service."""
+REMOVED = "Removed by the directory"
+"""The reason of a ban of a user whom a directory has created and removed."""
 MOST_TAKEN_OVER = 1000
 """Members that one request takes over."""
 
@@ -73,6 +77,16 @@ def default_role(directory: Directory) -> str:
     return roles.text_of(names or [roles.MEMBER])  # defence: SSO12 no-owner
 
 
+def returning_role(directory: Directory, before: str | None) -> str:
+    """Return the roles of a disabled user who is enabled: those they had before, unless groups grant roles.
+
+    A disabled user is in no group, so nobody knows whether theirs still have them.
+    """
+    if before is None or json.loads(directory.connection.group_roles):  # defence: SSO12 group-roles-end
+        return default_role(directory)
+    return before
+
+
 async def lock_organization(ctx: Context, directory: Directory) -> None:
     """Lock the organization of a directory, if it has one. Raises NoSuchResource if it is gone."""
     organization_id = directory.connection.organization_id
@@ -94,11 +108,16 @@ async def check_protection(ctx: Context, directory: Directory, user: UserRow) ->
 
 
 async def grant(ctx: Context, directory: Directory, user: UserRow, role: str) -> None:
-    """Make a user, who is locked, a member with these roles, or lift the ban of the directory. Raises LimitReached."""
+    """Lift the ban of a directory of a user, who is locked, and make them a member with these roles.
+
+    A directory of the whole service lifts bans of all directories, one of an organization only those of users who were
+    removed. Raises LimitReached.
+    """
     organization_id = directory.connection.organization_id
+    reasons = (REMOVED, DISABLED) if organization_id is None else (REMOVED,)
+    if user.banned and user.ban_reason in reasons:  # defence: SSO13 own-ban
+        await changes.unban(ctx, user)
     if organization_id is None:
-        if user.banned and user.ban_reason == BAN_REASON:  # defence: SSO13 own-ban
-            await changes.unban(ctx, user)
         return
     try:
         await members.add_directly(ctx, organization_id, user.id, split(role))
@@ -112,7 +131,7 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
     """End the access of a user, who is locked with the organization; return their roles there, None if not a member."""
     organization_id = directory.connection.organization_id
     if organization_id is None:
-        await _ban(ctx, user)
+        await _ban(ctx, user, DISABLED)
         return None
     # A sign-in that waits for its second factor must not open a session afterwards.
     await one_time_tokens.revoke(ctx, user.id, Purpose.CHALLENGE, Purpose.MAIL_CODE)
@@ -128,6 +147,15 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
     if ended:
         session_events.publish_ended(ctx, EndReason.DIRECTORY, user.id, ended)
     await ctx.db.execute(_DISABLE_KEYS, organization=organization_id, creator=user.id, updated_at=ctx.now)
+    # Not the token of this request: without it the directory could change nobody any more.
+    # defence: SSO12 own-tokens
+    await ctx.db.execute(
+        REMOVE_OTHERS_OF_CREATOR,
+        organization_id=organization_id,
+        creator=user.id,
+        token_id=directory.token_id,
+    )
+    await pending.cancel_of_address(ctx, organization_id, user.email)
     member = await organizations.find_member(ctx, organization_id, user.id)
     if member is None:
         return None
@@ -135,21 +163,32 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
     return member.role
 
 
-async def end_account(ctx: Context, user: UserRow) -> None:
-    """Ban or delete a user whom a directory has created and removed, unless an organization or directory has them."""
+async def end_account(ctx: Context, directory: Directory, user: UserRow) -> None:
+    """Ban or delete a user whom a directory has created and removed, unless somebody else has them.
+
+    That is an organization, another directory, or the user, who has left the domains of the directory.
+    """
+    if domain_of(user.email) not in await directories.domains(ctx, directory):  # defence: SSO12 own-account
+        return
     organization_count = await organizations.count_organizations(ctx, user.id)
     if organization_count or await ctx.db.execute(_OTHER_LINK, user_id=user.id):  # defence: SSO12 others
         return
     if ctx.policy[ScimPolicy].on_delete == "remove":
         await changes.delete(ctx, user)
-    else:
-        await _ban(ctx, user)
+    elif (
+        directory.connection.organization_id is not None
+    ):  # A directory of the whole service has banned them.
+        await _ban(ctx, user, REMOVED)
 
 
-async def _ban(ctx: Context, user: UserRow) -> None:
-    """Ban a user permanently, if they are not; a temporary ban may have expired, or expires later."""
+async def _ban(ctx: Context, user: UserRow, reason: str) -> None:
+    """Ban a user permanently, if they are not; a temporary ban may have expired, or expires later.
+
+    The reason of a ban that has not expired stays, so that no directory lifts it.
+    """
     if not user.banned or user.ban_expires is not None:  # defence: SSO13 lasting-ban
-        await changes.ban(ctx, user, reason=BAN_REASON, until=None)
+        kept = user.ban_reason if user.is_banned(ctx.now) else reason  # defence: SSO13 kept-reason
+        await changes.ban(ctx, user, reason=kept, until=None)
 
 
 async def is_inside(ctx: Context, directory: Directory, user: UserRow) -> bool:

@@ -11,7 +11,7 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from domain.organizations.access import retried
-from domain.scim import directories, listing
+from domain.scim import directories, listing, ownership
 from domain.scim.errors import InvalidValue, NoSuchResource, Uniqueness
 from domain.scim.protocol import (
     GROUPS,
@@ -95,10 +95,8 @@ async def find_or_none(
     ctx: Context, directory: Directory, kind: Kind, resource_id: str
 ) -> ScimLinkRow | None:
     """Return a resource of a directory, or None."""
-    row: ScimLinkRow | None = (
-        await ctx.db.execute(kind.one, connection_id=directory.connection.id, resource_id=resource_id)
-    ).first()
-    return row
+    rows = await ctx.db.execute(kind.one, connection_id=directory.connection.id, resource_id=resource_id)
+    return next(iter(await _own(ctx, directory, kind, rows)), None)
 
 
 async def find(ctx: Context, directory: Directory, kind: Kind, resource_id: str) -> ScimLinkRow:
@@ -209,8 +207,15 @@ async def reply_page(
 ) -> ScimReply:
     """Return the response with a page of resources. Raises InvalidFilter, InvalidValue, InvalidPath."""
     rows, total, cursor = await listing.rows(ctx, directory, page, kind.every)
-    resources = await _resources(ctx, directory, kind, rows, request)
+    own = await _own(ctx, directory, kind, rows)
+    resources = await _resources(ctx, directory, kind, own, request)
     return ScimReply(ctx.port[ScimProtocol].page(resources, total=total, start=page.start, cursor=cursor))
+
+
+async def _own(
+    ctx: Context, directory: Directory, kind: Kind, rows: Sequence[ScimLinkRow]
+) -> Sequence[ScimLinkRow]:
+    return await ownership.own(ctx, directory, rows) if rows and kind is USER else rows
 
 
 async def _resources(

@@ -8,14 +8,14 @@ from domain.emails import emails
 from domain.emails import events as email_events
 from domain.identifiers import domain_of
 from domain.scim import access, directories, events, listing, resources
-from domain.scim.errors import NoSuchResource, Uniqueness
+from domain.scim.errors import ForeignDomain, NoSuchResource, Uniqueness
 from domain.scim.protocol import USERS, ScimProtocol, UserAttributes
 from domain.scim.request import ScimReply, ScimRequest
 from domain.scim.resources import USER
 from domain.sessions import events as session_events
 from domain.users import events as user_events
 from domain.users import locking, lookup, profile, unproven
-from models.scim_link import REMOVE_LINK, ScimLinkRow
+from models.scim_link import CHANGE_LINK, REMOVE_LINK, REMOVE_LINK_OF_USER, ScimLinkRow
 from models.scim_token import Directory
 from models.user import UserRow
 
@@ -36,6 +36,8 @@ async def create(ctx: Context, request: ScimRequest) -> ScimReply:
     await access.lock_organization(ctx, directory)
     if existing is not None:
         await _check_take_over(ctx, directory, existing, sent)
+        # One of a user who is not the directory's own any more.
+        await ctx.db.execute(REMOVE_LINK_OF_USER, connection_id=directory.connection.id, user_id=existing.id)
     await resources.check_external_id(ctx, directory, USER, sent.external_id)
     user = await (_new_user(ctx, address, sent) if existing is None else _vouched(ctx, existing))
     role = await _set_active(ctx, directory, user, sent.active, access.default_role(directory))
@@ -106,11 +108,11 @@ async def delete(ctx: Context, request: ScimRequest) -> ScimReply:
     await access.check_protection(ctx, directory, user)
     if row.active:
         await directories.count_disabled(ctx, directory)
-        await access.withdraw(ctx, directory, user)
+    await access.withdraw(ctx, directory, user)  # defence: SSO13 removed-too
     await ctx.db.execute(REMOVE_LINK, link_id=row.id)
     events.user_removed(ctx, directory, user.id)
     if row.provisioned:
-        await access.end_account(ctx, user)
+        await access.end_account(ctx, directory, user)
     return ScimReply(None, status=204)
 
 
@@ -119,18 +121,24 @@ async def _apply(
 ) -> ScimLinkRow:
     """Write what a directory has changed of a user, who is locked; return the row."""
     address, role = user.email, row.role
-    if sent.user_name.lower() != user.email:
-        # Not of a user who has left the domains: the account is no longer the company's alone.
-        await directories.address_of(ctx, directory, user.email)  # defence: SSO12 former-address
+    # The account of a user who has left the domains is no longer the company's alone: only access can be withdrawn.
+    # defence: SSO12 former-address
+    is_inside = domain_of(user.email) in await directories.domains(ctx, directory)
+    if sent.active and not row.active and not is_inside:
+        raise ForeignDomain
+    if is_inside and sent.user_name.lower() != user.email:
         address = await directories.address_of(ctx, directory, sent.user_name)
     if address != user.email or sent.active != row.active:
         await access.check_protection(ctx, directory, user)
     if row.active and not sent.active:
         await directories.count_disabled(ctx, directory)
     await resources.check_external_id(ctx, directory, USER, sent.external_id, user.id)
-    changed = await _change_profile(ctx, user, address, sent)
+    changed = await _change_profile(ctx, user, address, sent) if is_inside else ()
     if sent.active != row.active:
-        role = await _set_active(ctx, directory, user, sent.active, role or access.default_role(directory))
+        if sent.active:
+            # Nobody makes a user a member whom a directory has disabled.
+            await ctx.db.execute(CHANGE_LINK, link_id=row.id, active=True, updated_at=ctx.now)
+        role = await _set_active(ctx, directory, user, sent.active, access.returning_role(directory, role))
         record = events.user_enabled if sent.active else events.user_disabled
         record(ctx, directory, user.id)
     is_same = resources.document_of(ctx, row) == sent.document
@@ -176,10 +184,14 @@ async def _change_profile(ctx: Context, user: UserRow, address: str, sent: UserA
 async def _check_take_over(ctx: Context, directory: Directory, user: UserRow, sent: UserAttributes) -> None:
     """Check that a directory may add an existing user, who is locked with the organization.
 
-    Raises Uniqueness; if the directory disables them, ProtectedUser and DirectoryStopped.
+    Raises Uniqueness, also for a user with a second factor whose address was never verified: a stranger may have
+    prepared both, and a directory cannot pass the factor. If the directory disables them, raises ProtectedUser and
+    DirectoryStopped.
     """
     if await resources.find_or_none(ctx, directory, USER, user.id):
         raise Uniqueness("userName: the directory has a user with this address")
+    if not (user.email_verified or unproven.is_unproven(user)):  # defence: SSO12 unproven-factor
+        raise Uniqueness("userName: the user with this address has not verified it")
     if sent.active:
         return
     await access.check_protection(ctx, directory, user)
@@ -217,7 +229,7 @@ async def _take_over(ctx: Context, directory: Directory, name: str) -> None:
     if domain_of(address) not in await directories.domains(ctx, directory):
         return
     user = await locking.lock_by_email(ctx, address)
-    if user is None or unproven.is_unproven(user) or not await access.is_inside(ctx, directory, user):
+    if user is None or not user.email_verified or not await access.is_inside(ctx, directory, user):
         return
     if await resources.find_or_none(ctx, directory, USER, user.id) is None:
         await _link(ctx, directory, user)

@@ -12,6 +12,7 @@ from domain.user_deletion import deletion, events
 from domain.user_deletion.errors import InvalidDisownToken
 from domain.users import admins, locking
 from models import Purpose
+from models.scim_token import REMOVE_TOKENS_OF_CREATOR
 
 
 class Disownable(NamedTuple):
@@ -38,6 +39,7 @@ async def disown(ctx: Context, token: str) -> None:
         raise InvalidDisownToken
     # Whoever created the account must keep no way into the organizations that it belonged to.
     await keys.remove_created_for_organizations(ctx, user.id)  # defence: N2 organization-keys
+    await ctx.db.execute(REMOVE_TOKENS_OF_CREATOR, creator=user.id)  # defence: N2 directory-tokens
     # Whoever created the account must not keep the address by making it the owner of an organization.
     await deletion.remove(ctx, user, hands_over=True)
     events.user_disowned(ctx, user.id)

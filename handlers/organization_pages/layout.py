@@ -26,11 +26,15 @@ ERROR_TEXTS: Mapping[str, str] = {
     "STALE_ORGANIZATION": N_(
         "This was changed after you opened the form, so nothing was saved. Check the fields and save again."
     ),
+    "TEAM_IS_MANAGED_BY_A_DIRECTORY": N_("A directory manages this team, so it can only be changed there."),
     "TEAM_MEMBER_LIMIT_REACHED": N_("The team has as many members as are allowed."),
     "UNABLE_TO_REMOVE_LAST_TEAM": N_("This is the last team, so it cannot be removed."),
     "USER_IS_ALREADY_A_MEMBER_OF_THIS_ORGANIZATION": N_("The user with this address is a member already."),
     "USER_IS_ALREADY_INVITED_TO_THIS_ORGANIZATION": N_(
         "There is an open invitation for this address. Send that one again, or cancel it first."
+    ),
+    "USER_IS_DISABLED_BY_THE_DIRECTORY": N_(
+        "The directory of the organization has disabled this person, so only it can enable them."
     ),
     "USER_IS_NOT_A_MEMBER_OF_THE_ORGANIZATION": N_(
         "No member of the organization has this address. Invite the person first."

@@ -184,11 +184,13 @@ class TestOthers:
         ada = await directory.create()
         await execute(service, "UPDATE \"user\" SET email = 'ada@home.net' WHERE id = :id", id=ada["id"])
 
-        answer = await directory.send("PUT", f"/Users/{ada['id']}", user("new@example.com"))
+        answer = await directory.send(
+            "PUT", f"/Users/{ada['id']}", user("new@example.com", displayName="New")
+        )
 
-        assert answer.status_code == 403
-        [row] = await service.rows('SELECT email FROM "user" WHERE id = :id', id=ada["id"])
-        assert row.email == "ada@home.net"
+        assert (answer.status_code, answer.json()["userName"]) == (200, "ada@home.net")
+        [row] = await service.rows('SELECT email, name FROM "user" WHERE id = :id', id=ada["id"])
+        assert (row.email, row.name) == ("ada@home.net", "")
 
     async def test_a_user_whom_others_have_too_stays(self, service: Service, directory: Directory) -> None:
         ada = await directory.create()

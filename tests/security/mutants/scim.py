@@ -12,7 +12,18 @@ MUTANTS = (
     Mutant("SSO12", "groups are of one directory", "own-teams", Remove()),
     Mutant("SSO12", "members are of the directory", "own-members", Always(False)),
     Mutant("SSO12", "addresses are in the domains", "domain", Always(False)),
-    Mutant("SSO12", "a user who has left keeps the address", "former-address", Remove()),
+    Mutant("SSO12", "a user who has left keeps the address", "former-address", Replace("is_inside = True")),
+    Mutant(
+        "SSO12", "who has left the domains is not the directory's", "own-addresses", Replace("rows = [*rows]")
+    ),
+    Mutant("SSO12", "who has left the organization is not", "own-while-members", Replace("return rows")),
+    Mutant("SSO12", "accounts of those who have left the domains stay", "own-account", Always(False)),
+    Mutant("SSO12", "strangers with a second factor stay out", "unproven-factor", Always(False)),
+    Mutant("SSO12", "roles of former groups do not return", "group-roles-end", Always(False)),
+    Mutant("SSO12", "teams of directories are theirs", "managed-teams", Always(False)),
+    Mutant("SSO12", "tokens of a disabled user end", "own-tokens", Remove()),
+    Mutant("N2", "tokens of directories end", "directory-tokens", Remove()),
+    Mutant("M5", "tokens of directories are removed", "directory-tokens", Replace("()", "value")),
     Mutant("SSO12", "accounts that others have stay", "others", Always(False)),
     Mutant("SSO12", "owners and administrators stay", "protected", Always(False)),
     Mutant(
@@ -34,6 +45,9 @@ MUTANTS = (
         "SSO13", "a disabled user stays out when an older ban ends", "lasting-ban", Replace("not user.banned")
     ),
     Mutant("SSO13", "no sign-in gives back what a directory has ended", "stays-disabled", Remove()),
+    Mutant("SSO13", "no invitation does", "no-member", Always(False)),
+    Mutant("SSO13", "a removed user leaves even if disabled", "removed-too", Remove()),
+    Mutant("SSO13", "bans by others keep their reasons", "kept-reason", Replace("reason", "value")),
     Mutant("SSO13", "an old version changes nothing", "version", Always(False)),
     Mutant("SSO13", "only its own ban is lifted", "own-ban", Replace("user.banned", "test")),
 )
