@@ -148,7 +148,7 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
         session_events.publish_ended(ctx, EndReason.DIRECTORY, user.id, ended)
     await ctx.db.execute(_DISABLE_KEYS, organization=organization_id, creator=user.id, updated_at=ctx.now)
     # Not the token of this request: without it the directory could change nobody any more.
-    # defence: SSO12 own-tokens
+    # defence: SSO13 own-tokens
     await ctx.db.execute(
         REMOVE_OTHERS_OF_CREATOR,
         organization_id=organization_id,

@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant("SSO12", "strangers with a second factor stay out", "unproven-factor", Always(False)),
     Mutant("SSO12", "roles of former groups do not return", "group-roles-end", Always(False)),
     Mutant("SSO12", "teams of directories are theirs", "managed-teams", Always(False)),
-    Mutant("SSO12", "tokens of a disabled user end", "own-tokens", Remove()),
+    Mutant("SSO13", "tokens of a disabled user end", "own-tokens", Remove()),
     Mutant("N2", "tokens of directories end", "directory-tokens", Remove()),
     Mutant("M5", "tokens of directories are removed", "directory-tokens", Replace("()", "value")),
     Mutant("SSO12", "accounts that others have stay", "others", Always(False)),
@@ -45,7 +45,7 @@ MUTANTS = (
         "SSO13", "a disabled user stays out when an older ban ends", "lasting-ban", Replace("not user.banned")
     ),
     Mutant("SSO13", "no sign-in gives back what a directory has ended", "stays-disabled", Remove()),
-    Mutant("SSO13", "no invitation does", "no-member", Always(False)),
+    Mutant("SSO13", "no invitation does", "no-member", Remove()),
     Mutant("SSO13", "a removed user leaves even if disabled", "removed-too", Remove()),
     Mutant("SSO13", "bans by others keep their reasons", "kept-reason", Replace("reason", "value")),
     Mutant("SSO13", "an old version changes nothing", "version", Always(False)),
