@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache, partial
 from ipaddress import IPv4Address, ip_address, ip_network
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from domain.errors import Refusal
 from domain.policy import Policy
@@ -82,6 +82,13 @@ class Caller:
     def impersonated_by(self) -> str | None:
         """The administrator who acts in the name of the user, or None."""
         return self.credential.impersonated_by if isinstance(self.credential, SessionRow) else None
+
+
+class ConnectionActor(NamedTuple):
+    """A company's connection that acts in a request: by its directory, or by a sign-in through it."""
+
+    kind: Literal["directory", "connection"]
+    connection_id: str
 
 
 class Challenge(NamedTuple):
@@ -223,6 +230,8 @@ class Context:
     queued: set[str] = field(default_factory=set)
     """The kinds of rows for the outbox worker that this transaction has queued: it is woken after the commit."""
     transaction: Transaction | None = None
+    connection_actor: ConnectionActor | None = None
+    """The connection that acts, set by the rule that has authenticated its directory or identity provider."""
     failures: dict[str, Mapping[str, Limit]] = field(default_factory=dict)
     """The limits that a failure counts against, by the name of its `FailureSubject`; fixed for the whole request."""
 
@@ -246,6 +255,16 @@ class Context:
         """The caller of an operation that requires a session."""
         assert self.facts.caller is not None, "the contract requires a session for this operation"  # noqa: S101
         return self.facts.caller
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether the operator acts, on the command line or by the configuration: no request, and no user."""
+        return self.caller is None and self.connection_actor is None and self.client is NO_CLIENT
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether a directory acts."""
+        return self.connection_actor is not None and self.connection_actor.kind == "directory"
 
     @property
     def challenge(self) -> Challenge | None:

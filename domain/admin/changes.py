@@ -40,7 +40,7 @@ async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow
     if hashed is not None:
         accounts.add_credential(ctx, user.id, hashed)
     method = None if hashed is None else "password"
-    user_events.user_created(ctx, user.id, method, by_operator=_by_operator(ctx))
+    user_events.user_created(ctx, user.id, method, by_operator=ctx.is_operator)
     return user
 
 
@@ -99,7 +99,7 @@ async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | 
     """
     if not await setup.remove(ctx, user):
         return user, None
-    two_factor_events.two_factor_disabled(ctx, user.id, by_operator=_by_operator(ctx))
+    two_factor_events.two_factor_disabled(ctx, user.id, by_operator=ctx.is_operator)
     changed = user._replace(two_factor_enabled=False, updated_at=ctx.now)
     return changed, await revoke_sessions(ctx, user)
 
@@ -107,15 +107,11 @@ async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | 
 async def revoke_sessions(ctx: Context, user: UserRow, reason: EndReason = EndReason.ADMIN) -> int:
     """Revoke every session of a user; return how many were active."""
     ended = await sessions.end_all(ctx, user)
-    session_events.sessions_revoked_all(ctx, user.id, ended, reason, by_operator=_by_operator(ctx))
+    session_events.sessions_revoked_all(ctx, user.id, ended, reason, by_operator=ctx.is_operator)
     return len(ended)
 
 
 async def delete(ctx: Context, user: UserRow) -> None:
     """Delete a user and all their data."""
     await deletion.remove(ctx, user)
-    user_events.user_deleted(ctx, user.id, by_operator=_by_operator(ctx))
-
-
-def _by_operator(ctx: Context) -> bool:
-    return ctx.caller is None
+    user_events.user_deleted(ctx, user.id, by_operator=ctx.is_operator)

@@ -66,26 +66,26 @@ def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, 
 
 def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:
     """The roles of a user were replaced."""
-    record(ctx, USER_ROLE_CHANGED, user_id=user_id, by_operator=ctx.caller is None, old=old, new=new)
+    record(ctx, USER_ROLE_CHANGED, user_id=user_id, by_operator=ctx.is_operator, old=old, new=new)
     user_role_published(ctx, user_id)
 
 
 def user_banned(ctx: Context, user_id: str, reason: str | None, until: datetime | None) -> None:
     """A user was banned, permanently or until a moment (in milliseconds since 1970)."""
     end = None if until is None else to_milliseconds(until)
-    record(ctx, USER_BANNED, user_id=user_id, by_operator=ctx.caller is None, reason=reason, until=end)
+    record(ctx, USER_BANNED, user_id=user_id, by_operator=ctx.is_operator, reason=reason, until=end)
     publish(ctx, WEBHOOK_BANNED, user_id=user_id, until=optional_instant(until))
 
 
 def user_unbanned(ctx: Context, user_id: str) -> None:
     """The ban of a user was lifted."""
-    record(ctx, USER_UNBANNED, user_id=user_id, by_operator=ctx.caller is None)
+    record(ctx, USER_UNBANNED, user_id=user_id, by_operator=ctx.is_operator)
     publish(ctx, WEBHOOK_UNBANNED, user_id=user_id)
 
 
 def password_set_by_admin(ctx: Context, user_id: str, ended: Sequence[str]) -> None:
     """The password of a user was set, which ended these active sessions."""
-    by_operator = ctx.caller is None
+    by_operator = ctx.is_operator
     record(ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=len(ended))
     publish_set(ctx, user_id, ended)
 

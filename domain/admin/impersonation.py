@@ -103,7 +103,7 @@ async def end(ctx: Context, session: SessionRow, reason: str) -> None:
 
 async def end_all_of(ctx: Context, administrator: UserRow) -> None:
     """End the sessions that an administrator, whose row is locked, has opened in the name of users."""
-    await _end(ctx, "role", col(Session.impersonated_by) == administrator.id, by_operator=ctx.caller is None)
+    await _end(ctx, "role", col(Session.impersonated_by) == administrator.id, by_operator=ctx.is_operator)
 
 
 async def end_all(ctx: Context) -> int:

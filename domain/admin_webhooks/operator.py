@@ -126,7 +126,7 @@ def add(
         }
     )
     ctx.db.defer(ADD_ENDPOINT, **row._asdict())
-    events.endpoint_created(ctx, row.id, by_operator=_is_operator(ctx))
+    events.endpoint_created(ctx, row.id, by_operator=ctx.is_operator)
     return row
 
 
@@ -166,7 +166,7 @@ async def change(ctx: Context, row: EndpointRow, values: Mapping[str, Any]) -> E
             await deliveries.spread(ctx, row.id)  # defence: WH9 revived
     if not changed:
         return row
-    events.endpoint_updated(ctx, row.id, names, by_operator=_is_operator(ctx))
+    events.endpoint_updated(ctx, row.id, names, by_operator=ctx.is_operator)
     found = await ctx.db.execute(CHANGE_ENDPOINT, endpoint_id=row.id, **changed, updated_at=ctx.now)
     now: EndpointRow = found[0]
     return now
@@ -189,7 +189,7 @@ async def delete_row(ctx: Context, row: EndpointRow) -> None:
         updated_at=ctx.now,
     )
     await ctx.db.execute(REMOVE_ENDPOINT, endpoint_id=row.id)
-    events.endpoint_deleted(ctx, row.id, by_operator=_is_operator(ctx))
+    events.endpoint_deleted(ctx, row.id, by_operator=ctx.is_operator)
 
 
 async def rotate_secret(
@@ -212,7 +212,7 @@ async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> Endpoin
     """Replace the secret of a locked endpoint; the old one signs for `webhooks.secret_overlap`, older ones do not."""
     old, overlap = ctx.cipher.decrypt(SECRET, row.secret), ctx.policy[WebhookPolicy].secret_overlap
     is_kept = old is not None and bool(overlap)
-    events.secret_rotated(ctx, row.id, by_operator=_is_operator(ctx))
+    events.secret_rotated(ctx, row.id, by_operator=ctx.is_operator)
     found = await ctx.db.execute(
         CHANGE_ENDPOINT,
         endpoint_id=row.id,
@@ -237,7 +237,3 @@ async def _locked(ctx: Context, endpoint_id: str) -> EndpointRow:
 
 def _sealed(ctx: Context, secret: str) -> bytes:
     return ctx.cipher.encrypt(SECRET, secret)  # defence: WH8 encrypted
-
-
-def _is_operator(ctx: Context) -> bool:
-    return ctx.caller is None

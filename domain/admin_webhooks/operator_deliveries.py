@@ -115,7 +115,7 @@ async def redeliver(ctx: Context, delivery_id: str, form: str | None = None) -> 
         return new_id
     if not past.has_payload:
         raise PayloadExpired
-    events.redelivered(ctx, row.id, past.event_id, by_operator=ctx.caller is None)
+    events.redelivered(ctx, row.id, past.event_id, by_operator=ctx.is_operator)
     return publication.add_delivery(ctx, past.event_id, row.id, new_id)
 
 

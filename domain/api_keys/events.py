@@ -61,7 +61,7 @@ def disowned(ctx: Context, row: ApiKeyRow) -> None:
 
 def _record(ctx: Context, event: Event, row: ApiKeyRow, **details: Any) -> None:
     details |= _organization(row)
-    record(ctx, event, user_id=row.user_id, by_operator=ctx.caller is None, key=row.id, **details)
+    record(ctx, event, user_id=row.user_id, by_operator=ctx.is_operator, key=row.id, **details)
 
 
 def _organization(row: ApiKeyRow) -> dict[str, Any]:

@@ -75,13 +75,14 @@ def record(  # noqa: PLR0913 - one parameter per column
 ) -> AuditRow:
     """Add a record; user, actor and session default to the caller's, but a record with a `hint` has no user.
 
-    The operator has no user in the service, so `by_operator` is stored in the details.
+    The details say who acted if no user did: the operator, or the directory or sign-in of a connection.
     """
     caller = ctx.caller
     if caller is not None:
         user_id = user_id or (caller.user.id if hint is None else None)
         actor_id = actor_id or caller.impersonated_by or caller.user.id
         session_id = session_id or caller.credential.id
+    by = {} if actor_id is not None else _by_connection(ctx)
     row = AuditRow(
         id=tokens.token(),
         time=ctx.now,
@@ -96,10 +97,16 @@ def record(  # noqa: PLR0913 - one parameter per column
         address=ctx.client.address,
         user_agent=ctx.client.user_agent,
         request_id=ctx.client.request_id or None,
-        details={"by": "operator", **details} if by_operator else details,
+        details={**({"by": "operator"} if by_operator else by), **details},
     )
     ctx.records.append(row)
     return row
+
+
+def _by_connection(ctx: Context) -> dict[str, Any]:
+    """Return the details that name the connection that acts, if one does."""
+    actor = ctx.connection_actor
+    return {} if actor is None else {"by": actor.kind, "connectionId": actor.connection_id}
 
 
 def record_request(

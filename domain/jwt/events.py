@@ -40,5 +40,5 @@ def signing_key_retired(ctx: Context, kid: str, algorithm: str) -> None:
 
 def signing_key_revoked(ctx: Context, kid: str, algorithm: str) -> None:
     """A key was revoked, by the operator or by the caller."""
-    record(ctx, SIGNING_KEY_REVOKED, by_operator=ctx.caller is None, kid=kid, algorithm=algorithm)
+    record(ctx, SIGNING_KEY_REVOKED, by_operator=ctx.is_operator, kid=kid, algorithm=algorithm)
     publish(ctx, WEBHOOK_REVOKED, kid=kid)

@@ -167,7 +167,7 @@ async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once
             raise SigningKeyAlreadyAnnounced(
                 f"The next {pair.algorithm} key is already announced: {announced.kid}"
             )
-        await _add(ctx, rows, pair, start, by_operator=ctx.caller is None)
+        await _add(ctx, rows, pair, start, by_operator=ctx.is_operator)
 
 
 async def find(ctx: Context, kid: str) -> SigningKeyRow:

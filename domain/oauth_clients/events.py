@@ -72,7 +72,7 @@ def grants_revoked(
 ) -> None:
     """The operator has ended all grants of a user, or of a client."""
     details: dict[str, Any] = {"number": number} | ({} if client_id is None else {"client": client_id})
-    record(ctx, GRANTS_REVOKED, user_id=user_id, by_operator=ctx.caller is None, **details)
+    record(ctx, GRANTS_REVOKED, user_id=user_id, by_operator=ctx.is_operator, **details)
 
 
 def registered(ctx: Context, client: ClientRow, token: str | None) -> None:
@@ -100,4 +100,4 @@ def authentication_failed(ctx: Context, reason: Failure, client_id: str | None) 
 
 
 def _record(ctx: Context, event: Event, client: ClientRow, **details: Any) -> None:
-    record(ctx, event, by_operator=ctx.caller is None, client=client.client_id, **details)
+    record(ctx, event, by_operator=ctx.is_operator, client=client.client_id, **details)

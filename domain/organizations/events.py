@@ -201,7 +201,7 @@ def _invitation(ctx: Context, event: Event, invitation: InvitationRow, **details
 
 
 def _record(ctx: Context, event: Event, organization_id: str, **details: Any) -> None:
-    record(ctx, event, by_operator=ctx.caller is None, organizationId=organization_id, **details)
+    record(ctx, event, by_operator=ctx.is_operator, organizationId=organization_id, **details)
 
 
 def _fields(organization: OrganizationRow) -> dict[str, str]:

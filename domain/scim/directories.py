@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from domain import identifiers, tokens, urls
-from domain.context import Context
+from domain.context import ConnectionActor, Context
 from domain.identifiers import InvalidEmail
 from domain.organizations.access import retried
 from domain.rate_limits import limits
@@ -44,6 +44,7 @@ async def enter(ctx: Context, request: ScimRequest) -> Directory:
     *connection, token_id, last_used_at = found
     directory = Directory(ConnectionRow(*connection), token_id)
     request.connection_id = directory.connection.id
+    ctx.connection_actor = ConnectionActor("directory", directory.connection.id)
     await limits.check_program(ctx, "scim", directory.token_id, ctx.policy[ScimPolicy].rate)
     if last_used_at is None or ctx.now - last_used_at >= _USE_INTERVAL:
         ctx.db.defer(MARK_TOKEN_USED, token_id=directory.token_id, last_used_at=ctx.now, updated_at=ctx.now)

@@ -7,7 +7,7 @@ from domain import identifiers, tokens
 from domain.accounts import accounts
 from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
-from domain.context import Context, StaleRead
+from domain.context import ConnectionActor, Context, StaleRead
 from domain.emails import events as email_events
 from domain.identifiers import domain_of
 from domain.identity_provider import Identity
@@ -49,6 +49,7 @@ async def sign_in(
     """
     if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO8 own-domain
         raise DomainNotAllowed
+    ctx.connection_actor = ConnectionActor("connection", row.id)
     found = await _find(ctx, row, person, request_sign_up=request_sign_up)
     # Otherwise the sign-in would give back the membership that the directory has ended.
     if await ctx.db.execute(DISABLED_LINK, connection_id=row.id, user_id=found.user.id):
@@ -58,6 +59,8 @@ async def sign_in(
     await _require_unchanged(ctx, row)
     options = _options(ctx, row, person, found, organization_id)
     events.signed_in(ctx, row, user.id, is_new=found.is_new)
+    # The connection has done its part: the session is opened as after any other proof of who the user is.
+    ctx.connection_actor = None
     return SocialSignInResult(await gate.complete_sign_in(ctx, user, options), found.is_new)
 
 

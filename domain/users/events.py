@@ -35,8 +35,9 @@ IMPORT = "import"
 
 
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
-    """A user was created: by the caller, by the operator, or by themselves."""
-    actor_id = user_id if ctx.caller is None and not by_operator else None
+    """A user was created: by the caller, by the operator, by a directory, or by themselves."""
+    is_own = ctx.caller is None and not by_operator and not ctx.is_directory
+    actor_id = user_id if is_own else None
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
     publish(ctx, WEBHOOK_CREATED, user_id=user_id, method=method)
 

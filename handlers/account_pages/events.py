@@ -1,17 +1,25 @@
 """Descriptions of audit records for the account history."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from domain import authentication_methods
 from domain.audit.history import HistoryRecord
 from domain.audit.record import EVENTS
 from domain.context import Context
-from domain.localization import Localization
+from domain.localization import N_, Localization
 from handlers.account_pages import user_agents
 from handlers.pages import sign_in_methods
 from models import Outcome
+
+_BY: Mapping[Any, str] = {
+    "operator": N_("by an administrator"),
+    "directory": N_("by a directory"),
+    "connection": N_("through single sign-on"),
+}
+"""Who acted if no user did, by the detail of the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +31,10 @@ class Entry:
     method: str | None
     """The method of authentication, or the provider that the event is about."""
     is_failure: bool
-    by_other: bool
-    """Whether an administrator or the operator did it; their network and device are not shown."""
+    by: str | None
+    """Who did it, in words; None for the user."""
     address: str | None
+    """Their network; None if an administrator, the operator or a directory did it, as for the device."""
     device: str | None
     """The browser and its system, in words."""
 
@@ -37,17 +46,20 @@ def entries(ctx: Context, localization: Localization, records: Sequence[HistoryR
 
 def _entry(ctx: Context, localization: Localization, record: HistoryRecord) -> Entry:
     is_failure = record.outcome != Outcome.SUCCESS
-    by_other = record.actor_id not in (None, ctx.signed_in.user.id) or record.details.get("by") == "operator"
+    by = "operator" if record.actor_id not in (None, ctx.signed_in.user.id) else record.details.get("by")
+    text = _BY.get(by)
+    # A sign-in through a connection came from the user's own browser.
+    is_elsewhere = by in ("operator", "directory")
     event = EVENTS[record.event]
     return Entry(
         time=record.time,
         sentence=localization.gettext((is_failure and event.failure) or event.sentence),
         method=_method(localization, record),
         is_failure=is_failure,
-        by_other=by_other,
-        address=None if by_other else record.address,
+        by=None if text is None else localization.gettext(text),
+        address=None if is_elsewhere else record.address,
         device=user_agents.describe(localization, record.user_agent)
-        if record.user_agent and not by_other
+        if record.user_agent and not is_elsewhere
         else None,
     )
 

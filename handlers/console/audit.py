@@ -32,6 +32,12 @@ ERROR_TEXTS: Mapping[str, str] = {
 }
 
 _OUTCOMES = {"success": N_("Success"), "failure": N_("Failure"), "refused": N_("Refused")}
+_ACTORS: Mapping[Any, str] = {
+    "operator": N_("Operator"),
+    "directory": N_("Directory (SCIM)"),
+    "connection": N_("Single sign-on"),
+}
+"""Who acted if no user did, by the detail of the event."""
 _OF_USER = 50
 """Events on the page of a user."""
 
@@ -133,10 +139,16 @@ async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -
             "outcome": here.localization.gettext(_OUTCOMES.get(event.outcome, event.outcome)),
             "user": names.get(event.user_id or ""),
             "actor": names.get(event.actor_id or ""),
-            "by_operator": event.details.get("by") == "operator",
+            "by": _by(here.localization, event),
         }
         for event in events
     ]
+
+
+def _by(localization: Localization, event: AuditEvent) -> str | None:
+    """Return who acted in words; None if a user did, or if it is not known."""
+    label = _ACTORS.get(event.details.get("by"))
+    return None if label is None else localization.gettext(label)
 
 
 def _sentence(localization: Localization, event: AuditEvent) -> str:

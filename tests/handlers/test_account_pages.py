@@ -12,6 +12,7 @@ from codegen.bundle import bundle
 from codegen.walk import operations
 from models import Audit, User
 from server.api.extension import extension_of
+from tests import rows
 from tests.authenticator import Authenticator
 from tests.conftest import MakeService
 from tests.contract.reading import OPERATIONS
@@ -848,6 +849,35 @@ class TestHistory:
     async def test_a_position_that_is_none_does_no_harm(self, ada: Browser) -> None:
         for before in ("", "x", "1.", ".x", "99999999999999.x", "²3.x", "1.x.y"):
             assert (await ada.open(f"{HISTORY}?before={quote(before)}")).status == 200
+
+    @pytest.mark.threat("H13")
+    @pytest.mark.parametrize(
+        ("by", "shown", "is_elsewhere"),
+        [
+            ("operator", "by an administrator", True),
+            ("directory", "by a directory", True),
+            ("connection", "through single sign-on", False),
+        ],
+    )
+    async def test_says_who_acted_if_no_user_did(
+        self, service: Service, ada: Browser, by: str, shown: str, is_elsewhere: bool
+    ) -> None:
+        user = await stored_user(service)
+        await rows.add(
+            service.services.database,
+            Audit(
+                id="e1", time=service.clock.now, event="member.added", outcome="success",
+                user_id=user.id, address="192.0.2.9", details={"by": by},
+            ),
+        )  # fmt: skip
+
+        page = await ada.open(HISTORY)
+
+        assert "The account was added to an organization" in page.text
+        assert shown in page.text
+        assert ("192.0.2.9" not in page.text) is is_elsewhere
+        texts = {"by an administrator", "by a directory", "through single sign-on"}
+        assert [text for text in texts if text in page.text] == [shown]
 
     @pytest.mark.threat("H13")
     async def test_says_what_an_administrator_did_and_not_where_they_are(

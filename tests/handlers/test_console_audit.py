@@ -75,6 +75,18 @@ class TestList:
         assert page.links["Audit"] == AUDIT
 
     @pytest.mark.parametrize(
+        ("by", "actor"),
+        [("operator", "Operator"), ("directory", "Directory (SCIM)"), ("connection", "Single sign-on")],
+    )
+    async def test_it_says_who_acted_if_no_user_did(
+        self, service: Service, browser: Browser, by: str, actor: str
+    ) -> None:
+        await happen(service, event(1, "member.added", details={"by": by}))
+
+        for path in (AUDIT, f"{AUDIT}/e001"):
+            assert f"<span>{actor}</span>" in (await service.get(path)).text, path
+
+    @pytest.mark.parametrize(
         ("query", "expected"),
         [
             ("event=user.banned", ["e002"]),

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from domain.audit.record import EVENTS
 from domain.doctor.doctor import LastReport, Report
 from domain.ports import Finding
+from models import Audit
 from models.daily_count import DailyCount
 from server.config.groups.pages import PagesSettings, contrast
 from tests import rows
@@ -126,6 +127,27 @@ async def test_the_latest_important_events_are_listed(service: Service) -> None:
     assert f"The account was blocked now {ADA} · by {ROOT}" in page.text
     assert page.links[ROOT] == f"/console/users/{root.id}"
     assert "Signed in" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("by", "shown"),
+    [
+        ("operator", "by the operator, on the command line"),
+        ("directory", "by a directory"),
+        ("connection", "through single sign-on"),
+    ],
+)
+async def test_events_that_no_user_caused_say_who_acted(service: Service, by: str, shown: str) -> None:
+    browser = await administrator(service)
+    await forget(service)
+    record = Audit(
+        id="e1", time=service.clock.now, event="user.banned", outcome="success", details={"by": by}
+    )
+    await rows.add(service.services.database, record)
+
+    page = await overview(service, browser)
+
+    assert f"The account was blocked now {shown}" in page.text
 
 
 async def test_without_permission_there_are_no_figures(make_service: MakeService) -> None:

@@ -12,6 +12,7 @@ from tests.handlers.people import Person
 from tests.handlers.steps import execute
 from tests.scim import GROUP, USER, Directory, add_directory, changes, group, user
 from tests.service import Service
+from tests.trail import forget, only, trail
 
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 NEVER = "not-there"
@@ -524,6 +525,78 @@ class TestGroups:
 
         assert (given["ada@example.com"], given["bob@example.com"]) == ("admin", "admin")
         assert (await members(service))["ada@example.com"] == "member"
+
+
+@pytest.mark.both_databases
+class TestAudit:
+    async def test_says_that_the_directory_of_an_organization_acted(
+        self, service: Service, directory: Directory
+    ) -> None:
+        await forget(service)
+        ada = (await directory.create())["id"]
+        staff = (await directory.send("POST", "/Groups", group("Staff", ada))).json()["id"]
+        await directory.change(f"/Groups/{staff}", {"op": "replace", "value": {"displayName": "All"}})
+        await directory.change(f"/Groups/{staff}", {"op": "remove", "path": "members"})
+        await directory.send("DELETE", f"/Groups/{staff}")
+        await directory.change(f"/Users/{ada}", {"op": "replace", "path": "displayName", "value": "Ada L."})
+        await directory.set_active(ada, False)
+
+        records = await trail(service)
+
+        assert {record.event for record in records} >= {
+            *("user.created", "user.updated", "scim.user_created", "scim.user_disabled"),
+            *("member.added", "member.removed", "team.created", "team.updated", "team.removed"),
+            *("team_member.added", "team_member.removed"),
+        }
+        assert {(record.actor_id, record.details.get("by")) for record in records} == {(None, "directory")}
+        assert {record.details["connectionId"] for record in records} == {directory.connection_id}
+
+    async def test_says_that_the_directory_changed_roles(self, service: Service, organization: str) -> None:
+        directory = await add_directory(service, organization, group_roles='{"Admins": "admin"}')
+        ada = (await directory.create())["id"]
+
+        await directory.send("POST", "/Groups", group("Admins", ada))
+
+        record = await only(service, "member.role_changed")
+        assert record.details["by"] == "directory"
+        assert record.details["connectionId"] == directory.connection_id
+
+    async def test_says_that_the_directory_of_the_whole_service_banned(self, service: Service) -> None:
+        directory = await add_directory(service)
+        ada = await add(service, "ada")
+        await directory.create("ada@example.com")
+        await directory.set_active(ada.id, False)
+        await directory.set_active(ada.id, True)
+
+        for event in ("user.banned", "session.revoked_all", "user.unbanned"):
+            record = await only(service, event)
+            named = record.actor_id, record.details["by"], record.details["connectionId"]
+            assert named == (None, "directory", directory.connection_id), event
+
+    async def test_says_that_the_directory_deleted(self, make_service: MakeService) -> None:
+        service = await make_service({"scim.on_delete": "remove"})
+        directory = await add_directory(service)
+        made = await directory.create()
+
+        await directory.send("DELETE", f"/Users/{made['id']}")
+
+        assert (await only(service, "user.deleted")).details["by"] == "directory"
+
+    async def test_says_that_a_refused_change_was_the_directorys(
+        self, service: Service, owner: Person, directory: Directory
+    ) -> None:
+        await directory.create("owner@example.com")
+
+        await directory.set_active(owner.id, False)
+
+        assert (await only(service, "scim.refused")).details["by"] == "directory"
+
+    async def test_the_caller_stays_the_actor(
+        self, service: Service, owner: Person, organization: str
+    ) -> None:
+        record = await only(service, "organization.created")
+
+        assert (record.actor_id, "by" in record.details) == (owner.id, False)
 
 
 @pytest.mark.both_databases

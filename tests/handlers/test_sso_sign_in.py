@@ -16,6 +16,7 @@ from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.security import second_factor
 from tests.service import Service
+from tests.trail import forget, only, trail
 
 SESSION = "/get-session"
 
@@ -453,6 +454,24 @@ class TestMembership:
         await sso_steps.enter(service)
 
         assert (ADA, "admin") in await members(service)
+
+    @pytest.mark.both_databases
+    async def test_the_audit_trail_says_that_the_connection_acted(
+        self, service: Service, organization: str, provider: ProviderProcess
+    ) -> None:
+        [connection] = await service.rows("SELECT id FROM sso_connection")
+        await forget(service)
+        await sso_steps.enter(service)
+        provider.control(user={"groups": ["staff"]})
+        await sso_steps.enter(service)
+
+        for event in ("member.added", "member.role_changed"):
+            record = await only(service, event)
+            named = record.actor_id, record.details["by"], record.details["connectionId"]
+            assert named == (None, "connection", connection.id), event
+        created = await only(service, "user.created")
+        assert (created.actor_id, "by" in created.details) == (created.user_id, False)
+        assert "operator" not in {record.details.get("by") for record in await trail(service)}
 
     async def test_a_full_organization_takes_nobody(
         self, make_service: MakeService, provider: ProviderProcess

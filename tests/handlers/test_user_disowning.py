@@ -13,6 +13,7 @@ from tests.handlers.pages import SETTINGS, Browser
 from tests.handlers.steps import ADA, EVE, NEW_PASSWORD, UNKNOWN, code, join, set_user, works
 from tests.security.second_factor import Owner, enrol_again
 from tests.service import BASE_URL, PASSWORD, Service
+from tests.trail import only, trail
 
 PATH = "/disown-account"
 PAGE = f"{BASE_URL}/account/not-me?token="
@@ -310,3 +311,16 @@ class TestSecondStep:
         browser = await self.pending(service)
         assert "I did not set this up" not in browser.page.text
         assert await works(service, owner.session)
+
+
+async def test_the_audit_trail_does_not_say_that_the_operator_deleted(service: Service) -> None:
+    await join(service)
+    made = await service.post("/organization/create", {"name": "Acme", "slug": "acme"})
+    assert made.status_code == 200, made.text
+    token = await not_me_token(service)
+    service.client.cookies.clear()
+
+    assert await disown(service, token) == "200"
+
+    assert "operator" not in {record.details.get("by") for record in await trail(service)}
+    assert (await only(service, "organization.deleted")).actor_id is None
