@@ -117,7 +117,8 @@ def _sql(endpoint: str, condition: Condition) -> ColumnElement[bool]:
     if isinstance(value, str) and condition.attribute in _CASE_INSENSITIVE:
         value = value.lower()
         column = column if condition.attribute in _LOWER else func.lower(column)
-    return _OPERATORS[condition.operator](column, value)
+    operators = _EXACT if condition.attribute in _CASE_EXACT else _OPERATORS
+    return operators[condition.operator](column, value)
 
 
 _USER_COLUMNS: Mapping[str, Any] = {
@@ -136,6 +137,8 @@ _GROUP_COLUMNS: Mapping[str, Any] = {
     "meta.lastModified": col(ScimLink.updated_at),
 }
 _CASE_INSENSITIVE = frozenset({"userName", "emails.value", "displayName"})
+_CASE_EXACT = frozenset({"externalId", "id"})
+"""Attributes that RFC 7643, 3.1 declares `caseExact`."""
 _LOWER = frozenset({"userName", "emails.value"})
 """Attributes whose columns are in lower case already."""
 
@@ -148,4 +151,10 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], ColumnElement[bool]]] = {
     "lt": lambda column, value: column < value,
     "le": lambda column, value: column <= value,
     "pr": lambda column, value: column.is_not(None),
+}
+_EXACT: Mapping[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+    **_OPERATORS,
+    # LIKE ignores the case of ASCII letters on SQLite. These functions compare exactly on both databases.
+    "co": lambda column, value: func.replace(column, value, "") != column,
+    "sw": lambda column, value: func.substr(column, 1, len(value)) == value,
 }

@@ -222,6 +222,52 @@ class TestList:
         assert names == (expected if "owner" not in names else [*expected, "owner"])
         assert page["totalResults"] == len(names)
 
+    @pytest.mark.both_databases
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ('externalId co "BCd"', ["ada"]),
+            ('externalId co "bcd"', []),
+            ('externalId co "_%\u00e9"', ["bob"]),
+            ('externalId co "_%\u00c9"', []),
+            ('externalId co "***"', []),
+            ('externalId sw "aB"', ["ada"]),
+            ('externalId sw "ab"', []),
+            ('externalId sw "BC"', []),
+            ('externalId sw "\u00c9_"', ["bob"]),
+            ('externalId sw "\u00e9"', []),
+            ('externalId sw ""', ["ada", "bob"]),
+            ('externalId eq "abcd"', []),
+            ('displayName sw "ADA"', ["ada"]),
+        ],
+    )
+    async def test_identifiers_are_case_exact(
+        self, directory: Directory, text: str, expected: list[str]
+    ) -> None:
+        await directory.create("ada@example.com", displayName="Ada", externalId="aBCd")
+        await directory.create("bob@example.com", externalId="\u00c9_%\u00e9")
+
+        page = await directory.get("/Users", filter=text)
+
+        assert sorted(each["userName"].partition("@")[0] for each in page["Resources"]) == expected
+
+    @pytest.mark.both_databases
+    async def test_ids_of_users_and_groups_are_case_exact(self, directory: Directory) -> None:
+        ada = (await directory.create())["id"]
+        staff = (await directory.send("POST", "/Groups", group("Staff", externalId="aBCd"))).json()["id"]
+
+        for endpoint, own in (("/Users", ada), ("/Groups", staff)):
+            for operator, sent, expected in (
+                ("co", own[1:], [own]),
+                ("co", own[1:].swapcase(), []),
+                ("sw", own[:31], [own]),
+                ("sw", own[:31].swapcase(), []),
+            ):
+                page = await directory.get(endpoint, filter=f'id {operator} "{sent}"')
+                assert [each["id"] for each in page["Resources"]] == expected, (endpoint, operator, sent)
+        page = await directory.get("/Groups", filter='externalId co "bcd"')
+        assert page["Resources"] == []
+
     @pytest.mark.parametrize(
         "text",
         [
