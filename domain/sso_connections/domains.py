@@ -1,6 +1,7 @@
 """The domains of connections: which it has, and whether its owner has proved them."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlmodel import col
@@ -11,7 +12,7 @@ from domain.organizations.access import retried
 from domain.sso.domain_names import DomainNames, LookupFailed
 from domain.sso_connections import events, fields
 from domain.sso_connections.errors import DomainTaken, DomainVerificationFailed, DomainVerified
-from models.sso_connection import OWNER_OF_DOMAIN, ConnectionRow, ConnectionSource
+from models.sso_connection import OWNER_OF_DOMAIN, ConnectionRow
 from models.sso_domain import (
     ADD_DOMAIN,
     CHANGE_DOMAIN,
@@ -24,9 +25,6 @@ from models.sso_domain import (
 
 LABEL = "_gatewright-"
 """What precedes the `providerId` in the name of the TXT record."""
-
-TRUSTED = (ConnectionSource.CONFIG, ConnectionSource.CLI)
-"""The sources of connections whose domains need no proof: the operator names them."""
 
 
 class Connection(NamedTuple):
@@ -78,15 +76,20 @@ def are_verified(rows: Sequence[DomainRow]) -> bool:
 async def replace(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> bool:
     """Replace the domains of a locked connection; return whether that changes them.
 
-    Domains that stay keep their verification. Those of connections of the operator need none. Raises DomainTaken.
+    Domains that stay keep their verification. Those that the operator names need no proof. Raises DomainTaken.
     """
     known = {one.domain: one for one in await of(ctx, row)}
     token = next((one.token for one in known.values()), None) or tokens.token()
     await drop(ctx, row, keep=names)
-    added = [name for name in names if name not in known]
-    for name in added:
-        await _add(ctx, row, name, token)
-    return known.keys() != set(names)
+    is_changed = known.keys() != set(names)
+    for name in names:
+        if name not in known:
+            await _add(ctx, row, name, token)
+        elif _needs_no_proof(ctx) and known[name].verified_at is None:
+            await _check_free(ctx, row, name)
+            await _verify(ctx, row, known[name], checked_at=None)
+            is_changed = True
+    return is_changed
 
 
 async def drop(ctx: Context, row: ConnectionRow, *, keep: Collection[str]) -> None:
@@ -96,9 +99,13 @@ async def drop(ctx: Context, row: ConnectionRow, *, keep: Collection[str]) -> No
             await ctx.db.execute(REMOVE_DOMAIN, domain_id=one.id)
 
 
+def _needs_no_proof(ctx: Context) -> bool:
+    """Return whether the operator names the domains, on the command line or in the configuration."""
+    return ctx.caller is None
+
+
 async def _add(ctx: Context, row: ConnectionRow, name: str, token: str) -> None:
-    is_trusted = row.source in TRUSTED
-    if is_trusted:
+    if _needs_no_proof(ctx):
         await _check_free(ctx, row, name)
     with retried():
         await ctx.db.execute(
@@ -108,7 +115,7 @@ async def _add(ctx: Context, row: ConnectionRow, name: str, token: str) -> None:
             domain=name,
             required=False,
             token=token,
-            verified_at=ctx.now if is_trusted else None,
+            verified_at=ctx.now if _needs_no_proof(ctx) else None,
             created_at=ctx.now,
             updated_at=ctx.now,
         )
@@ -165,16 +172,21 @@ async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
     for one in pending:
         if one.domain in lookup.found:
             await _check_free(ctx, row, one.domain)
-            with retried():
-                await ctx.db.execute(
-                    CHANGE_DOMAIN,
-                    domain_id=one.id,
-                    verified_at=ctx.now,
-                    checked_at=ctx.now,
-                    missed_at=None,
-                    updated_at=ctx.now,
-                )
-            events.domain_verified(ctx, row, one.domain)
+            await _verify(ctx, row, one, checked_at=ctx.now)
     missing = next((one.domain for one in pending if one.domain not in lookup.found), None)
     if missing is not None:  # defence: SSO9 proof
         raise DomainVerificationFailed(f"Unable to verify domain ownership for {missing}. Try again later")
+
+
+async def _verify(ctx: Context, row: ConnectionRow, one: DomainRow, *, checked_at: datetime | None) -> None:
+    """Store that a domain is verified; `checked_at` is when its record was found, None if it needs no record."""
+    with retried():
+        await ctx.db.execute(
+            CHANGE_DOMAIN,
+            domain_id=one.id,
+            verified_at=ctx.now,
+            checked_at=checked_at,
+            missed_at=None,
+            updated_at=ctx.now,
+        )
+    events.domain_verified(ctx, row, one.domain)

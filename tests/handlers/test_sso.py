@@ -15,7 +15,7 @@ from domain import tokens
 from domain.context import Context
 from domain.sso_connections import configuration, operator, recheck
 from models import Account, Session
-from models.sso_connection import CONFIG, SsoConnection
+from models.sso_connection import CONFIG, ConnectionSource, SsoConnection
 from models.sso_session import SsoSession
 from models.webhook_event import PAYLOAD
 from tests import rows
@@ -100,6 +100,28 @@ async def verify(service: Service, by: Person, provider_id: str = "acme") -> str
     return code(await post(service, by, "verify-domain", providerId=provider_id))
 
 
+async def create_by_operator(service: Service, **more: Any) -> None:
+    """Create a connection as `gatewright sso create` does."""
+
+    async def job(ctx: Context) -> None:
+        sent = connection(**more)
+        prepared = await operator.prepare(ctx, sent, None)
+        organization_id = sent.get("organizationId")
+        await operator.create(ctx, "acme", organization_id, prepared, ConnectionSource.CLI)
+
+    await service.services.unit_of_work.run(job)
+
+
+async def update_by_operator(service: Service, **sent: Any) -> None:
+    """Change a connection as `gatewright sso update` does."""
+
+    async def job(ctx: Context) -> None:
+        seen = await operator.find(ctx, "acme")
+        await operator.update(ctx, seen, await operator.prepare(ctx, sent, seen))
+
+    await service.services.unit_of_work.run(job)
+
+
 async def add_identity(service: Service, person: Person, provider_id: str = "acme") -> None:
     """Make a person known at a connection, with the session of theirs opened through it."""
     async with service.services.database.begin() as db:
@@ -125,6 +147,11 @@ async def identities(service: Service) -> int:
     async with service.services.database.begin() as db:
         statement = select(col(Account.id)).where(col(Account.provider_id).like("sso:%"))
         return len(await db.execute(statement))
+
+
+def verified(shown: Any) -> dict[str, bool]:
+    """Return the domains of a connection as an operation shows it, and whether they are verified."""
+    return {one["domain"]: one["verified"] for one in shown["domains"]}
 
 
 class TestRegister:
@@ -565,6 +592,30 @@ class TestDomains:
             ("acme.example", False),
             ("acme.test", True),
         ]
+
+    @pytest.mark.threat("SSO9")
+    async def test_an_owner_proves_domains_also_of_connections_of_the_operator(
+        self, service: Service, owner: Person, acme: str
+    ) -> None:
+        await create_by_operator(service, organizationId=acme)
+
+        changed = await update(service, owner, domain="acme.example,victim.example")
+
+        assert verified(changed) == {"acme.example": True, "victim.example": False}
+        assert await update(service, owner, requiredDomains=["victim.example"]) == "400 VALIDATION_ERROR"
+
+    async def test_the_operator_proves_none_also_of_connections_of_owners(
+        self, service: Service, owner: Person, acme: str
+    ) -> None:
+        await register(service, owner, organizationId=acme)
+
+        await update_by_operator(service, domain="acme.example,acme.test")
+
+        shown = await get(service, owner)
+        assert verified(shown) == {"acme.example": True, "acme.test": True}
+        assert len(await of_event(service, "sso.domain_verified", domain="acme.example")) == 1
+        [record] = await of_event(service, "sso.connection_updated")
+        assert record.details["fields"] == ["domain"]
 
     @pytest.mark.threat("SSO9")
     async def test_only_the_very_name_counts(
