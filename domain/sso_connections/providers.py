@@ -42,6 +42,8 @@ _PAGE = re.compile(
 )
 """An https URL, or one of this machine for development, without characters that need quotes."""
 _WITHOUT_DISCOVERY = ("authorizationEndpoint", "tokenEndpoint", "jwksEndpoint")
+_SECRET_TARGETS = ("discovery_url", "token_endpoint")
+"""The parts of a configuration that decide where the client secret is sent, in addition to the issuer."""
 _IDENTIFYING = {
     OidcConfig: (
         *("client_id", "discovery_url", "authorization_endpoint"),
@@ -86,6 +88,7 @@ async def read(ctx: Context, sent: Mapping[str, Any], known: Provider | None) ->
         refuse_missing()
     if is_oidc:
         issuer, config = _read_oidc(sent.get("issuer"), {**override, **(oidc or {})}, known)
+        _check_secret(ctx, Provider(issuer, config), oidc or {}, known)
         return Provider(issuer, await _checked(ctx, issuer, config, oidc or {}, known))
     document = await _metadata_document(ctx, (saml or {}).get("idpMetadata") or {})
     return _read_saml(ctx, sent.get("issuer"), {**override, **(saml or {})}, known, document)
@@ -125,6 +128,20 @@ def _read_oidc(issuer: str | None, sent: Mapping[str, Any], known: Provider | No
     if (config.discovery_url is None and old is None) or (has_moved and config.discovery_url is not None):
         config = replace(config, discovery_url=document_url(issuer))
     return issuer, config
+
+
+def _check_secret(ctx: Context, provider: Provider, sent: Mapping[str, Any], known: Provider | None) -> None:
+    """Check that a caller who lets the client secret be sent elsewhere knows it. Raises ValidationError."""
+    if ctx.caller is None or known is None or "clientSecret" in sent:
+        return
+    is_elsewhere = provider.issuer != known.issuer or any(
+        getattr(provider.config, name) != getattr(known.config, name, None) for name in _SECRET_TARGETS
+    )
+    if is_elsewhere:
+        fields.refuse(
+            "oidcConfig.clientSecret",
+            "is required if the issuer, discoveryEndpoint or tokenEndpoint changes",
+        )
 
 
 async def _checked(

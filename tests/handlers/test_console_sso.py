@@ -522,6 +522,24 @@ class TestSettings:
 
         assert (page.path, "****-two" in page.text) == (ACME, True)
 
+    @pytest.mark.threat("SSO10")
+    async def test_another_issuer_needs_the_secret_again(self, root: Browser, service: Service) -> None:
+        async with Receiver() as one, Receiver() as other:
+            one.otherwise, other.otherwise = discovered(one), discovered(other)
+            await root.open(f"{NEW}?type=oidc")
+            sent = {"issuer": issuer_of(one), "clientId": "one", "clientSecret": "hush-hush-hush"}
+            await root.submit(NEW, providerId="acme", name="Acme", domains="acme.example", **sent)
+            await root.open(f"{ACME}/provider")
+            moved = {"issuer": issuer_of(other), "clientId": "one"}
+
+            page = await root.submit(f"{ACME}/provider", **moved)
+
+            assert (page.status, "#clientSecret" in page.targets) == (422, True)
+            assert "Enter the client secret." in page.text
+            page = await root.submit(f"{ACME}/provider", **moved, clientSecret="hush-again")
+
+        assert (page.path, "Your changes are saved." in page.text) == (ACME, True)
+
 
 @pytest.mark.operation("console.sso_settings.show_test", "console.sso_settings.begin_test")
 class TestTest:

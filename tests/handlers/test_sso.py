@@ -461,7 +461,7 @@ class TestUpdate:
     ) -> None:
         await register(service, admin)
         for fields in (
-            {"issuer": "https://evil.example"},
+            {"issuer": "https://evil.example", "oidcConfig": {"clientSecret": "new"}},
             {"oidcConfig": {"clientId": "other"}},
             {"oidcConfig": {"jwksEndpoint": "https://93.184.215.14/evil"}},
         ):
@@ -476,6 +476,31 @@ class TestUpdate:
             assert (await identities(service), await works(service, ada.headers)) == (0, False)
             assert await works(service, bob.headers)
         assert len(await of_event(service, "sso.connection_updated", identities_ended=1)) == 3
+
+    @pytest.mark.threat("SSO10")
+    async def test_the_secret_goes_to_no_other_provider(
+        self, service: Service, owner: Person, acme: str
+    ) -> None:
+        await register(service, owner, organizationId=acme)
+        issuer, evil = "https://login.acme.example", "https://93.184.215.14/evil"
+        for fields in (
+            {"issuer": "https://evil.example"},
+            {"issuer": "https://evil.example", "oidcConfig": {"clientId": "other"}},
+            {"oidcConfig": {"tokenEndpoint": evil}},
+            {"oidcConfig": {"tokenEndpoint": evil, "skipDiscovery": True}},
+            {"oidcConfig": {"discoveryEndpoint": evil}},
+        ):
+            refused = await post(service, owner, "update-provider", providerId="acme", **fields)
+            assert code(refused) == "400 VALIDATION_ERROR", refused.text
+            assert [one["name"] for one in refused.json()["fields"]] == ["oidcConfig.clientSecret"], fields
+        assert (await get(service, owner))["issuer"] == issuer
+
+        await update_by_operator(service, oidcConfig={"tokenEndpoint": f"{evil}-no-more"})
+        moved = await update(service, owner, oidcConfig={"tokenEndpoint": evil, "clientSecret": "for-both"})
+
+        assert moved["oidcConfig"]["tokenEndpoint"] == evil
+        same = await update(service, owner, issuer=issuer, oidcConfig={"tokenEndpoint": evil})
+        assert same["issuer"] == issuer
 
     @pytest.mark.threat("SSO10")
     async def test_an_owner_gives_only_roles_below_their_own(self, make_service: MakeService) -> None:

@@ -473,6 +473,27 @@ class TestConnection:
         assert "Your changes are saved." in page.text
         assert page.text.partition("SHA-256:")[2].split()[0] != before.partition("SHA-256:")[2].split()[0]
 
+    @pytest.mark.threat("SSO10")
+    async def test_another_issuer_needs_the_secret_again(self, service: Service, ada: Browser) -> None:
+        page = await choose(ada, "entra", "oidc")
+        async with Receiver() as one, Receiver() as other:
+            one.otherwise, other.otherwise = discovered(one), discovered(other)
+            sent = {"issuer": issuer_of(one), "clientId": "web", "clientSecret": "s3cret"}
+            await ada.submit(urlsplit(page.path).path, **sent)
+            here = f"{home_of(ada)}/sso/connection"
+            await ada.open(f"{here}?connection=acme-entra")
+            page = await ada.open(ada.page.links["Change issuer or client"])
+            assert "If you change the issuer, enter the secret again." in page.text
+            moved = {"issuer": issuer_of(other), "clientId": "web"}
+
+            page = await ada.submit(f"{here}/provider", **moved)
+
+            assert (page.status, "#clientSecret" in page.targets) == (422, True)
+            assert "Enter the client secret." in page.text
+            page = await ada.submit(f"{here}/provider", **moved, clientSecret="s3cret-too")
+
+        assert "Your changes are saved." in page.text
+
     async def test_is_deleted_once_its_identifier_was_typed(self, service: Service, ada: Browser) -> None:
         await set_up(ada)
         here = f"{home_of(ada)}/sso/connection/delete"
