@@ -26,6 +26,9 @@ from models.sso_domain import (
 LABEL = "_gatewright-"
 """What precedes the `providerId` in the name of the TXT record."""
 
+_MOST_IDS = 1000
+"""The ids of one statement: PostgreSQL takes at most 32,767 parameters."""
+
 
 class Connection(NamedTuple):
     """A connection and its domains."""
@@ -60,10 +63,12 @@ async def load(ctx: Context, row: ConnectionRow) -> Connection:
 
 
 async def load_all(ctx: Context, rows: Sequence[ConnectionRow]) -> Sequence[Connection]:
-    """Return connections with their domains, which one statement reads."""
+    """Return connections with their domains."""
     found: dict[str, list[DomainRow]] = {row.id: [] for row in rows}
-    if rows:
-        for one in await ctx.db.execute(DOMAINS.where(col(SsoDomain.connection_id).in_(sorted(found)))):
+    ids = sorted(found)
+    for begin in range(0, len(ids), _MOST_IDS):
+        some = col(SsoDomain.connection_id).in_(ids[begin : begin + _MOST_IDS])
+        for one in await ctx.db.execute(DOMAINS.where(some)):
             found[one.connection_id].append(one)
     return [Connection(row, found[row.id]) for row in rows]
 

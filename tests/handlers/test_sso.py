@@ -15,7 +15,8 @@ from domain import tokens
 from domain.context import Context
 from domain.sso_connections import configuration, operator, recheck
 from models import Account, Session
-from models.sso_connection import CONFIG, ConnectionSource, SsoConnection
+from models.sso_connection import CONFIG, ConnectionRow, ConnectionSource, SsoConnection
+from models.sso_domain import DomainRow
 from models.sso_session import SsoSession
 from models.webhook_event import PAYLOAD
 from tests import rows
@@ -120,6 +121,21 @@ async def update_by_operator(service: Service, **sent: Any) -> None:
         await operator.update(ctx, seen, await operator.prepare(ctx, sent, seen))
 
     await service.services.unit_of_work.run(job)
+
+
+async def copy_connections(service: Service, number: int) -> None:
+    """Add connections that are like the only one, each with its domain."""
+    for table, names, own in (
+        ("sso_connection", ConnectionRow._fields, {"id", "provider_id"}),
+        ("sso_domain", DomainRow._fields, {"id", "connection_id"}),
+    ):
+        values = ", ".join("'copy-' || numbers.n" if name in own else f"one.{name}" for name in names)
+        await execute(
+            service,
+            "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :number)"
+            f" INSERT INTO {table} ({', '.join(names)}) SELECT {values} FROM {table} one, numbers",
+            number=number,
+        )
 
 
 async def add_identity(service: Service, person: Person, provider_id: str = "acme") -> None:
@@ -433,6 +449,18 @@ class TestList:
         member = await organization_steps.add_verified(service, "mia@example.com")
         await organization_steps.join(service, owner, member, "admin")
         assert await listed(service, member) == []
+
+    @pytest.mark.both_databases
+    async def test_more_connections_than_a_statement_has_parameters(
+        self, service: Service, admin: Person
+    ) -> None:
+        await register(service, admin)
+        await copy_connections(service, 33_000)
+
+        found = await service.services.unit_of_work.run(operator.list_all)
+
+        assert len(found) == 33_001
+        assert all([one.domain for one in own] == ["acme.example"] for _, own in found)
 
 
 class TestUpdate:
