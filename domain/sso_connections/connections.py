@@ -99,7 +99,7 @@ async def request_verification(ctx: Context, provider_id: str) -> str:
 async def verify_domains(ctx: Context, provider_id: str) -> None:
     """Verify the domains of a connection by their TXT records.
 
-    Raises SsoProviderNotFound, SessionNotFresh, DomainVerified, DomainTaken, DomainVerificationFailed.
+    Raises SsoProviderNotFound, SessionNotFresh, DomainVerified, PendingDomainTaken, DomainVerificationFailed.
     """
     row, pending = await ctx.in_new_transaction(partial(_pending, provider_id=provider_id))
     lookup = await domains.look_up(ctx, row, pending)

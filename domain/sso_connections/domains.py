@@ -11,7 +11,12 @@ from domain.context import Context
 from domain.organizations.access import retried
 from domain.sso.domain_names import DomainNames, LookupFailed
 from domain.sso_connections import events, fields
-from domain.sso_connections.errors import DomainTaken, DomainVerificationFailed, DomainVerified
+from domain.sso_connections.errors import (
+    DomainTaken,
+    DomainVerificationFailed,
+    DomainVerified,
+    PendingDomainTaken,
+)
 from models.sso_connection import OWNER_OF_DOMAIN, ConnectionRow
 from models.sso_domain import (
     ADD_DOMAIN,
@@ -168,16 +173,23 @@ async def look_up(ctx: Context, row: ConnectionRow, rows: Sequence[DomainRow]) -
 async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
     """Verify the domains of a locked connection whose records were found.
 
-    Raises DomainVerified if all are verified already, DomainTaken, and DomainVerificationFailed, which keeps the
+    Raises DomainVerified if all are verified already, PendingDomainTaken and DomainVerificationFailed, which keep the
     domains that could be verified.
     """
     pending = [one for one in await of(ctx, row) if one.verified_at is None]
     if not pending:
         raise DomainVerified
+    taken: DomainTaken | None = None
     for one in pending:
         if one.domain in lookup.found:
-            await _check_free(ctx, row, one.domain)
-            await _verify(ctx, row, one, checked_at=ctx.now)
+            try:
+                await _check_free(ctx, row, one.domain)
+            except DomainTaken as refusal:
+                taken = taken or refusal
+            else:
+                await _verify(ctx, row, one, checked_at=ctx.now)
+    if taken is not None:
+        raise PendingDomainTaken(taken.message)
     missing = next((one.domain for one in pending if one.domain not in lookup.found), None)
     if missing is not None:  # defence: SSO9 proof
         raise DomainVerificationFailed(f"Unable to verify domain ownership for {missing}. Try again later")

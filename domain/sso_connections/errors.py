@@ -69,6 +69,13 @@ class DomainTaken(Conflict):
     message = "Domain is verified by another SSO provider"
 
 
+class PendingDomainTaken(DomainTaken):
+    """Another connection has a domain verified whose record was found."""
+
+    code = "DOMAIN_TAKEN"
+    keeps_writes = True  # Other domains of the connection may be verified now.
+
+
 class DomainVerificationFailed(Refusal):
     """The record of a domain is missing, or its name servers do not respond; the message names the domain (502)."""
 

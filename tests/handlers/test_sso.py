@@ -14,6 +14,7 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from domain.sso_connections import configuration, operator, recheck
+from domain.sso_connections.errors import DomainTaken
 from models import Account, Session
 from models.sso_connection import CONFIG, ConnectionRow, ConnectionSource, SsoConnection
 from models.sso_domain import DomainRow
@@ -717,6 +718,50 @@ class TestDomains:
         assert await verify(service, admin) == "409 DOMAIN_TAKEN"
         await post(service, owner, "delete-provider", providerId="claimed")
         assert await verify(service, admin) == "204"
+
+    @pytest.mark.both_databases
+    async def test_a_domain_that_is_taken_takes_no_other_away(
+        self, service: Service, admin: Person, names: NameServer
+    ) -> None:
+        claimed = await register(service, admin, "claimed", domain="acme.test")
+        made = await register(service, admin, domain="acme.example,acme.test,acme.zone,missing.example")
+        names.texts = {
+            f"_gatewright-{provider_id}.{domain}": [token]
+            for provider_id, domain, token in (
+                ("claimed", "acme.test", claimed["domainVerificationToken"]),
+                ("acme", "acme.example", made["domainVerificationToken"]),
+                ("acme", "acme.test", made["domainVerificationToken"]),
+                ("acme", "acme.zone", made["domainVerificationToken"]),
+            )
+        }
+        assert await verify(service, admin, "claimed") == "204"
+
+        for _ in range(2):
+            refused = await post(service, admin, "verify-domain", providerId="acme")
+            assert (code(refused), "acme.test" in refused.json()["message"]) == ("409 DOMAIN_TAKEN", True)
+
+        assert verified(await get(service, admin)) == {
+            "acme.example": True,
+            "acme.test": False,
+            "acme.zone": True,
+            "missing.example": False,
+        }
+        events = await of_event(service, "sso.domain_verified", provider="acme")
+        assert sorted(event.details["domain"] for event in events) == ["acme.example", "acme.zone"]
+
+    async def test_the_operator_changes_nothing_with_a_domain_that_is_taken(
+        self, service: Service, admin: Person, names: NameServer
+    ) -> None:
+        await register(service, admin)
+        claimed = await register(service, admin, "claimed", domain="acme.test")
+        names.texts["_gatewright-claimed.acme.test"] = [claimed["domainVerificationToken"]]
+        assert await verify(service, admin, "claimed") == "204"
+
+        with pytest.raises(DomainTaken, match=r"acme\.test"):
+            await update_by_operator(service, name="ACME", domain="acme.test,acme.zone")
+
+        shown = await get(service, admin)
+        assert (shown["name"], verified(shown)) == ("acme", {"acme.example": False})
 
     @pytest.mark.threat("SSO10")
     async def test_a_record_verifies_no_other_connection_of_the_same_name(
