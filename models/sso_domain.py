@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Index, UniqueConstraint, bindparam, delete, or_, select, text, update
+from sqlalchemy import Index, Integer, UniqueConstraint, bindparam, delete, or_, select, text, update
 from sqlmodel import Field, col
 
 from models.base import Instant, Record
@@ -78,10 +78,11 @@ DUE_DOMAINS = (
         ),
     )
     .order_by(None)
-    .order_by(col(SsoDomain.checked_at), col(SsoDomain.id))
+    .order_by(col(SsoDomain.updated_at), col(SsoDomain.id))
+    .limit(bindparam("most", type_=Integer()))
 )
-"""The verified domains whose record was last seen by `until`, or is missing. Those that need no record have no
-`checked_at`."""
+"""`most` verified domains whose record was last seen by `until`, or is missing. Those that need no record have no
+`checked_at`. Each look-up sets `updated_at`, so those that were looked up longest ago come first."""
 
 ADD_DOMAIN = insert(SsoDomain)
 

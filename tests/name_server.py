@@ -32,8 +32,9 @@ class NameServer:
     is_held: bool = False
     """Whether responses wait for `release`."""
     held: list[Callable[[], None]] = field(default_factory=list)
+    expected: int = 1
     is_reached: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once a response waits."""
+    """Set once as many responses wait as are expected."""
     questions: list[str] = field(default_factory=list)
     port: int = 0
 
@@ -88,7 +89,8 @@ class _Protocol(asyncio.DatagramProtocol):
         send = partial(self._transport.sendto, self._server.respond(data), addr)
         if self._server.is_held:
             self._server.held.append(send)
-            self._server.is_reached.set()
+            if len(self._server.held) >= self._server.expected:
+                self._server.is_reached.set()
         else:
             send()
 

@@ -9,7 +9,7 @@ from domain.errors import Field, Forbidden, ValidationError
 from domain.organizations import access as organization_access
 from domain.social.errors import ProviderNotFound
 from domain.sso_connections import access, domains, fields, operator, other_sessions
-from domain.sso_connections.domains import Connection
+from domain.sso_connections.domains import Claim, Connection
 from domain.sso_connections.errors import DomainVerified, SsoProviderNotFound
 from domain.sso_connections.operator import Prepared
 from domain.sso_sign_in.saml_peers import peers_of
@@ -102,9 +102,10 @@ async def verify_domains(ctx: Context, provider_id: str) -> None:
     Raises SsoProviderNotFound, SessionNotFresh, DomainVerified, PendingDomainTaken, DomainVerificationFailed.
     """
     row, pending = await ctx.in_new_transaction(partial(_pending, provider_id=provider_id))
-    lookup = await domains.look_up(ctx, row, pending)
+    are_there = await domains.look_up(ctx, [Claim(row, one) for one in pending])
+    found = {one.domain for one, is_there in zip(pending, are_there, strict=True) if is_there}
     await _lock(ctx, row)
-    await domains.verify(ctx, await operator.lock(ctx, row), lookup)
+    await domains.verify(ctx, await operator.lock(ctx, row), found)
 
 
 async def add_domains(ctx: Context, provider_id: str, text: str) -> None:

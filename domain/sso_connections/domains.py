@@ -1,5 +1,6 @@
 """The domains of connections: which it has, and whether its owner has proved them."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -31,6 +32,9 @@ from models.sso_domain import (
 LABEL = "_gatewright-"
 """What precedes the `providerId` in the name of the TXT record."""
 
+AT_ONCE = 8
+"""The records that are looked up at the same time."""
+
 _MOST_IDS = 1000
 """The ids of one statement: PostgreSQL takes at most 32,767 parameters."""
 
@@ -42,13 +46,11 @@ class Connection(NamedTuple):
     domains: Sequence[DomainRow]
 
 
-class Lookup(NamedTuple):
-    """The result of looking up the records of the domains of a connection."""
+class Claim(NamedTuple):
+    """A domain whose record is to be looked up, and its connection."""
 
-    found: Collection[str]
-    """The domains whose record is there."""
-    failed: Collection[str]
-    """The domains about which nothing is known, because no name server has responded."""
+    connection: ConnectionRow
+    domain: DomainRow
 
 
 def label(provider_id: str) -> str:
@@ -158,19 +160,25 @@ async def require_sign_in(ctx: Context, row: ConnectionRow, names: Sequence[str]
     return changed
 
 
-async def look_up(ctx: Context, row: ConnectionRow, rows: Sequence[DomainRow]) -> Lookup:
-    """Look up the records of domains; call it before the transaction begins."""
-    found, failed = set(), set()
-    for one in rows:
-        try:
-            if await ctx.port[DomainNames].has_record(label(row.provider_id), one.domain, one.token):
-                found.add(one.domain)
-        except LookupFailed:
-            failed.add(one.domain)
-    return Lookup(found, failed)
+async def look_up(ctx: Context, claims: Sequence[Claim]) -> Sequence[bool | None]:
+    """Return whether the record of each domain is there, None if no name server has responded.
+
+    Call it before the transaction begins: it takes up to 10 seconds for each `AT_ONCE` domains.
+    """
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def is_there(claim: Claim) -> bool | None:
+        name, domain = label(claim.connection.provider_id), claim.domain
+        async with slots:
+            try:
+                return await ctx.port[DomainNames].has_record(name, domain.domain, domain.token)
+            except LookupFailed:
+                return None
+
+    return await asyncio.gather(*map(is_there, claims))
 
 
-async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
+async def verify(ctx: Context, row: ConnectionRow, found: Collection[str]) -> None:
     """Verify the domains of a locked connection whose records were found.
 
     Raises DomainVerified if all are verified already, PendingDomainTaken and DomainVerificationFailed, which keep the
@@ -181,7 +189,7 @@ async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
         raise DomainVerified
     taken: DomainTaken | None = None
     for one in pending:
-        if one.domain in lookup.found:
+        if one.domain in found:
             try:
                 await _check_free(ctx, row, one.domain)
             except DomainTaken as refusal:
@@ -190,7 +198,7 @@ async def verify(ctx: Context, row: ConnectionRow, lookup: Lookup) -> None:
                 await _verify(ctx, row, one, checked_at=ctx.now)
     if taken is not None:
         raise PendingDomainTaken(taken.message)
-    missing = next((one.domain for one in pending if one.domain not in lookup.found), None)
+    missing = next((one.domain for one in pending if one.domain not in found), None)
     if missing is not None:  # defence: SSO9 proof
         raise DomainVerificationFailed(f"Unable to verify domain ownership for {missing}. Try again later")
 

@@ -2,48 +2,45 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
 
 from domain.context import Context
 from domain.sso.policy import SsoPolicy
 from domain.sso_connections import domains, events, mails
+from domain.sso_connections.domains import Claim
 from domain.sso_connections.owners import owners_of
 from models.sso_connection import FIND_CONNECTION_BY_ID, LOCK_CONNECTION_BY_ID, ConnectionRow
 from models.sso_domain import CHANGE_DOMAIN, DUE_DOMAINS, FIND_DOMAIN, DomainRow
 
-
-class Due(NamedTuple):
-    """A domain whose record is to be looked up, and its connection."""
-
-    connection: ConnectionRow
-    domain: DomainRow
+MOST = 500
+"""The domains of one run: they take at most eleven minutes if no name server responds in time."""
 
 
-async def run(ctx: Context) -> None:
-    """Look up the records that are due, one after the other; each in transactions of its own."""
-    for due in await ctx.in_new_transaction(_due):
-        lookup = await domains.look_up(ctx, due.connection, [due.domain])
-        is_there = None if lookup.failed else due.domain.domain in lookup.found
+async def run(ctx: Context, most: int = MOST) -> None:
+    """Look up the records of `most` domains that are due, some at once; store each in a transaction of its own.
 
-        async def store(own: Context, due: Due = due, is_there: bool | None = is_there) -> None:
-            await _store(own, due, is_there)
+    What is left is taken by the next run.
+    """
+    claims = await ctx.in_new_transaction(partial(_due, most=most))
+    for begin in range(0, len(claims), domains.AT_ONCE):
+        some = claims[begin : begin + domains.AT_ONCE]
+        for claim, is_there in zip(some, await domains.look_up(ctx, some), strict=True):
+            await ctx.in_new_transaction(partial(_store, claim=claim, is_there=is_there))
 
-        await ctx.in_new_transaction(store)
 
-
-async def _due(ctx: Context) -> Sequence[Due]:
+async def _due(ctx: Context, most: int) -> Sequence[Claim]:
     until = ctx.now - ctx.policy[SsoPolicy].domain_recheck
-    found: list[Due] = []
-    for domain in await ctx.db.execute(DUE_DOMAINS, until=until):
+    found: list[Claim] = []
+    for domain in await ctx.db.execute(DUE_DOMAINS, until=until, most=most):
         rows = await ctx.db.execute(FIND_CONNECTION_BY_ID, connection_id=domain.connection_id)
-        found += [Due(row, domain) for row in rows]
+        found += [Claim(row, domain) for row in rows]
     return found
 
 
-async def _store(ctx: Context, due: Due, is_there: bool | None) -> None:
+async def _store(ctx: Context, claim: Claim, is_there: bool | None) -> None:
     """Store the result of a look-up: whether the record is there, or None if nothing is known."""
-    rows = await ctx.db.execute(LOCK_CONNECTION_BY_ID, connection_id=due.connection.id)
-    found = await ctx.db.execute(FIND_DOMAIN, domain_id=due.domain.id)
+    rows = await ctx.db.execute(LOCK_CONNECTION_BY_ID, connection_id=claim.connection.id)
+    found = await ctx.db.execute(FIND_DOMAIN, domain_id=claim.domain.id)
     if not rows or not found or found[0].verified_at is None:
         return
     row, domain = rows[0], found[0]
@@ -57,6 +54,8 @@ async def _store(ctx: Context, due: Due, is_there: bool | None) -> None:
         await _change(ctx, domain, verified_at=None, checked_at=None, missed_at=None, required=False)
         events.domain_lost(ctx, row, domain.domain)
         await _notify(ctx, row, domain, until=None)
+    else:
+        await _change(ctx, domain)  # Others have their turn before it.
 
 
 def _is_unknown_for_long(ctx: Context, domain: DomainRow) -> bool:

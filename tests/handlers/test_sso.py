@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,13 @@ async def update(service: Service, by: Person, **fields: Any) -> Any:
 
 async def verify(service: Service, by: Person, provider_id: str = "acme") -> str:
     return code(await post(service, by, "verify-domain", providerId=provider_id))
+
+
+async def register_domains(service: Service, by: Person, names: NameServer, number: int) -> None:
+    """Create a connection with so many domains, whose records are there."""
+    domains = [f"acme-{one}.example" for one in range(number)]
+    made = await register(service, by, domain=",".join(domains))
+    names.texts = {f"{LABEL}.{domain}": [made["domainVerificationToken"]] for domain in domains}
 
 
 async def create_by_operator(service: Service, **more: Any) -> None:
@@ -780,6 +788,19 @@ class TestDomains:
         assert await verification == "404 SSO_PROVIDER_NOT_FOUND"
         assert not (await get(service, owner))["domainVerified"]
 
+    async def test_eight_records_are_looked_up_at_once(
+        self, service: Service, admin: Person, names: NameServer
+    ) -> None:
+        await register_domains(service, admin, names, 9)
+        names.is_held, names.expected = True, 8
+
+        verification = asyncio.create_task(verify(service, admin))
+        async with asyncio.timeout(4):
+            await names.is_reached.wait()
+        names.release()
+
+        assert await verification == "204"
+
     @pytest.mark.threat("SSO9")
     async def test_only_verified_domains_can_be_required(
         self, service: Service, admin: Person, names: NameServer
@@ -840,6 +861,42 @@ class TestRecheck:
         await service.services.unit_of_work.run(recheck.run)
 
         assert (await get_domain(service))[:2] == (True, False)
+
+    async def test_eight_records_are_looked_up_at_once(
+        self, service: Service, admin: Person, names: NameServer
+    ) -> None:
+        await register_domains(service, admin, names, 9)
+        assert await verify(service, admin) == "204"
+        service.clock.advance(days=8)
+        names.is_held, names.expected = True, 8
+
+        run = asyncio.create_task(service.services.unit_of_work.run(recheck.run))
+        async with asyncio.timeout(4):
+            await names.is_reached.wait()
+        names.release()
+        await run
+
+        names.questions.clear()
+        await service.services.unit_of_work.run(recheck.run)
+        assert names.questions == []
+
+    @pytest.mark.both_databases
+    async def test_the_next_run_begins_with_what_is_left(
+        self, service: Service, admin: Person, names: NameServer
+    ) -> None:
+        await register_domains(service, admin, names, 3)
+        assert await verify(service, admin) == "204"
+        service.clock.advance(days=8)
+        names.fails = True
+        runs = []
+        for _ in range(2):
+            names.questions.clear()
+            service.clock.advance(hours=1)
+            await service.services.unit_of_work.run(partial(recheck.run, most=2))
+            runs.append({*names.questions})
+
+        assert [len(names) for names in runs] == [2, 2]
+        assert len(runs[0] | runs[1]) == 3
 
     async def test_name_servers_that_do_not_respond_take_no_domain_away_at_once(
         self, service: Service, admin: Person, names: NameServer
