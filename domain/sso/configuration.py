@@ -63,6 +63,8 @@ class SamlConfig:
     """The certificates that it signs with; no other key is trusted."""
     logout_url: str | None = None
     """The URL of its single logout service (redirect binding)."""
+    logout_response_url: str | None = None
+    """The URL for logout responses; None if it is the same."""
     audience: str | None = None
     """The entity id of this service; by default the URL of its metadata."""
     name_id_format: str | None = None

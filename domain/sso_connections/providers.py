@@ -223,6 +223,8 @@ def _read_saml(
         for service in metadata.get(name, ()):
             if service["Binding"] == REDIRECT_BINDING:
                 values.setdefault(column, service["Location"])
+    if "logout_url" in values:
+        values.setdefault("logout_response_url", None)
     if "mapping" in sent:
         values["names"] = _names(sent["mapping"])
     if old is None:
@@ -231,7 +233,8 @@ def _read_saml(
                 fields.refuse(f"samlConfig.{name}", "is required, or idpMetadata")
     config = SamlConfig(**values) if old is None else replace(old, **values)
     _check_opened("samlConfig.entryPoint", config.entry_point)
-    _check_opened("samlConfig.idpMetadata.singleLogoutService", config.logout_url)
+    for url in (config.logout_url, config.logout_response_url):
+        _check_opened("samlConfig.idpMetadata.singleLogoutService", url)
     return Provider(issuer, config)
 
 
@@ -247,6 +250,7 @@ def _metadata(ctx: Context, name: str, document: bytes) -> tuple[str, dict[str, 
     }
     if found.logout_url is not None:
         values["logout_url"] = found.logout_url
+        values["logout_response_url"] = found.logout_response_url
     if found.wants_signed_requests:
         values["signs_requests"] = True
     return found.entity_id, values

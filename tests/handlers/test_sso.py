@@ -21,6 +21,7 @@ from models.sso_connection import CONFIG, ConnectionRow, ConnectionSource, SsoCo
 from models.sso_domain import DomainRow
 from models.sso_session import SsoSession
 from models.webhook_event import PAYLOAD
+from server.saml.names import REDIRECT
 from tests import rows
 from tests.conftest import MakeService
 from tests.contract.webhook_events import check_webhook, contract
@@ -1044,6 +1045,13 @@ def saml_body(**metadata: str) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "oidcConfig"}
 
 
+async def stored_config(service: Service) -> dict[str, Any]:
+    """Return the stored configuration of the only connection."""
+    [row] = await service.rows("SELECT config FROM sso_connection")
+    values: dict[str, Any] = json.loads(service.services.cipher.decrypt(CONFIG, bytes(row.config)) or "")
+    return values
+
+
 async def get_domain(service: Service) -> tuple[bool, bool, bool]:
     """Return whether the only domain is verified, missing and required."""
     [row] = await service.rows("SELECT verified_at, missed_at, required FROM sso_domain")
@@ -1081,6 +1089,40 @@ class TestSaml:
 
         signed = [each["samlConfig"]["authnRequestsSigned"] for each in (wanted, refused, renewed, kept)]
         assert signed == [True, False, True, True]
+
+    async def test_the_url_of_logout_responses_is_stored(self, service: Service, admin: Person) -> None:
+        url = "https://idp.example.com/done"
+        both = f'<md:SingleLogoutService Binding="{REDIRECT}" Location="{LOGOUT}" ResponseLocation="{url}"/>'
+        whole = {"idpMetadata": {"metadata": metadata(logout=both).decode()}}
+        await register(service, admin, **saml_connection(**whole))
+        found = [(await stored_config(service)).get("logout_response_url")]
+        moved = {"singleLogoutService": [{"Binding": REDIRECT, "Location": f"{LOGOUT}/new"}]}
+        for config in (
+            {"authnRequestsSigned": False},
+            {"idpMetadata": moved},
+            whole,
+            saml_connection()["samlConfig"],
+        ):
+            assert "providerId" in await update(service, admin, samlConfig=config)
+            found.append((await stored_config(service))["logout_response_url"])
+
+        assert found == [url, url, None, url, None]
+        script = metadata(logout=both.replace(url, "http://login.acme.example/")).decode()
+        refused = await update(service, admin, samlConfig={"idpMetadata": {"metadata": script}})
+        assert refused == "400 INVALID_PROVIDER_URL"
+
+    async def test_a_configuration_without_the_url_of_logout_responses_is_read(
+        self, service: Service, admin: Person
+    ) -> None:
+        await register(service, admin, **saml_connection())
+        values = await stored_config(service)
+        del values["logout_response_url"]
+        older = service.services.cipher.encrypt(CONFIG, json.dumps(values))
+        await execute(service, "UPDATE sso_connection SET config = :config", config=older)
+
+        changed = await update(service, admin, samlConfig={"authnRequestsSigned": False})
+
+        assert changed["samlConfig"]["logoutUrl"] == LOGOUT
 
     async def test_certificates_are_replaced_without_an_end_of_identities(
         self, service: Service, admin: Person
