@@ -21,7 +21,6 @@ class UserAttributes(NamedTuple):
     """The attributes of a user that a directory has sent."""
 
     user_name: str
-    emails: Sequence[str]
     active: bool
     external_id: str | None
     name: str

@@ -138,7 +138,6 @@ class SamlMetadata(NamedTuple):
     logout_url: str | None
     logout_response_url: str | None
     certificates: Sequence[CertificateFacts]
-    name_id_formats: Sequence[str]
     wants_signed_requests: bool
 
 
@@ -183,17 +182,11 @@ class VerifiedAssertion:
     attributes: Mapping[str, Sequence[str]] = field(repr=False)
     """The values of each attribute, by its name, in the order of the assertion."""
     authenticated_at: datetime
-    authentication_context: str | None
-    """The class of the authentication, such as that of passwords over TLS."""
     session_index: str | None = field(repr=False)
     session_ends_at: datetime | None
     in_response_to: str | None
     replay_until: datetime
     """Until then the caller keeps `id`, and refuses it."""
-    signed_by: str
-    """The SHA-256 fingerprint of the certificate."""
-    has_expired_certificate: bool
-    """Whether to warn: the key is pinned, but its certificate has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +203,10 @@ class SamlLogoutRequest:
 
 
 class SamlLogoutResponse(NamedTuple):
-    """A response to a logout request: of this service, or a verified one of an identity provider."""
+    """A response of this service to a logout request of an identity provider."""
 
     in_response_to: str
     is_success: bool
-    """False also if the provider could not reach every other service."""
     relay_state: str | None
 
 
@@ -289,8 +281,11 @@ class SamlMessages(Protocol):
         provider: SamlIdentityProvider,
         expected: ExpectedResponse,
         now: datetime,
-    ) -> SamlLogoutRequest | SamlLogoutResponse:
-        """Return a verified logout request, or the response to a live one. Raises SamlRefused, also if unsigned."""
+    ) -> SamlLogoutRequest:
+        """Return a verified logout request. Raises SamlRefused, also if unsigned.
+
+        A verified response is refused as IN_RESPONSE_TO, because no request is kept.
+        """
 
 
 class SamlLibrary(Protocol):

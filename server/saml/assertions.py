@@ -48,13 +48,10 @@ def read(signed: Signed, facts: Facts) -> VerifiedAssertion:
         name_id=name_id_of(subject),
         attributes=_attributes(assertion),
         authenticated_at=statement.at,
-        authentication_context=statement.context,
         session_index=statement.session_index,
         session_ends_at=statement.session_ends_at,
         in_response_to=facts.in_response_to,
         replay_until=min(ends) + facts.skew,
-        signed_by=signed.fingerprint,
-        has_expired_certificate=signed.not_after < facts.now,
     )
 
 
@@ -135,7 +132,6 @@ def _is_plain(value: str) -> bool:
 
 class _Authentication(NamedTuple):
     at: datetime
-    context: str | None
     session_index: str | None
     session_ends_at: datetime | None
 
@@ -149,9 +145,7 @@ def _authentication(assertion: Element, facts: Facts) -> _Authentication:
     session_end = time_attribute(statement, "SessionNotOnOrAfter")
     if session_end is not None and facts.now - facts.skew >= session_end:  # defence: SSO6 session
         raise SamlRefused(SamlRefusal.SESSION_EXPIRED)
-    context = child(statement, saml("AuthnContext"))
-    reference = None if context is None else child(context, saml("AuthnContextClassRef"))
-    return _Authentication(at, text_of(reference), statement.get("SessionIndex"), session_end)
+    return _Authentication(at, statement.get("SessionIndex"), session_end)
 
 
 def _attributes(assertion: Element) -> Mapping[str, Sequence[str]]:

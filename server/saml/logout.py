@@ -14,7 +14,7 @@ from domain.sso.saml import (
     SamlRefused,
     SamlServiceProvider,
 )
-from server.saml import assertions, bindings, names, responses, signatures, structure, xml
+from server.saml import assertions, bindings, names, signatures, structure, xml
 from server.saml.names import saml, samlp
 from server.saml.requests import SAML, SAMLP, signing_key
 from server.saml.xml import Element, child, format_time, text_of
@@ -38,8 +38,8 @@ def read(
     provider: SamlIdentityProvider,
     expected: ExpectedResponse,
     now: datetime,
-) -> SamlLogoutRequest | SamlLogoutResponse:
-    """Return a verified logout request, or the response to a live one. Raises SamlRefused."""
+) -> SamlLogoutRequest:
+    """Return a verified logout request. Raises SamlRefused, for verified responses because no request is kept."""
     received = (
         _from_query(message.query, provider) if message.form is None else _from_form(message.form, provider)
     )
@@ -50,7 +50,7 @@ def read(
         raise SamlRefused(SamlRefusal.ISSUER)
     replay_until = _fresh_until(element, expected.skew, now)
     if element.tag == samlp("LogoutResponse"):
-        return _response(received, expected)
+        raise SamlRefused(SamlRefusal.IN_RESPONSE_TO)
     name_id = assertions.name_id_of(element)
     if name_id is None:
         raise SamlRefused(SamlRefusal.NAME_ID)
@@ -140,11 +140,3 @@ def _fresh_until(message: Element, skew: timedelta, now: datetime) -> datetime:
         raise SamlRefused(SamlRefusal.EXPIRED)
     assertions.check_period(message, skew, now)
     return issued_at + LIFETIME + skew
-
-
-def _response(received: _Received, expected: ExpectedResponse) -> SamlLogoutResponse:
-    in_response_to = received.element.get("InResponseTo")
-    if in_response_to is None or in_response_to not in expected.live_requests:
-        raise SamlRefused(SamlRefusal.IN_RESPONSE_TO)
-    codes = responses.status_codes(received.element)
-    return SamlLogoutResponse(in_response_to, [*codes] == [names.SUCCESS], received.relay_state)

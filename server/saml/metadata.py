@@ -25,7 +25,7 @@ from server.crypto import certificates
 from server.saml import names, xml
 from server.saml.certificates import MOST
 from server.saml.names import ds, md
-from server.saml.xml import Element, text_of, time_attribute
+from server.saml.xml import Element, time_attribute
 
 MOST_BYTES = 1_048_576
 MOST_URL = 2_048
@@ -92,7 +92,6 @@ def _of_entity(entity: Element, now: datetime) -> SamlMetadata:
         None if logout is None else _url(logout.get("Location"), "Location of SingleLogoutService"),
         None if responds_at is None else _url(responds_at, "ResponseLocation of SingleLogoutService"),
         _certificates(role),
-        [text for one in role.findall(md("NameIDFormat")) if (text := text_of(one))],
         role.get("WantAuthnRequestsSigned", "").strip() in {"true", "1"},
     )
 

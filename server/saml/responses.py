@@ -69,13 +69,13 @@ def _check_envelope(
 
 def _check_status(response: Element) -> None:
     """Raise SamlRefused if a response reports a failure; `detail` names it."""
-    codes = status_codes(response)
+    codes = _status_codes(response)
     if not codes or codes[0] != names.SUCCESS:
         known = [one.removeprefix(names.STATUS) for one in reversed(codes)]
         raise SamlRefused(SamlRefusal.STATUS, next((one for one in known if one in _STATUSES), ""))
 
 
-def status_codes(response: Element) -> Sequence[str]:
+def _status_codes(response: Element) -> Sequence[str]:
     """Return the status of a response, and the more exact one below it."""
     top = response.find(f"{samlp('Status')}/{samlp('StatusCode')}")
     below = None if top is None else top.find(samlp("StatusCode"))
@@ -99,7 +99,7 @@ def _signed_assertion(
     if assertion.tag == structure.ENCRYPTED:
         return _decrypted(assertion, own, provider)
     if whole is not None and not signatures.is_signed(assertion):
-        return Signed(assertion, whole.fingerprint, whole.not_after)
+        return Signed(assertion)
     return signatures.verify(assertion, provider.certificates)  # defence: SSO1 SSO4 verify
 
 

@@ -6,7 +6,6 @@ element of the same id, or a key in the message. Afterwards only the element tha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lxml.etree import LxmlError
@@ -15,7 +14,6 @@ from signxml.exceptions import SignXMLException
 from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from domain.sso.saml import SamlRefusal, SamlRefused
-from server.crypto.certificates import fingerprint
 from server.saml import names
 from server.saml.certificates import load_pinned
 from server.saml.names import ds
@@ -43,11 +41,9 @@ MOST_PREFIXES = 256
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What a signature covers: the element, parsed again from the signed bytes, and the certificate that verified."""
+    """What a verified signature covers: the element, parsed again from the signed bytes."""
 
     element: Element
-    fingerprint: str
-    not_after: datetime
 
 
 def is_signed(element: Element) -> bool:
@@ -67,7 +63,7 @@ def verify(element: Element, pinned: Sequence[str]) -> Signed:
     for certificate in load_pinned(pinned):
         verified = _verified(alone, certificate)
         if verified is not None:
-            return Signed(verified, fingerprint(certificate), certificate.not_valid_after_utc)
+            return Signed(verified)
     raise SamlRefused(SamlRefusal.SIGNATURE_INVALID)
 
 

@@ -197,11 +197,9 @@ def _document(resource: Any) -> Document:
 def _user(user: Any) -> UserAttributes:
     if user.password is not None:  # defence: SSO12 password
         raise InvalidValue("password: directories set no passwords")
-    emails = [each.value for each in user.emails or () if each.value]
     photos = [str(each.value) for each in user.photos or () if each.value]
     return UserAttributes(
         user_name=user.user_name,
-        emails=emails,
         active=user.active is not False,
         external_id=user.external_id or None,
         name=_name(user),

@@ -3,9 +3,9 @@
 from tests.security.mutants.mutant import Mutant
 from tests.security.mutants.operators import Always, Remove, Replace
 
-_UNSIGNED = "return Signed(assertion, '', datetime.now().astimezone())"
+_UNSIGNED = "return Signed(assertion)"
 _VERIFIED = "signatures.verify(assertion, provider.certificates)"
-_OF_THE_RESPONSE = f"return Signed(assertion, '', whole.not_after) if whole else {_VERIFIED}"
+_OF_THE_RESPONSE = f"return Signed(assertion) if whole else {_VERIFIED}"
 
 MUTANTS = (
     Mutant("SSO1", "an id is there once", "duplicates", Always(False)),
@@ -49,9 +49,7 @@ MUTANTS = (
     Mutant("SSO6", "an assertion has conditions", "conditions", Replace("if conditions is None: return")),
     Mutant("SSO6", "a session has an end", "session", Always(False)),
     Mutant("SSO15", "a query is signed", "query-signature", Remove()),
-    Mutant(
-        "SSO15", "a form is signed", "form-signature", Replace("signed = signatures.Signed(root, '', None)")
-    ),
+    Mutant("SSO15", "a form is signed", "form-signature", Replace("signed = signatures.Signed(root)")),
     Mutant("SSO15", "a query is signed by a strong method", "query-algorithm", Always(False)),
     Mutant("SSO15", "a parameter is there once", "repeated", Always(False)),
     Mutant("SSO15", "a logout is for this service", "destination", Always(False)),

@@ -68,7 +68,7 @@ class TestReading:
         found = SAML.read_metadata(metadata(), NOW)
 
         assert found == (
-            ISSUER, SIGN_IN, LOGOUT, None, [SAML.certificate_facts(key().certificate)], [EMAIL_ADDRESS], True
+            ISSUER, SIGN_IN, LOGOUT, None, [SAML.certificate_facts(key().certificate)], True
         )  # fmt: skip
 
     def test_optional_parts(self) -> None:
