@@ -79,7 +79,7 @@ def _record(ctx: Context, event: Event, row: ConnectionRow, **details: Any) -> N
     about = {"provider": row.provider_id}
     if row.organization_id is not None:
         about["organizationId"] = row.organization_id
-    record(ctx, event, **{"by_operator": ctx.caller is None, **about, **details})
+    record(ctx, event, **{"by_operator": ctx.is_operator, **about, **details})
 
 
 def _publish(ctx: Context, event: EventType, row: ConnectionRow, **data: Any) -> None:

@@ -110,8 +110,6 @@ async def receive_message(ctx: Context, provider_id: str, message: LogoutMessage
         if refused.code is not SamlRefusal.IN_RESPONSE_TO:
             events.logout_refused(ctx, row, f"saml_{refused.code}")
         return None
-    if not isinstance(request, SamlLogoutRequest):
-        return None
     until = request.replay_until or ctx.now
     if not await replay.is_first_use(ctx, row.id, MessageKind.LOGOUT, request.id, until):
         events.logout_refused(ctx, row, "saml_replay")

@@ -30,7 +30,9 @@ def peers_of(ctx: Context, row: ConnectionRow) -> Peers:
     config = config_of(ctx.cipher, row)
     if not isinstance(config, SamlConfig):
         raise ProviderNotFound
-    provider = SamlIdentityProvider(row.issuer, config.entry_point, config.certificates, config.logout_url)
+    provider = SamlIdentityProvider(
+        row.issuer, config.entry_point, config.certificates, config.logout_url, config.logout_response_url
+    )
     return Peers(ctx.port[SamlLibrary](), _service_provider(ctx, row.provider_id, config), provider, config)
 
 

@@ -312,6 +312,16 @@ class TestSignOut:
         assert location.startswith(f"{idp.LOGOUT}?SAMLResponse=")
         assert "Signature" in parse_qs(urlsplit(location).query)
 
+    async def test_the_response_goes_to_the_url_for_responses(self, service: Service) -> None:
+        url = "https://idp.example.com/done"
+        await sso_steps.connect(service, config(logout_response_url=url), idp.ISSUER)
+        session = steps.session_of(await sign_in(service))
+
+        answer = await self.send(service, self.request().query)
+
+        assert answer.headers["location"].startswith(f"{url}?SAMLResponse=")
+        assert (await service.get(SESSION, headers=session)).status_code == 401
+
     @pytest.mark.threat("SSO15")
     @pytest.mark.parametrize(
         "changes",
