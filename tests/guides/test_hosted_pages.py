@@ -17,8 +17,6 @@ PLACE = ROOT / "build" / "guides" / "hosted-pages"
 """The folder of the Express application, where the packages stay that were fetched once."""
 ADA = "ada@example.com"
 
-expect.set_options(timeout=60_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Site:

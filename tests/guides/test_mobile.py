@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, Response, expect
+from playwright.async_api import Browser, Page, Response
 
 from tests.docs.typing_in import Shell, blocks, commands, guide, placed
 from tests.guides.protected import GATEWRIGHT
@@ -25,8 +25,6 @@ AS_WRITTEN = {"oauth.enabled": None, "jwt.algorithms": None}
 LOOPBACK = "http://127.0.0.1:51004/callback"
 SCHEME = "com.example.shop:/callback"
 CLAIMED = "https://app.example.com/mobile/callback"
-
-expect.set_options(timeout=30_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,6 @@ PLACE = ROOT / "build" / "guides" / "nextjs"
 AS_WRITTEN = {"organizations.enabled": None, "webhooks.enabled": None}
 """Settings that the guide decides."""
 
-expect.set_options(timeout=10_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Site:

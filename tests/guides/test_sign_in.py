@@ -31,8 +31,6 @@ EXPIRE = """refreshToken => {
 }"""
 """A script that expires the tokens of the browser application, which then renews them."""
 
-expect.set_options(timeout=60_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -18,8 +18,6 @@ from tests.service import PASSWORD
 
 GUIDE = guide("single-page-application-on-another-domain")
 
-expect.set_options(timeout=30_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -5,12 +5,14 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.live import ROOT
 
 SCREENSHOTS = ROOT / "build" / "screenshots"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+expect.set_options(timeout=60_000)
 
 
 def program() -> str:

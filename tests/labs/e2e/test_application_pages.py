@@ -29,8 +29,6 @@ SECRET = "s" * 32
 ELSEWHERE = "elsewhere.localhost"
 """A host name that no setting knows; Chromium resolves it to the loopback."""
 
-expect.set_options(timeout=30_000)
-
 
 class _Shop(BaseHTTPRequestHandler):
     """An application: `/start` sends its user to the service; `/callback` redeems the code, and redirects elsewhere."""

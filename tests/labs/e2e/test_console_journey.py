@@ -18,8 +18,6 @@ from tests.service import PASSWORD
 DESKTOP, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=780)
 PEOPLE = ("Mary Jackson", "Dorothy Vaughan", "Annie Easley")
 
-expect.set_options(timeout=60_000)
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:

@@ -21,8 +21,6 @@ from tests.labs.e2e.test_console_journey import (
 from tests.labs.e2e.test_pages_journey import follow, heading, press
 from tests.receiver import Received, Receiver
 
-expect.set_options(timeout=60_000)
-
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:

@@ -43,8 +43,6 @@ FORM = """([address, body]) => {
 }"""
 """A form of which the visitor sees nothing."""
 
-expect.set_options(timeout=60_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

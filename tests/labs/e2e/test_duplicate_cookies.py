@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page
 
 from tests.labs.e2e.browser import browsing
 from tests.labs.e2e.test_pages_journey import create_account, heading, press, sign_in
@@ -78,6 +78,3 @@ async def test_a_browser_with_older_cookies_signs_in_again(browser: Browser, liv
         await page.reload()
         await heading(page, "Your account")
         assert (HOST, "/") not in await scopes(page)
-
-
-expect.set_options(timeout=60_000)

@@ -18,8 +18,6 @@ SETTINGS = {
     "session.cookie_secure": "false",
 }
 
-expect.set_options(timeout=15_000)
-
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:

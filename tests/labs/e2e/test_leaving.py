@@ -26,8 +26,6 @@ from tests.service import PASSWORD
 ELSEWHERE = "elsewhere.localhost"
 """A host name that no setting trusts; Chromium resolves it to the loopback."""
 
-expect.set_options(timeout=30_000)
-
 
 class _Application(BaseHTTPRequestHandler):
     """An application at `localhost` whose only page redirects to `ELSEWHERE`, where a page shows the Referer."""

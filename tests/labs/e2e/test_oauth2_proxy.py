@@ -28,8 +28,6 @@ MODULE, VERSION = "github.com/oauth2-proxy/oauth2-proxy/v7", "v7.15.6"
 GUIDE = guide("oauth2-proxy")
 TIME_LIMIT = 60.0
 
-expect.set_options(timeout=30_000)
-
 
 def program() -> Path:
     """Return the path of oauth2-proxy, which is built where it is not there."""

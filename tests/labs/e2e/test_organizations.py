@@ -18,8 +18,6 @@ ADA, BOB = "ada@example.com", "bob@example.com"
 DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=360, height=780)
 
-expect.set_options(timeout=60_000)
-
 
 @asynccontextmanager
 async def profile(browser: Browser, viewport: ViewportSize, *, scripts: bool) -> AsyncIterator[Page]:

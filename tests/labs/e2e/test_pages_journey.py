@@ -21,8 +21,6 @@ ADA, EVE, BOB, NEW = "ada@example.com", "eve@example.com", "bob@example.com", "n
 BY_CONSOLE = {"mail.sender": "console"}
 """As in the development profile, without further settings."""
 
-expect.set_options(timeout=60_000)
-
 OpenMail = Callable[[Page, str], Awaitable[Page]]
 """Opens the last email of a template in the browser, and follows its link; returns the page that it leads to."""
 

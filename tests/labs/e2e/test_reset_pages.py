@@ -25,8 +25,6 @@ SHOWN = {block.title: block.text for block in blocks(guide("reset-and-verificati
 INVALID_LINK = "This link is invalid or has expired. Request a new one."
 NEW_PASSWORD = "eight green bicycles"
 
-expect.set_options(timeout=60_000)
-
 
 class _Files(SimpleHTTPRequestHandler):
     """Serve the pages of the guide."""

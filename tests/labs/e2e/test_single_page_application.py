@@ -39,8 +39,6 @@ const say = (text) => document.querySelector("#state").textContent = text;
 })().catch((error) => say(error.error ?? error.message));
 </script>"""
 
-expect.set_options(timeout=30_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Site:
