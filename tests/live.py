@@ -23,7 +23,7 @@ NOTHING: Mapping[str, str] = {}
 HERE = {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "GATEWRIGHT_SERVER__HOST": "127.0.0.1"}
 """What a process needs to run this program at one address only."""
 TIMEOUT = 120.0
-"""Seconds for the service to start, or to print what is waited for."""
+"""Seconds for the service to start, to respond, or to print what is waited for."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def administrator(base: str, directory: Path) -> str:
     """Sign up a user at the service that runs in `directory`, and make them an administrator; return their address."""
     email = "root@example.com"
     user = {"name": "Root", "email": email, "password": PASSWORD}
-    httpx.post(f"{base}/sign-up/email", json=user).raise_for_status()
+    httpx.post(f"{base}/sign-up/email", json=user, timeout=TIMEOUT).raise_for_status()
     promote(email, directory, {})
     return email
 

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.coverage._schema import _FORMAT_PROBES
 from codegen.walk import change_schemas
 from tests.contract.client import BASIC
 from tests.contract.visits import Visitor, fill_in
-from tests.live import promote
+from tests.live import TIMEOUT, promote
 from tests.settings.api_keys import VERIFIER
 
 ROOT = os.environ["LIVE_SERVER"]
@@ -73,7 +73,7 @@ def _allow_nul(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-_visitor = Visitor(httpx.Client(base_url=ROOT))
+_visitor = Visitor(httpx.Client(base_url=ROOT, timeout=TIMEOUT))
 
 
 @schemathesis.hook
@@ -91,7 +91,7 @@ class Caller:
     """A user of their own for this run, replaced whenever a request has signed them out or deleted them."""
 
     def __init__(self) -> None:
-        self._client = httpx.Client(base_url=ROOT)
+        self._client = httpx.Client(base_url=ROOT, timeout=TIMEOUT)
         self._token = ""
 
     def get(self, case: schemathesis.Case[Any], context: schemathesis.AuthContext) -> str:

@@ -13,11 +13,12 @@ import httpx
 import schemathesis
 
 from tests.contract.client import AUTHORIZATION
+from tests.live import TIMEOUT
 
 ISSUER = os.environ["PROVIDER"]
 Case = schemathesis.Case[Any]
 _turns = count()
-_provider = httpx.Client(trust_env=False)
+_provider = httpx.Client(trust_env=False, timeout=TIMEOUT)
 """One for all: each client that is made reads all certificates of this machine anew."""
 
 

@@ -15,7 +15,7 @@ from server.services import load_settings
 from tests.docs.typing_in import BASE, Shell, blocks, follow, guide, placed, walk
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 
 SOCIAL = guide("social-sign-in")
@@ -150,12 +150,14 @@ def test_pages_are_made_yours_as_it_says(tmp_path: Path) -> None:
             printed.append(shell.type(f"({placed(block.text, {})}) 2>&1"))
     assert shell.leave() == 0
     with serving(tmp_path, {}) as live:
-        out = httpx.get(f"{live.url}/account/signed-out", trust_env=False).text
+        out = httpx.get(f"{live.url}/account/signed-out", trust_env=False, timeout=TIMEOUT).text
         entry = httpx.get(
-            f"{live.url}/account/sign-up", headers={"Accept-Language": "ar"}, trust_env=False
+            f"{live.url}/account/sign-up", headers={"Accept-Language": "ar"}, trust_env=False, timeout=TIMEOUT
         ).text
         loaded = re.findall(r'(?:src|href)="(/account/static/[^"]+)"', out)
-        files = {path: httpx.get(f"{live.url}{path}", trust_env=False).text for path in loaded}
+        files = {
+            path: httpx.get(f"{live.url}{path}", trust_env=False, timeout=TIMEOUT).text for path in loaded
+        }
 
     accepted, exported, broken = printed
     assert "The configuration is valid." in accepted

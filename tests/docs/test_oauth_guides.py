@@ -28,7 +28,7 @@ from tests.docs.typing_in import (
     write_files,
 )
 from tests.labs.relying_parties.user import EMAIL, User
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 
 MOVE = guide("move-from-another-provider")
@@ -122,7 +122,7 @@ class TestMove:
             imported = shell.type(f"({commands(MOVE, 'users')}) 2>&1")
             assert shell.leave() == 0
 
-            with httpx.Client(base_url=live.url, trust_env=False) as caller:
+            with httpx.Client(base_url=live.url, trust_env=False, timeout=TIMEOUT) as caller:
                 known = [
                     caller.post("/oauth2/introspect", data={"token": "x"}, auth=credentials)
                     for credentials in (
@@ -169,7 +169,10 @@ class TestProducts:
         write_files(page, tmp_path)
         typed(commands(page, "secrets"), tmp_path)
         clients = tomllib.loads((tmp_path / "gatewright.toml").read_text("utf-8"))["oauth"]["clients"]
-        with provider(tmp_path) as live, httpx.Client(base_url=live.url, trust_env=False) as browser:
+        with (
+            provider(tmp_path) as live,
+            httpx.Client(base_url=live.url, trust_env=False, timeout=TIMEOUT) as browser,
+        ):
             for client_id, client in clients.items():
                 scope = client.get("scope", "openid profile email")
                 for uri in client["redirect_uris"]:

@@ -18,7 +18,7 @@ from docs.operations import camel, pages, refusals, security
 from server.config.settings import AllSettings
 from server.config.sources import fields, variable
 from tests.docs.typing_in import PAGES, README, Shell
-from tests.live import ROOT, LiveService, serving
+from tests.live import ROOT, TIMEOUT, LiveService, serving
 
 DOCUMENT = for_programs(bundle())
 EVERY = list(operations(DOCUMENT))
@@ -164,7 +164,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
 @pytest.mark.parametrize("operation", EVERY, ids=id_of)
 def test_its_command_is_understood(operation: Operation, live: LiveService, tmp_path: Path) -> None:
     person = {"name": "Ada", "email": f"{id_of(operation)}@example.com", "password": "seven red bicycles"}
-    signed_up = httpx.post(f"{live.url}/sign-up/email", json=person, trust_env=False).json()
+    signed_up = httpx.post(f"{live.url}/sign-up/email", json=person, trust_env=False, timeout=TIMEOUT).json()
     shell = Shell(
         tmp_path,
         {

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from tests.docs.typing_in import BASE, Shell, commands, guide, placed, write_files
-from tests.live import serving
+from tests.live import TIMEOUT, serving
 from tests.service import PASSWORD
 
 GUIDE = guide("provision-users-from-a-directory")
@@ -15,10 +15,12 @@ def test_a_user_comes_from_the_directory(tmp_path: Path) -> None:
     settings = {"organizations.enabled": "true"}
     with serving(tmp_path, settings) as live:
         owner = {"name": "Owner", "email": "owner@example.com", "password": PASSWORD}
-        token = httpx.post(f"{live.url}/sign-up/email", json=owner).json()["token"]
+        token = httpx.post(f"{live.url}/sign-up/email", json=owner, timeout=TIMEOUT).json()["token"]
         made = {"name": "Acme", "slug": "acme"}
         headers = {"authorization": f"Bearer {token}"}
-        httpx.post(f"{live.url}/organization/create", json=made, headers=headers).raise_for_status()
+        httpx.post(
+            f"{live.url}/organization/create", json=made, headers=headers, timeout=TIMEOUT
+        ).raise_for_status()
     secret = (
         (tmp_path / "gatewright.toml").read_text("utf-8") if (tmp_path / "gatewright.toml").exists() else ""
     )

@@ -15,7 +15,7 @@ from tests.docs.typing_in import Shell, blocks, commands, guide, placed
 from tests.guides.protected import GATEWRIGHT
 from tests.labs.e2e.browser import browsing, started
 from tests.labs.relying_parties.user import User
-from tests.live import environment, serving
+from tests.live import TIMEOUT, environment, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
 
@@ -145,7 +145,10 @@ def test_the_files_of_the_domain_name_the_application(terminal: Terminal) -> Non
     apple, [android] = shown["apple-app-site-association"], shown["assetlinks.json"]
     names = {apple["webcredentials"]["apps"][0], apple["applinks"]["details"][0]["appIDs"][0]}
 
-    served = [httpx.get(f"{terminal.gatewright}/.well-known/{name}", trust_env=False) for name in shown]
+    served = [
+        httpx.get(f"{terminal.gatewright}/.well-known/{name}", trust_env=False, timeout=TIMEOUT)
+        for name in shown
+    ]
 
     assert names == {f"ABCDE12345.{android['target']['package_name']}"}
     assert len(base64.b16decode(android["target"]["sha256_cert_fingerprints"][0].replace(":", ""))) == 32

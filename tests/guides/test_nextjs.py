@@ -44,7 +44,9 @@ class Site:
     def post(self, path: str, body: dict[str, object], token: str = "") -> httpx.Response:
         """Send a request to the service."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.post(f"{self.gatewright}{path}", json=body, headers=headers, trust_env=False)
+        return httpx.post(
+            f"{self.gatewright}{path}", json=body, headers=headers, trust_env=False, timeout=PATIENT
+        )
 
     def sign_up(self) -> tuple[str, str]:
         """Sign a user up; return the email address and the token of a session."""
@@ -55,7 +57,9 @@ class Site:
     def user(self, token: str) -> dict[str, object]:
         """Return the user of a session, as the service describes them."""
         headers = {"Authorization": f"Bearer {token}"}
-        session = httpx.get(f"{self.gatewright}/get-session", headers=headers, trust_env=False).json()
+        session = httpx.get(
+            f"{self.gatewright}/get-session", headers=headers, trust_env=False, timeout=PATIENT
+        ).json()
         return dict(session["user"])
 
     def orders(self, token: str = "", accept: str = "application/json") -> httpx.Response:

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from tests.docs.typing_in import Shell, blocks, commands, guide, placed, typed, write_files
 from tests.guides.protected import APPLICATION, GATEWRIGHT, running
 from tests.labs.e2e.browser import browsing, started
-from tests.live import ROOT, environment, serving
+from tests.live import ROOT, TIMEOUT, environment, serving
 from tests.ports import free_port
 from tests.service import NO_TLS, PASSWORD
 
@@ -69,7 +69,7 @@ def email(site: Site) -> str:
     email = f"ada.{secrets.token_hex(4)}@example.com"
     body = {"name": "Ada <3", "email": email, "password": PASSWORD}
     httpx.post(
-        f"{site.gatewright}/sign-up/email", json=body, verify=NO_TLS, trust_env=False
+        f"{site.gatewright}/sign-up/email", json=body, verify=NO_TLS, trust_env=False, timeout=TIMEOUT
     ).raise_for_status()
     return email
 

@@ -17,7 +17,7 @@ from tests.guides.protected import GATEWRIGHT, running
 from tests.guides.test_sign_in import with_packages
 from tests.labs.e2e.browser import browsing, started
 from tests.labs.sdk.test_sdks import generate
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
 
@@ -36,7 +36,9 @@ class Site:
     def post(self, path: str, body: dict[str, object], token: str = "") -> httpx.Response:
         """Send a request to the service."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.post(f"{self.gatewright}{path}", json=body, headers=headers, trust_env=False)
+        return httpx.post(
+            f"{self.gatewright}{path}", json=body, headers=headers, trust_env=False, timeout=TIMEOUT
+        )
 
     def sign_up(self) -> tuple[str, str]:
         """Sign a user up; return the email address and the token of a session."""
@@ -183,13 +185,15 @@ def test_pages_elsewhere_cannot_call_the_api(site: Site, came_from: str, status:
     _, token = site.sign_up()
     headers = {"Cookie": f"service.session-token={token}", "Sec-Fetch-Site": came_from}
 
-    response = httpx.post(f"{site.page}/api/notes", json={"text": "Hello"}, headers=headers, trust_env=False)
+    response = httpx.post(
+        f"{site.page}/api/notes", json={"text": "Hello"}, headers=headers, trust_env=False, timeout=TIMEOUT
+    )
 
     assert response.status_code == status
 
 
 def test_callers_without_a_session_are_refused(site: Site) -> None:
-    assert httpx.get(f"{site.page}/api/notes", trust_env=False).status_code == 401
+    assert httpx.get(f"{site.page}/api/notes", trust_env=False, timeout=TIMEOUT).status_code == 401
 
 
 def test_the_settings_for_production_are_settings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.docs.typing_in import Shell, blocks, commands, guide, placed, typed, 
 from tests.guides.protected import GATEWRIGHT, running
 from tests.guides.test_sign_in import AS_WRITTEN, with_packages
 from tests.labs.e2e.browser import browsing, started
-from tests.live import environment, serving
+from tests.live import TIMEOUT, environment, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
 
@@ -89,12 +89,14 @@ async def test_a_user_signs_up_orders_and_signs_out(browser: Browser, site: Site
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer nonsense"}])
 def test_callers_without_a_token_are_refused(site: Site, headers: dict[str, str]) -> None:
-    assert httpx.get(f"{site.api}/orders", headers=headers, trust_env=False).status_code == 401
+    assert (
+        httpx.get(f"{site.api}/orders", headers=headers, trust_env=False, timeout=TIMEOUT).status_code == 401
+    )
 
 
 def test_pages_of_other_origins_cannot_read_orders(site: Site) -> None:
     asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
 
-    response = httpx.options(f"{site.api}/orders", headers=asked, trust_env=False)
+    response = httpx.options(f"{site.api}/orders", headers=asked, trust_env=False, timeout=TIMEOUT)
 
     assert response.headers["access-control-allow-origin"] == site.page

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from server.database.database import open_database
 from tests.handlers.steps import code
-from tests.live import LiveService, administrator, serving
+from tests.live import TIMEOUT, LiveService, administrator, serving
 from tests.service import PASSWORD
 
 ROWS = 40_000
@@ -64,7 +64,7 @@ async def _fill(directory: Path) -> None:
 def token(live: LiveService) -> str:
     """A session of the administrator."""
     body = {"email": "root@example.com", "password": PASSWORD}
-    return str(httpx.post(f"{live.url}/sign-in/email", json=body).json()["token"])
+    return str(httpx.post(f"{live.url}/sign-in/email", json=body, timeout=TIMEOUT).json()["token"])
 
 
 def get(live: LiveService, token: str, path: str = PATH) -> httpx.Response:
@@ -120,7 +120,9 @@ class TestExport:
         since = len(live.output.lines)
         export = begin(live, token)
         headers = {"Authorization": f"Bearer {token}"}
-        assert httpx.post(f"{live.url}/sign-out", headers=headers, json={}).status_code == 200
+        assert (
+            httpx.post(f"{live.url}/sign-out", headers=headers, json={}, timeout=TIMEOUT).status_code == 200
+        )
 
         received = rest(export)
         export.close()

@@ -276,7 +276,7 @@ class TestBodySizes:
         late = await waiting.refusal()
 
         assert late == (408, "REQUEST_TIMEOUT")
-        async with httpx.AsyncClient(base_url=live.url) as client:
+        async with httpx.AsyncClient(base_url=live.url, timeout=60) as client:
             body = {"email": "less@example.com", "password": PASSWORD}
             assert (await client.post("/sign-in/email", json=body)).status_code == 401
 

@@ -32,7 +32,7 @@ from tests.contract.reading import JSON_OPERATIONS
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
 from tests.labs.provider.state import CLIENT_SECRET
-from tests.live import serving
+from tests.live import TIMEOUT, serving
 from tests.postgres import Cluster, _wait_for
 from tests.security.everything import OF_UNDELIVERED_MAIL, journey, traveller
 from tests.security.witness import Answer, Witness, objects
@@ -178,14 +178,16 @@ def _break(url: str, witness: Witness) -> None:
     _execute(url, "ALTER TABLE elsewhere RENAME TO audit")
     assert failed.response.status_code == 500
     for path in (f"/{session}", f"/reset-password/{session}/x", f"/verify-email?token={session}&x={session}"):
-        httpx.get(witness.live.url + path, verify=NO_TLS)
+        httpx.get(witness.live.url + path, verify=NO_TLS, timeout=TIMEOUT)
 
 
 def _attack(url: str, text: str) -> None:
     """Send the text wherever text goes: body, query, path, and headers, whole and raw."""
     visible = "".join(letter for letter in text if letter > "\x1f").encode()
     body = {"email": f"{text}@example.com", "password": text, "callbackURL": text}
-    with httpx.Client(base_url=url, headers={b"User-Agent": visible}, verify=NO_TLS) as client:
+    with httpx.Client(
+        base_url=url, headers={b"User-Agent": visible}, verify=NO_TLS, timeout=TIMEOUT
+    ) as client:
         client.post("/sign-in/email", json=body)
         client.post("/sign-in/email", json={"email": traveller.ADA, "password": text})
         client.post("/request-password-reset", json=body)

@@ -20,7 +20,7 @@ from tests.contract.reading import OPERATIONS, responses
 from tests.labs.e2e.sso_walk import single_sign_on
 from tests.labs.e2e.virtual_authenticator import attach
 from tests.labs.faults.asking import until
-from tests.live import LiveService, administrator, serving
+from tests.live import TIMEOUT, LiveService, administrator, serving
 from tests.ports import free_port
 from tests.service import PASSWORD, declared_settings
 
@@ -130,7 +130,7 @@ class Site:
 
     def post(self, path: str, body: object, **headers: str) -> httpx.Response:
         """Call an operation as a program does. Raises HTTPStatusError where it is refused."""
-        answer = httpx.post(self.url(path), json=body, headers=headers, trust_env=False)
+        answer = httpx.post(self.url(path), json=body, headers=headers, trust_env=False, timeout=TIMEOUT)
         return answer.raise_for_status()
 
     def execute(self, statement: str) -> None:

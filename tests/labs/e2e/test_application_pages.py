@@ -18,7 +18,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
@@ -67,6 +67,7 @@ class _Shop(BaseHTTPRequestHandler):
             data={"grant_type": "authorization_code", "code": query["code"], "code_verifier": VERIFIER},
             auth=("shop", SECRET),
             trust_env=False,
+            timeout=TIMEOUT,
         ).raise_for_status()
         payload = tokens.json()["id_token"].split(".")[1]
         return str(json.loads(base64.urlsafe_b64decode(payload + "=="))["email"])
@@ -122,7 +123,9 @@ class Site:
     def post(self, path: str, body: dict[str, str], token: str = "") -> httpx.Response:
         """Call an operation as a program."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        answer = httpx.post(f"{self.live.url}{path}", json=body, headers=headers, trust_env=False)
+        answer = httpx.post(
+            f"{self.live.url}{path}", json=body, headers=headers, trust_env=False, timeout=TIMEOUT
+        )
         return answer.raise_for_status()
 
     def sign_up(self) -> tuple[str, str]:

@@ -16,14 +16,12 @@ from tests.handlers.steps import bearer, token_in
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
 
 ADA, BOB = "ada@example.com", "bob@example.com"
-TIMEOUT = 30
-"""Seconds for a mail to be delivered."""
 
 
 @pytest.fixture
@@ -126,7 +124,7 @@ async def test_a_user_with_a_password_links_reads_refreshes_and_unlinks(
 async def test_an_account_that_a_stranger_prepared_is_not_entered(
     browser: Browser, live: LiveService, provider: ProviderProcess
 ) -> None:
-    async with httpx.AsyncClient(base_url=live.url, trust_env=False) as stranger:
+    async with httpx.AsyncClient(base_url=live.url, trust_env=False, timeout=TIMEOUT) as stranger:
         body = {"name": "Mallory", "email": ADA, "password": PASSWORD}
         prepared = bearer((await stranger.post("/sign-up/email", json=body)).json()["token"])
         stranger.cookies.clear()
@@ -164,7 +162,7 @@ async def test_a_two_factor_user_is_asked_for_a_code(
 
 def enrol(live: LiveService, mails: Path) -> pyotp.TOTP:
     """Make a user with a password, a proven address and an authenticator; give the authenticator."""
-    with httpx.Client(base_url=live.url, trust_env=False) as client:
+    with httpx.Client(base_url=live.url, trust_env=False, timeout=TIMEOUT) as client:
         body = {"name": "Bob", "email": BOB, "password": PASSWORD}
         session = bearer(client.post("/sign-up/email", json=body).json()["token"])
         client.cookies.clear()

@@ -13,7 +13,7 @@ from codegen.bundle import bundle
 from codegen.client_forms import for_programs
 from codegen.walk import operations
 from tests.labs.e2e.browser import browsing, picture
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 
 SIGN_UP = "#operations-authentication-authentication_sign_up_email"
 Scheme = Literal["light", "dark"]
@@ -112,7 +112,7 @@ async def test_it_begins_with_the_operations_and_asks_for_one_token(
         await page.locator(".auth-wrapper .authorize").click()
         await expect(page.locator(".auth-container h4")).to_have_count(1)
         grace = {"name": "Grace", "email": "grace@example.com", "password": "seven red bicycles"}
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=TIMEOUT) as client:
             token = (await client.post(f"{live.url}/sign-up/email", json=grace)).json()["token"]
         await page.locator(".auth-container input").fill(token)
         await page.locator(".auth-container .authorize").click()

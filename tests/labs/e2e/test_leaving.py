@@ -18,7 +18,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.labs.provider.process import ProviderProcess
 from tests.labs.provider.settings import social_settings
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.security.second_factor import secret_in
 from tests.service import PASSWORD
@@ -85,7 +85,9 @@ class Site:
     def post(self, path: str, body: dict[str, str], token: str = "") -> Any:
         """Call an operation as a program; return the JSON of the response."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        answer = httpx.post(f"{self.live.url}{path}", json=body, headers=headers, trust_env=False)
+        answer = httpx.post(
+            f"{self.live.url}{path}", json=body, headers=headers, trust_env=False, timeout=TIMEOUT
+        )
         return answer.raise_for_status().json()
 
     def sign_up(self, email: str) -> str:

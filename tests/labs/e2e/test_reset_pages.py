@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page, expect
 from server.services import load_settings
 from tests.docs.typing_in import BASE, blocks, guide
 from tests.labs.e2e.browser import browsing, picture
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.service import PASSWORD
 
@@ -63,7 +63,7 @@ class Site:
 
     def post(self, path: str, body: dict[str, str]) -> httpx.Response:
         """Call an operation without a browser."""
-        return httpx.post(f"{self.live.url}{path}", json=body, trust_env=False)
+        return httpx.post(f"{self.live.url}{path}", json=body, trust_env=False, timeout=TIMEOUT)
 
     def sign_up(self, email: str) -> None:
         """Create a user whose verification link leads to the page of the guide."""

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.docs.typing_in import BASE, blocks, guide
 from tests.labs.e2e.browser import browsing, picture
 from tests.labs.e2e.test_reset_pages import file_server
-from tests.live import LiveService, serving
+from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 
 ADA = "ada@example.com"
@@ -54,7 +54,9 @@ def mailed(live: LiveService, template: str, pattern: str) -> str:
 
 def request_link(live: LiveService, **body: str) -> str:
     """Request a link; return it."""
-    answer = httpx.post(f"{live.url}/sign-in/magic-link", json={"email": ADA, **body}, trust_env=False)
+    answer = httpx.post(
+        f"{live.url}/sign-in/magic-link", json={"email": ADA, **body}, trust_env=False, timeout=TIMEOUT
+    )
     assert answer.json() == {"status": True}
     return mailed(live, "magic-link", r"http\S+")
 

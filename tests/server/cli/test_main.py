@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 from server.cli.main import COMMANDS, app
-from tests.live import PROGRAM, ROOT, launch, serving
+from tests.live import PROGRAM, ROOT, TIMEOUT, launch, serving
 from tests.security import second_factor
 from tests.server.terminal import Run, complaint
 from tests.service import Service, close_service, open_service
@@ -624,9 +624,9 @@ class TestServe:
         chosen = {"mail.sender": "console", "documents.enabled": str(has_documents).lower()}
         new = {"name": "Ada", "email": ADA, "password": PASSWORD}
         with serving(tmp_path, chosen) as live:
-            answer = httpx.get(f"{live.url}/ok")
-            documents = httpx.get(f"{live.url}/docs")
-            signed_up = httpx.post(f"{live.url}/sign-up/email", json=new)
+            answer = httpx.get(f"{live.url}/ok", timeout=TIMEOUT)
+            documents = httpx.get(f"{live.url}/docs", timeout=TIMEOUT)
+            signed_up = httpx.post(f"{live.url}/sign-up/email", json=new, timeout=TIMEOUT)
             # The file that the start created selects the profile.
             listed = run("users", "list", "--json", **dict.fromkeys(DEVELOPMENT))
             live.process.send_signal(end)

@@ -46,14 +46,14 @@ def test_an_ipv6_address_is_logged_in_brackets(tmp_path: Path) -> None:
     """RFC 3986, 3.2.2."""
     with serving(tmp_path, {"server.host": "::1"}) as live:
         assert live.url.startswith("http://[::1]:")
-        assert httpx.get(f"{live.url}/ok").status_code == 200
+        assert httpx.get(f"{live.url}/ok", timeout=TIMEOUT).status_code == 200
 
 
 def test_the_sign_in_page_offers_all_ways_in_development(tmp_path: Path) -> None:
     """Except providers, which need credentials."""
     with serving(tmp_path, {**LOCAL, "passkey.rp_id": "", "passkey.origins": ""}) as live:
         sign_in, by_email = (
-            httpx.get(f"{live.url}/account/{path}", trust_env=False, verify=NO_TLS).text
+            httpx.get(f"{live.url}/account/{path}", trust_env=False, verify=NO_TLS, timeout=TIMEOUT).text
             for path in ("sign-in", "sign-in/email")
         )
 

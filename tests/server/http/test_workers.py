@@ -46,7 +46,7 @@ def test_one_that_has_ended_is_replaced(tmp_path: Path) -> None:
 
         assert len(set(pids(live, 4))) == 3  # Its line in the log names it, too.
         assert live.output.wait_for(r'"service\.process_ended","pid":(\d+),"status":-9')[1] == str(first)
-        assert httpx.get(f"{live.url}/ok").status_code == 200
+        assert httpx.get(f"{live.url}/ok", timeout=TIMEOUT).status_code == 200
 
 
 @LONG

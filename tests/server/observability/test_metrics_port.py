@@ -55,7 +55,7 @@ REQUESTS = ("gatewright_requests_total", "sessions.get_current", "401")
 def test_one_process_tells_what_it_counted_to_those_who_ask(tmp_path: Path) -> None:
     with serving(tmp_path, {"metrics.port": "0"}) as live, contextlib.ExitStack() as silent:
         for _ in range(3):
-            httpx.get(f"{live.url}/get-session")
+            httpx.get(f"{live.url}/get-session", timeout=TIMEOUT)
         address = port_of(live)
         scrape_until(address, lambda found: found.get(REQUESTS) == 3)
         status = Path(f"/proc/{live.process.pid}/status")
@@ -100,18 +100,20 @@ class TestWhatIsAsked:
     )
     @pytest.mark.parametrize("method", ["GET", "POST"])
     def test_another_path_is_not_found(self, port: str, method: str, path: str) -> None:
-        answer = httpx.request(method, f"http://{port}{path}")
+        answer = httpx.request(method, f"http://{port}{path}", timeout=TIMEOUT)
 
         assert (answer.status_code, answer.text) == (404, "404 Not Found\n")
 
     @pytest.mark.parametrize("method", ["HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"])
     def test_another_method_is_told_which_there_are(self, port: str, method: str) -> None:
-        answer = httpx.request(method, f"http://{port}/metrics")
+        answer = httpx.request(method, f"http://{port}/metrics", timeout=TIMEOUT)
 
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
 
     def test_only_the_metrics_are_compressed_and_typed(self, port: str) -> None:
-        response = httpx.get(f"http://{port}/metrics?x=1", headers={"Accept-Encoding": "gzip"})
+        response = httpx.get(
+            f"http://{port}/metrics?x=1", headers={"Accept-Encoding": "gzip"}, timeout=TIMEOUT
+        )
 
         assert response.status_code == 200
         assert response.headers["content-encoding"] == "gzip"
