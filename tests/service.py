@@ -53,6 +53,12 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that only use HTTP on the loopback: otherwise each reads all certificates of this machine, for 25 ms."""
 
 
+def mails_in(file: Path) -> list[dict[str, Any]]:
+    """Return the mails in a mail file, oldest first; a line without an end is still being written."""
+    lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
 @dataclass
 class MovableClock:
     """A clock that stands still until a test moves it."""
@@ -105,11 +111,7 @@ class Service:
     async def inbox(self, to: str | None = None, template: str | None = None) -> list[dict[str, Any]]:
         """Deliver what is due now, and give the mails so far, oldest first."""
         await self.services.worker.drain()
-        if not self.mail_file.exists():
-            return []
-        # What has no end yet is being written by another instance.
-        lines = [line for line in self.mail_file.read_text().splitlines(keepends=True) if line.endswith("\n")]
-        mails = [json.loads(line) for line in lines]
+        mails = mails_in(self.mail_file)
         return [m for m in mails if to in (None, m["to"]) and template in (None, m["template"])]
 
     async def rows(self, statement: str, **values: Any) -> list[Any]:

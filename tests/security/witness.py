@@ -1,6 +1,5 @@
 """Somebody who drives a service that runs as a process of its own, and remembers every secret they met on the way."""
 
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from tests.contract.reading import JSON_OPERATIONS
 from tests.labs.provider.process import ProviderProcess
 from tests.live import TIMEOUT, LiveService
 from tests.security.second_factor import secret_in
-from tests.service import NO_TLS
+from tests.service import NO_TLS, mails_in
 
 SENT = (
     "password",
@@ -116,9 +115,7 @@ class Witness:
         """Wait for the next mail of a kind; its link or code is secret."""
         deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
-            lines = self.mail_file.read_text("utf-8").splitlines() if self.mail_file.exists() else []
-            for number, line in enumerate(lines[self.read :], self.read + 1):
-                mail: dict[str, Any] = json.loads(line)
+            for number, mail in enumerate(mails_in(self.mail_file)[self.read :], self.read + 1):
                 if mail["template"] == template:
                     self.read = number
                     return self._opened(mail)
@@ -130,7 +127,7 @@ class Witness:
 
     def mail_ids(self) -> list[str]:
         """Return the ids of the mails so far, oldest first."""
-        return [str(json.loads(line)["id"]) for line in self.mail_file.read_text("utf-8").splitlines()]
+        return [str(mail["id"]) for mail in mails_in(self.mail_file)]
 
     def token_in(self, template: str) -> str:
         """Wait for the next mail of a kind, and give the token in its link."""

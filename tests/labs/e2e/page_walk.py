@@ -22,7 +22,7 @@ from tests.labs.e2e.virtual_authenticator import attach
 from tests.labs.faults.asking import until
 from tests.live import TIMEOUT, LiveService, administrator, serving
 from tests.ports import free_port
-from tests.service import PASSWORD, declared_settings
+from tests.service import PASSWORD, declared_settings, mails_in
 
 ADA, EVE, GRACE, UNKNOWN = "ada@example.com", "eve@example.com", "grace@example.com", "nobody@example.com"
 MALLORY, OSCAR = "mallory@example.com", "oscar@example.com"
@@ -148,8 +148,7 @@ class Site:
         found: list[str] = []
 
         async def has_come() -> bool:
-            lines = await asyncio.to_thread((self.directory / "mail.jsonl").read_text, "utf-8")
-            mails = [json.loads(line) for line in lines.splitlines() if line.endswith("}")]
+            mails = await asyncio.to_thread(mails_in, self.directory / "mail.jsonl")
             found[:] = [mail["link"] for mail in mails if (mail["template"], mail["to"]) == (template, to)]
             return bool(found)
 
@@ -159,10 +158,9 @@ class Site:
     async def not_me_token(self, to: str) -> str:
         """Return the token of the link "This was not me" in the last verification email to an address."""
         await self.token("verify-email", to)
-        lines = (self.directory / "mail.jsonl").read_text("utf-8").splitlines()
         texts = [
             mail["text"]
-            for mail in map(json.loads, lines)
+            for mail in mails_in(self.directory / "mail.jsonl")
             if (mail["template"], mail["to"]) == ("verify-email", to)
         ]
         return str(re.findall(r"/not-me\?token=(\w+)", texts[-1])[0])

@@ -1,6 +1,5 @@
 """Sign-in through a provider in a real browser: its cookies, its rules about other origins, its redirects."""
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.labs.provider.settings import social_settings
 from tests.live import TIMEOUT, LiveService, serving
 from tests.ports import free_port
 from tests.security.second_factor import secret_in
-from tests.service import PASSWORD
+from tests.service import PASSWORD, mails_in
 
 ADA, BOB = "ada@example.com", "bob@example.com"
 
@@ -180,8 +179,8 @@ def link_in(mails: Path) -> str:
     """Wait for the verification mail, and give its link."""
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
-        lines = mails.read_text("utf-8").splitlines() if mails.exists() else []
-        found = [mail["link"] for mail in map(json.loads, lines) if mail["template"] == "verify-email"]
+        found = [mail["link"] for mail in mails_in(mails) if mail["template"] == "verify-email"]
         if found:
             return str(found[-1])
+        time.sleep(0.02)
     raise AssertionError("no verification mail came")

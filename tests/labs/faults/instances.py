@@ -1,6 +1,5 @@
 """Instances of the service behind a balancer, on one database: what the tests of many instances stand on."""
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -19,6 +18,7 @@ from tests.live import TIMEOUT, LiveService, Output, promote, serving
 from tests.postgres import _wait_for
 from tests.security.everything import journey
 from tests.security.witness import Answer, Witness
+from tests.service import mails_in
 
 VISITOR = "127.0.0.9"
 """Where clients come from, which is not where the balancer comes from."""
@@ -68,7 +68,7 @@ class Instances:
 
     def witness(self) -> Witness:
         """Return somebody who drives the balancer, and knows neither the instances nor the mails to others so far."""
-        seen = len(self.mails()) if self.mail_file.exists() else 0
+        seen = len(self.mails())
         return Witness(LiveService(self.url, self.running[0].process, Output()), self.mail_file, read=seen)
 
     def client(self, number: int | None = None, **options: Any) -> httpx.Client:
@@ -97,9 +97,8 @@ class Instances:
             time.sleep(0.1)
 
     def mails(self) -> list[dict[str, str]]:
-        """Return the mails so far; a line without an end is being written."""
-        lines = self.mail_file.read_text("utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        """Return the mails so far."""
+        return mails_in(self.mail_file)
 
     def serve(self, number: int, *, port: int = 0, workers: int = 1) -> AbstractContextManager[LiveService]:
         """Start an instance in a folder of its own."""
