@@ -136,7 +136,7 @@ async def test_a_user_signs_up_orders_and_signs_out(browser: Browser, site: Site
     async with browsing(browser) as page:
         await page.goto(site.app)
         await page.get_by_role("link", name="Sign in").click()
-        assert page.url.startswith(f"{site.gatewright}/account/sign-in?")
+        await expect(page).to_have_url(re.compile(re.escape(f"{site.gatewright}/account/sign-in?")))
         await page.goto(f"{site.app}/orders")
         await page.get_by_role("link", name="Create an account").click()
         await page.get_by_label("Name", exact=True).fill("Ada <3")

@@ -316,6 +316,7 @@ async def test_a_second_factor_comes_between(page: Page, site: Site) -> None:
     site.post("/two-factor/verify-totp", {"code": pyotp.TOTP(secret_in(enabled["totpURI"])).now()}, token)
     await start(page, site)
     await sign_in(page, email)
+    await page.wait_for_url("**method=totp**", timeout=60_000)
     await expect(page.locator("main")).to_contain_text("Continue to Shop")
     await page.goto(page.url.replace("method=totp", "method=backup"))
     await page.locator("#code").fill(enabled["backupCodes"][0])

@@ -177,6 +177,7 @@ async def test_an_administrator_walks_by_keyboard_alone(browser: Browser, runnin
     async with window(browser, DESKTOP) as page:
         keys = page.keyboard
         await page.goto(running.url("/console/users?sort=name"))
+        await expect(page.locator("#identifier")).to_be_focused()
         await keys.type(root)
         await keys.press("Tab")
         await keys.type(PASSWORD)

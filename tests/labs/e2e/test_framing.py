@@ -1,9 +1,12 @@
 """A page of another site that frames hosted pages, in a real browser."""
 
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page
 
 from tests.labs.e2e.browser import browsing
 from tests.labs.e2e.page_walk import ADA
@@ -38,7 +41,22 @@ async def test_the_browser_refuses_to_frame_a_page(browser: Browser, tmp_path: P
             refused: list[str] = []
             page.on("console", lambda message: refused.append(message.text))
             await page.goto(f"{origin}/index.html")
-            shown = [frame.url for frame in page.frames[1:]]
+            expected = ["chrome-error://chromewebdata/"] * len(FRAMED) + [f"{live.url}/ok"]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(60):
+                    while refusals(refused) < len(FRAMED) or addresses(page) != expected:
+                        await page.wait_for_timeout(50)
+            shown = addresses(page)
 
-    assert shown == ["chrome-error://chromewebdata/"] * len(FRAMED) + [f"{live.url}/ok"]
-    assert sum("frame-ancestors" in text for text in refused) == len(FRAMED)
+    assert shown == expected
+    assert refusals(refused) == len(FRAMED)
+
+
+def refusals(messages: Sequence[str]) -> int:
+    """Return how many messages of the browser tell that a page must not be framed."""
+    return sum("frame-ancestors" in text for text in messages)
+
+
+def addresses(page: Page) -> list[str]:
+    """Return what the frames of a page show."""
+    return [frame.url for frame in page.frames[1:]]
