@@ -5,6 +5,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -284,13 +285,20 @@ class TestApplication:
 
     def test_a_visitor_who_asks_too_often_hinders_nobody_else(self, application: Application) -> None:
         token = application.sign_in()
-        statuses = [200]
+        statuses: set[int] = set()
         deadline = time.monotonic() + TIMEOUT
         with from_new_address(application) as busy, from_new_address(application) as other:
-            while statuses[-1] == 200 and time.monotonic() < deadline:
-                statuses.append(busy.get("/me", headers=by_bearer(token)).status_code)
 
-            assert statuses[-1] == 429
+            def ask(_: int) -> int:
+                return busy.get("/me", headers=by_bearer(token)).status_code
+
+            # One after another, they could take longer than the seconds in which so many are too many.
+            with ThreadPoolExecutor(8) as threads:
+                while statuses <= {200} and time.monotonic() < deadline:
+                    statuses |= set(threads.map(ask, range(16)))
+
+            assert statuses <= {200, 429}
+            assert 429 in statuses
             assert other.get("/me", headers=by_bearer(token)).status_code == 200
 
     def test_it_never_failed_for_another_reason(self, application: Application) -> None:

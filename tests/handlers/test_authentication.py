@@ -759,7 +759,7 @@ class TestSignOut:
     async def test_clears_the_cookie_even_while_the_database_cannot_revoke(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({"database.timeout": "0.3s"})
+        service = await make_service({"database.timeout": "1s"})
         ada = await join(service)
 
         async with service.services.database.transaction() as session:

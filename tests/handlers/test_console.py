@@ -370,7 +370,7 @@ class TestErrorPages:
     @pytest.mark.parametrize("dialect", ["postgresql"])
     async def test_while_the_database_is_away_the_frame_is_empty(self, make_service: MakeService) -> None:
         """Nobody knows then who calls; a path that does not exist has no frame either."""
-        service = await make_service({**SETTINGS, "database.timeout": "0.3s"})
+        service = await make_service({**SETTINGS, "database.timeout": "1s"})
         await join(service, ADA)
         browser = Browser(service)
 

@@ -148,7 +148,7 @@ class TestLockedSession:
     async def test_a_post_goes_on_with_the_session_as_it_was(
         self, make_service: MakeService, path: str, body: dict[str, str]
     ) -> None:
-        service = await make_service({"database.timeout": "0.3s"})
+        service = await make_service({"database.timeout": "1s"})
         token = (await service.post("/sign-up/email", ADA)).json()["token"]
         service.clock.advance(days=2)
 

@@ -82,7 +82,7 @@ class TestCalls:
         assert (reply.status, reply.is_success, reply.members) == (400, False, {"error": "no"})
         assert (in_html.status, in_html.body) == (401, None)
 
-    @pytest.mark.parametrize("behaviour", [{"hang": 30}, {"drip": True}])
+    @pytest.mark.parametrize("behaviour", [{"hang": 60}, {"drip": True}])
     async def test_end_in_time_as_a_whole(
         self, provider: ProviderProcess, calls: Calls, jwks: str, behaviour: dict[str, Any]
     ) -> None:
@@ -92,7 +92,7 @@ class TestCalls:
 
         assert await reason(hasty, jwks) == "no answer within 0.5 s"
 
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30
 
     @pytest.mark.parametrize("behaviour", [{"bytes": 100 * 2**20}, {"gzip_bomb": True}])
     async def test_hold_little_of_what_is_too_long(
@@ -128,7 +128,7 @@ class TestCalls:
         monkeypatch.setenv("ALL_PROXY", other_provider.issuer)
 
         async with make_client() as http:
-            reply = await Calls(http, timeout=5, max_response=MAX, loopback_http=True).get(jwks)
+            reply = await Calls(http, timeout=60, max_response=MAX, loopback_http=True).get(jwks)
 
         assert reply.is_success
         assert other_provider.log() == []
@@ -167,7 +167,7 @@ class TestCalls:
     async def test_are_made_over_https_even_to_this_machine_in_production(
         self, calls: Calls, provider: ProviderProcess, jwks: str
     ) -> None:
-        strict = Calls(calls.client, timeout=5, max_response=MAX, loopback_http=False)
+        strict = Calls(calls.client, timeout=60, max_response=MAX, loopback_http=False)
 
         assert await reason(strict, jwks) == "the address is not https"
         assert provider.log("jwks") == []
@@ -199,7 +199,7 @@ class TestCalls:
 
             refused = await reason(calls, url)
             async with httpx.AsyncClient(verify=trusting, trust_env=False) as http:
-                told = await Calls(http, timeout=5, max_response=MAX, loopback_http=True).get(url)
+                told = await Calls(http, timeout=60, max_response=MAX, loopback_http=True).get(url)
 
         assert refused == "the call failed (ConnectError)"
         assert (told.status, told.members, len(asked)) == (200, {}, 1)

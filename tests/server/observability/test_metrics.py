@@ -186,7 +186,7 @@ class TestService:
         assert idle["gatewright_hash_pool_busy",] == 0
 
     async def test_counts_who_waits_for_a_connection_in_vain(self, make_service: MakeService) -> None:
-        service = await make_service({**COUNTED, "database.timeout": "0.2s", "database.pool_size": "4"})
+        service = await make_service({**COUNTED, "database.timeout": "2s", "database.pool_size": "4"})
         begin = service.services.database.begin
         before = await values(service)
 

@@ -353,7 +353,7 @@ class TestSilence:
         forever.set()
 
     async def test_that_ends_is_noticed_after_the_pause(self) -> None:
-        patience, asked = Backoff(0.01, pause=0.05), 0
+        patience, asked = Backoff(0.01, pause=1), 0
 
         async def answer() -> bool:
             return True
