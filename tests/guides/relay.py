@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
+from tests.ports import free_port
+
 
 def _pass_on(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
@@ -26,8 +28,9 @@ class Relay:
         self._target = (place.hostname or "", place.port or 80)
         self._answer: bytes | None = None
         self._open: list[socket.socket] = []
-        self._listener = self._listen(0)
-        self._port = int(self._listener.getsockname()[1])
+        # One that no connection takes while nothing listens.
+        self._port = free_port()
+        self._listener = self._listen(self._port)
         self.url = f"http://127.0.0.1:{self._port}"
 
     def close(self) -> None:

@@ -244,7 +244,8 @@ class TestLink:
         else:
             assert refusal(token) == expected
             recorded = [code for _, code in await audited(service, "account.link_refused")]
-            assert recorded == [error if error == "unable_to_get_user_info" else expected[1], expected[1]]
+            by_redirect = error if error == "unable_to_get_user_info" else expected[1]
+            assert recorded == sorted([by_redirect, expected[1]])
 
     async def test_leaves_an_identity_to_its_owner(
         self, social: Service, provider: ProviderProcess, ada: Headers
@@ -878,7 +879,7 @@ class TestRefreshToken:
 
         refused = await ask(social, linked, "/refresh-token")
 
-        assert 9 < asyncio.get_running_loop().time() - begun < 14
+        assert 9 < asyncio.get_running_loop().time() - begun < 30
         assert refusal(refused) == UNAVAILABLE
         assert len(provider.log("token")) == 1
 

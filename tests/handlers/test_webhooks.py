@@ -18,7 +18,7 @@ from tests.handlers.people import Person, add_person
 from tests.handlers.steps import UNKNOWN, bearer, code, execute
 from tests.receiver import Received, Receiver, respond
 from tests.service import Service
-from tests.trail import of_event, trail
+from tests.trail import of_event, only, trail
 from tests.webhooks import attempt, deliveries, happen
 
 SETTINGS = {"limits.enabled": "false"}
@@ -215,7 +215,7 @@ class TestCreate:
         assert (found[0], [one["name"] for one in found]) == (endpoint, ["crm", "second"])
         [row, _] = await service.rows("SELECT created_by FROM webhook_endpoint ORDER BY created_at")
         assert row.created_by == admin.id
-        created, _ = await of_event(service, "webhook.endpoint_created")
+        created = await only(service, "webhook.endpoint_created", endpointId=endpoint["id"])
         assert (created.actor_id, created.details) == (admin.id, {"endpointId": endpoint["id"]})
 
     async def test_a_secret_of_ones_own(self, service: Service, admin: Person) -> None:

@@ -76,6 +76,10 @@ def constraints(connection: Connection) -> dict[str, Any]:
     }
 
 
+def start_of_day() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 class TestMigrations:
     async def test_give_the_schema_of_the_models(self, database: Database) -> None:
         """With the indexes of one kind of database, and with keys that have the same names and cascades."""
@@ -131,7 +135,7 @@ class TestMigrations:
         assert different == []
 
     async def test_count_the_events_of_the_last_31_days_once(self, database: Database) -> None:
-        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        today = start_of_day()
         events: list[tuple[datetime, str, str | None, str | None]] = [
             (today + timedelta(seconds=1), "sign_in.succeeded", "password", None),
             (today + timedelta(seconds=2), "sign_in.succeeded", "password", None),
@@ -149,11 +153,14 @@ class TestMigrations:
 
         async with database.transaction() as db:
             counted = await db.execute(select(*table_of(DailyCount).columns))
-        assert sorted(tuple(row) for row in counted) == [
+        first, *others = [
             (today - timedelta(days=30), "sign_in.failed", "", "X", 1),
             (today - timedelta(days=1), "sign_in.succeeded", "password", "", 1),
             (today, "sign_in.succeeded", "password", "", 2),
         ]
+        found = sorted(tuple(row) for row in counted)
+        # At midnight, the first of these days is no longer one of the last 31.
+        assert found == [first, *others] or (start_of_day() > today and found == others)
 
     async def test_keep_the_keys_that_users_have(self, database: Database) -> None:
         """0018 gives keys another owner: it copies the table on SQLite, and checks it on PostgreSQL."""

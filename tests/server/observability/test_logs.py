@@ -158,7 +158,10 @@ class TestLines:
         )
 
         os.close(secondary)
-        coloured, plain = os.read(primary, 1000).decode().splitlines()
+        printed = b""
+        while printed.count(b"\n") < 2:
+            printed += os.read(primary, 1000)
+        coloured, plain = printed.decode().splitlines()
         os.close(primary)
         assert coloured.replace("\x1b[1m", "").count(" x") == 1
         assert "[\x1b[33m\x1b[1mwarning  \x1b[0m]" in coloured
