@@ -73,8 +73,8 @@ async def complete_sign_in(
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
         session_events.sign_in_banned(ctx, user.id, options.method, BannedUser)
         raise BannedUser
-    if options.origin is None and not options.has_passed_enforcement:  # defence: SSO11 gate
-        await _check_enforcement(ctx, user, options.method)
+    if not options.has_passed_enforcement:  # defence: SSO11 gate
+        await _check_enforcement(ctx, user, options)
     # `banned` is set but `is_banned` was false: the ban has expired.
     if user.banned and (row := await locking.lock(ctx, user.id)):
         await lift_ban(ctx, row)  # defence: V33 lift-ban
@@ -115,11 +115,12 @@ async def complete_sign_in(
     return replace(opened, device=device, forget_device=forget_device)
 
 
-async def _check_enforcement(ctx: Context, user: UserRow, method: str) -> None:
+async def _check_enforcement(ctx: Context, user: UserRow, options: SignInOptions) -> None:
+    origin = options.origin
     try:
-        await enforcement.check(ctx, user)
+        await enforcement.check(ctx, user, None if origin is None else origin.connection_id)
     except SsoRequired as refusal:
-        session_events.sign_in_refused(ctx, user.id, method, refusal)
+        session_events.sign_in_refused(ctx, user.id, options.method, refusal)
         raise
 
 

@@ -10,7 +10,14 @@ from domain.sso_enforcement.errors import SsoRequired
 from domain.sso_enforcement.policy import SsoEnforcementPolicy
 from domain.users import roles
 from models.member import FIND_MEMBER
-from models.sso_connection import FIND_REQUIREMENT, IS_CONNECTED, REQUIREMENT_BY_DOMAIN, Requirement
+from models.sso_connection import (
+    FIND_REQUIREMENT,
+    IS_CONNECTED,
+    OWNER_OF_DOMAIN,
+    REQUIREMENT_BY_DOMAIN,
+    ConnectionRow,
+    Requirement,
+)
 from models.user import UserRow
 
 
@@ -38,11 +45,35 @@ async def refuse_address(ctx: Context, email: str) -> None:
         raise refusal(ctx, requirement)
 
 
-async def check(ctx: Context, user: UserRow) -> None:
-    """Raise SsoRequired if a user, whose row is locked or new, must sign in through a connection."""
+async def check(ctx: Context, user: UserRow, connection_id: str | None = None) -> None:
+    """Raise SsoRequired if a user, whose row is locked or new, must sign in through a connection.
+
+    `connection_id` is the connection through which they sign in, if any.
+    """
     requirement = await _find_in_transaction(ctx, user.email)
-    if requirement is not None and not await is_exempt(ctx, user, requirement):
+    if requirement is None or requirement.connection_id == connection_id:  # defence: SSO11 own-connection
+        return
+    if not await is_exempt(ctx, user, requirement):
         raise refusal(ctx, requirement)
+
+
+async def may_open(ctx: Context, connection: ConnectionRow, user: UserRow) -> bool:
+    """Return whether a connection may open the account of a user, whose row is locked, as the address is now.
+
+    The address is in a verified domain of the connection or of another one of its organization; or in none, and the
+    user is a member of the organization.
+    """
+    rows = await ctx.db.execute(OWNER_OF_DOMAIN, domain=domain_of(user.email))
+    owner: ConnectionRow | None = rows.first()
+    if owner is not None and owner.id == connection.id:
+        return True
+    organization_id = connection.organization_id
+    if organization_id is None:
+        return False
+    if owner is not None:
+        return owner.organization_id == organization_id  # defence: SSO8 other-domain
+    member = await ctx.db.execute(FIND_MEMBER, organization_id=organization_id, user_id=user.id)
+    return bool(member)  # defence: SSO8 still-member
 
 
 async def is_bound(ctx: Context, email: str, user: UserRow | None) -> bool:

@@ -17,7 +17,7 @@ class InvalidLogoutToken(BadRequest):
 
 
 class DomainNotAllowed(Exception):
-    """The address is in no verified domain of the connection."""
+    """The address is in no verified domain of the connection, or that of a known user is not any more."""
 
 
 class DisabledByDirectory(Exception):

@@ -14,6 +14,7 @@ from domain.identifiers import domain_of
 from domain.organizations import access, memberships
 from domain.organizations.policy import OrganizationPolicy
 from domain.social.errors import SignUpDisabled
+from domain.sso_enforcement import enforcement
 from domain.sso_sign_in import connections, membership, sign_in
 from domain.sso_sign_in.errors import DisabledByDirectory, DomainNotAllowed
 from domain.sso_sign_in.person import Person
@@ -64,6 +65,8 @@ async def preview(ctx: Context, row: ConnectionRow, person: Person) -> Preview:
         raise DomainNotAllowed
     seen = await accounts.by_identity(ctx, sign_in.identity_of(row, person))
     known = None if seen is None else await lookup.by_id(ctx, seen.user_id)
+    if known is not None and not await enforcement.may_open(ctx, row, known):
+        raise DomainNotAllowed
     user = known or await lookup.by_email(ctx, person.email)
     if user is None and not row.sign_up:
         raise SignUpDisabled
@@ -71,8 +74,10 @@ async def preview(ctx: Context, row: ConnectionRow, person: Person) -> Preview:
         raise DisabledByDirectory
     outcome = Outcome.SIGN_IN if known else Outcome.CREATE if user is None else Outcome.LINK
     found = await _with_roles(ctx, row, user, person.groups, outcome)
-    if user is not None and user.is_banned(ctx.now):
-        raise BannedUser
+    if user is not None:
+        if user.is_banned(ctx.now):
+            raise BannedUser
+        await enforcement.check(ctx, user, row.id)
     return found
 
 

@@ -16,6 +16,7 @@ from domain.sessions.sso_origin import NewIdentity, SsoOrigin
 from domain.social.errors import SignUpDisabled
 from domain.social.sign_in import SocialSignInResult
 from domain.sso.configuration import config_of
+from domain.sso_enforcement import enforcement
 from domain.sso_sign_in import connections, events, membership
 from domain.sso_sign_in.errors import ConnectionChanged, DisabledByDirectory, DomainNotAllowed
 from domain.sso_sign_in.person import Person
@@ -45,12 +46,17 @@ async def sign_in(
     """Sign in a verified person, creating them if they are new; in one transaction.
 
     The gate audits the users it refuses, the caller everything else. Raises DomainNotAllowed, DisabledByDirectory,
-    SignUpDisabled, ConnectionChanged, the errors of `membership.provision`, BannedUser and EmailNotVerified.
+    SignUpDisabled, ConnectionChanged, the errors of `membership.provision`, BannedUser, SsoRequired and
+    EmailNotVerified.
     """
     if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO8 own-domain
         raise DomainNotAllowed
     ctx.connection_actor = ConnectionActor("connection", row.id)
     found = await _find(ctx, row, person, request_sign_up=request_sign_up)
+    # The user may have left the organization with their account since the identity was linked.
+    # defence: SSO8 current-domain
+    if found.is_known and not await enforcement.may_open(ctx, row, found.user):
+        raise DomainNotAllowed
     # Otherwise the sign-in would give back the membership that the directory has ended.
     if await ctx.db.execute(DISABLED_LINK, connection_id=row.id, user_id=found.user.id):
         raise DisabledByDirectory  # defence: SSO13 stays-disabled

@@ -166,8 +166,8 @@ async def complete(
         raise InvalidTwoFactorCookie
     try:
         origin = await sso_origin.resume(ctx, user, used.payload)
-        if origin is None:
-            await enforcement.check(ctx, user)  # defence: SSO11 challenge
+        # defence: SSO11 challenge
+        await enforcement.check(ctx, user, None if origin is None else origin.connection_id)
     except (ConnectionEnded, SsoRequired):
         raise InvalidTwoFactorCookie from None
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count

@@ -17,6 +17,9 @@ MUTANTS = (
     Mutant("SSO8", "a user has one address", "one-address", Always(False)),
     Mutant("SSO8", "a stranger keeps nothing", "unproven", Replace("removed: dict[str, int] = {}")),
     Mutant("SSO8", "a second factor is passed before linking", "factor-once", Replace("False", "value")),
+    Mutant("SSO8", "a known user is still in a domain of the connection", "current-domain", Always(False)),
+    Mutant("SSO8", "a domain of another company is not ours", "other-domain", Replace("True", "value")),
+    Mutant("SSO8", "a user outside the domains is still a member", "still-member", Replace("True", "value")),
     Mutant("SSO10", "a connection is the one that identified the user", "unchanged", Always(False)),
     Mutant("SSO10", "a kept response ends with the connection", "kept-unchanged", Always(False)),
     Mutant("SSO10", "a pending sign-in ends with the connection", "pending", Always(False)),
@@ -28,6 +31,12 @@ MUTANTS = (
         "owner-locked", Remove("test.values[2]")
     ),
     Mutant("SSO11", "the gate asks whether a connection is required", "gate", Always(False)),
+    Mutant(
+        "SSO11",
+        "a domain requires its own connection",
+        "own-connection",
+        Replace("connection_id is not None", "test.values[1]"),
+    ),
     Mutant("SSO11", "only required domains end sessions", "ended-domain", Always(True)),
     Mutant("SSO11", "who is exempt stays signed in", "ended-exempt", Always(False)),
     Mutant("SSO11", "sessions of other ways end", "old-sessions", Remove()),

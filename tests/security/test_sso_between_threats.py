@@ -1,0 +1,137 @@
+"""Sign-ins through connections of users who moved, wait for a second factor, or share an address with a stranger."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import Headers, MakeService
+from tests.handlers import sso_steps
+from tests.handlers.organization_steps import add, create
+from tests.handlers.people import Person
+from tests.handlers.steps import execute, last_link, token_in
+from tests.handlers.test_user_disowning import BY_MAIL
+from tests.labs.provider import steps
+from tests.labs.provider.process import ProviderProcess
+from tests.service import Service
+
+ADA, HOME = "ada@acme.example", "ada@home.example"
+
+
+@pytest.fixture
+async def service(make_service: MakeService) -> Service:
+    return await make_service(BY_MAIL)
+
+
+async def company(service: Service, name: str) -> tuple[Person, str]:
+    """Create an organization; return its owner and its id."""
+    owner = await add(service, f"boss-{name}")
+    return owner, str((await create(service, owner, name))["id"])
+
+
+async def connect(service: Service, provider: ProviderProcess, *args: Any, **more: Any) -> str:
+    """Store a connection to the test provider, where Ada is signed in; return its id."""
+    steps.as_user(provider, ADA, "acme-1", email_verified=True, groups=["Admins"])
+    return await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer, *args, **more)
+
+
+async def roles(service: Service, organization: str) -> dict[str, str]:
+    """Return the roles of the members of an organization by their addresses."""
+    statement = (
+        'SELECT u.email, m.role FROM member m JOIN "user" u ON u.id = m.user_id WHERE m.organization_id = :id'
+    )
+    return {row.email: row.role for row in await service.rows(statement, id=organization)}
+
+
+async def change_address(service: Service, session: Headers, old: str, new: str) -> None:
+    """Change the address of the caller, with the links that both mailboxes get."""
+    await service.post("/change-email", {"newEmail": new}, headers=session)
+    if not await service.inbox(new, "change-email"):
+        link = await last_link(service, "change-email", old)
+        await service.get("/verify-email", params={"token": token_in(link)})
+    link = await last_link(service, "change-email", new)
+    await service.get("/verify-email", params={"token": token_in(link)})
+    assert await service.rows('SELECT id FROM "user" WHERE email = :email', email=new)
+
+
+async def who(service: Service, answer: httpx.Response) -> str:
+    """Return the address of the user who was signed in."""
+    session = steps.session_of(answer)
+    return str((await service.get("/get-session", headers=session)).json()["user"]["email"])
+
+
+@pytest.mark.threat("SSO8")
+class TestMoved:
+    """Users whose address is another one than when their identity was linked."""
+
+    async def test_a_company_does_not_open_the_account_of_a_user_who_left(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        _, acme = await company(service, "acme")
+        await connect(service, provider, organization_id=acme)
+        session = await sso_steps.enter(service)
+        await service.post("/organization/leave", {"organizationId": acme}, headers=session)
+        await change_address(service, session, ADA, HOME)
+
+        answer = await sso_steps.sign_in(service)
+
+        assert steps.error_of(answer) == "domain_not_allowed"
+        assert HOME not in await roles(service, acme)
+
+    async def test_a_member_keeps_their_identity_with_a_private_address(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        _, acme = await company(service, "acme")
+        await connect(service, provider, organization_id=acme)
+        await change_address(service, await sso_steps.enter(service), ADA, HOME)
+
+        assert await who(service, await sso_steps.sign_in(service)) == HOME
+
+    async def test_a_member_whose_address_is_in_the_domain_of_another_company_is_refused(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        (_, acme), (_, other) = await company(service, "acme"), await company(service, "other")
+        await connect(service, provider, organization_id=acme)
+        await change_address(service, await sso_steps.enter(service), ADA, "ada@other.example")
+        await connect(service, provider, "other", organization_id=other, domains=["other.example"])
+
+        answer = await sso_steps.sign_in(service, providerId="acme")
+
+        assert steps.error_of(answer) == "domain_not_allowed"
+
+    async def test_a_connection_of_the_service_opens_only_users_of_its_domains(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        await connect(service, provider)
+        await change_address(service, await sso_steps.enter(service), ADA, HOME)
+
+        assert steps.error_of(await sso_steps.sign_in(service)) == "domain_not_allowed"
+
+    async def test_a_former_connection_opens_no_users_of_a_domain_that_it_lost(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        (_, acme), (_, other) = await company(service, "acme"), await company(service, "other")
+        await connect(service, provider, organization_id=acme, domains=("acme.example", "second.example"))
+        await sso_steps.enter(service)
+        await execute(service, "UPDATE sso_domain SET verified_at = NULL WHERE domain = 'acme.example'")
+        await connect(service, provider, "other", organization_id=other, required=True)
+        steps.as_user(provider, "anything@second.example", "acme-1", email_verified=True)
+
+        answer = await sso_steps.sign_in(service, providerId="acme")
+
+        assert steps.error_of(answer) == "domain_not_allowed"
+
+    @pytest.mark.threat("SSO11")
+    @pytest.mark.parametrize(("required", "error"), [(False, None), (True, "SSO_REQUIRED")])
+    async def test_a_domain_of_another_connection_of_the_organization_may_require_it(
+        self, service: Service, provider: ProviderProcess, required: bool, error: str | None
+    ) -> None:
+        _, acme = await company(service, "acme")
+        await connect(service, provider, organization_id=acme)
+        await change_address(service, await sso_steps.enter(service), ADA, "ada@second.example")
+        domains = ["second.example"]
+        await connect(service, provider, "second", organization_id=acme, domains=domains, required=required)
+
+        answer = await sso_steps.sign_in(service, providerId="acme")
+
+        assert steps.error_of(answer) == error
