@@ -206,7 +206,7 @@ async def change(ctx: Context, row: ConnectionRow, prepared: Prepared) -> Connec
     if prepared.provider is not None and prepared.provider != old:
         changed |= _provider_columns(ctx, prepared.provider)
         names |= _changed_parts(row, old, prepared.provider)
-        if not prepared.provider.is_same(old):  # defence: SSO10 other-provider
+        if not _has_same_subjects(prepared.provider, old):  # defence: SSO10 other-provider
             ended = await end_identities(ctx, row)
     if prepared.domains is not None and await domains.replace(ctx, row, prepared.domains):
         names.add("domain")
@@ -239,6 +239,13 @@ async def end_identities(ctx: Context, row: ConnectionRow) -> int:
     """End the identities of a locked connection, and the sessions that they opened; return how many identities."""
     await session_connections.end_sessions(ctx, row.id)
     return await accounts.remove_of_provider(ctx, account_provider(row.id))  # defence: SSO10 identities
+
+
+def _has_same_subjects(new: Provider, old: Provider | None) -> bool:
+    """Return whether the subjects of a changed provider are the users that they were before."""
+    # Another claim may give the subject of one user to another user.
+    # defence: SSO10 subject-claim
+    return old is not None and new.is_same(old) and new.config.names.id == old.config.names.id
 
 
 def _changed_parts(row: ConnectionRow, old: Provider | None, new: Provider) -> set[str]:

@@ -1,10 +1,16 @@
 """Sign-ins through connections of users who moved, wait for a second factor, or share an address with a stranger."""
 
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
+from domain.context import Context
+from domain.sso.configuration import AttributeNames
+from domain.sso_connections import operator
+from domain.sso_connections.operator import Prepared
+from domain.sso_connections.providers import Provider
 from tests.conftest import Headers, MakeService
 from tests.handlers import sso_steps
 from tests.handlers.organization_steps import add, create
@@ -33,6 +39,19 @@ async def connect(service: Service, provider: ProviderProcess, *args: Any, **mor
     """Store a connection to the test provider, where Ada is signed in; return its id."""
     steps.as_user(provider, ADA, "acme-1", email_verified=True, groups=["Admins"])
     return await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer, *args, **more)
+
+
+async def change_provider(service: Service, issuer: str | None = None, **config: Any) -> None:
+    """Change the issuer or parts of the configuration of the connection `acme`, as its managers do."""
+
+    async def change(ctx: Context) -> None:
+        row = await operator.lock(ctx, await operator.find(ctx, "acme"))
+        old = operator.provider_of(ctx, row)
+        assert old is not None
+        new = Provider(issuer or old.issuer, replace(old.config, **config))
+        await operator.change(ctx, row, Prepared({}, new, None, None))
+
+    await service.services.unit_of_work.run(change)
 
 
 async def roles(service: Service, organization: str) -> dict[str, str]:
@@ -135,3 +154,30 @@ class TestMoved:
         answer = await sso_steps.sign_in(service, providerId="acme")
 
         assert steps.error_of(answer) == error
+
+
+@pytest.mark.threat("SSO10")
+async def test_another_subject_claim_inherits_no_identities(
+    service: Service, provider: ProviderProcess
+) -> None:
+    await connect(service, provider)
+    session = await sso_steps.enter(service)
+    await change_provider(service, names=AttributeNames(id="nickname"))
+    steps.as_user(provider, "eve@acme.example", "acme-2", email_verified=True, nickname="acme-1")
+
+    answer = await sso_steps.sign_in(service)
+
+    assert await who(service, answer) == "eve@acme.example"
+    assert (await service.get("/get-session", headers=session)).status_code == 401
+
+
+@pytest.mark.threat("SSO10")
+async def test_other_names_of_attributes_keep_the_identities(
+    service: Service, provider: ProviderProcess
+) -> None:
+    await connect(service, provider)
+    session = await sso_steps.enter(service)
+
+    await change_provider(service, names=AttributeNames(name="nickname"))
+
+    assert (await service.get("/get-session", headers=session)).status_code == 200

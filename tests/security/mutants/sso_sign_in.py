@@ -21,6 +21,7 @@ MUTANTS = (
     Mutant("SSO8", "a domain of another company is not ours", "other-domain", Replace("True", "value")),
     Mutant("SSO8", "a user outside the domains is still a member", "still-member", Replace("True", "value")),
     Mutant("SSO10", "a connection is the one that identified the user", "unchanged", Always(False)),
+    Mutant("SSO10", "another subject claim is another provider", "subject-claim", Remove("value.values[2]")),
     Mutant("SSO10", "a kept response ends with the connection", "kept-unchanged", Always(False)),
     Mutant("SSO10", "a pending sign-in ends with the connection", "pending", Always(False)),
     Mutant(
