@@ -128,7 +128,7 @@ async def sign_in_with_sso(ctx: Context, body: shapes.SsoSignInForm) -> Redirect
     """Begin a sign-in through the organization of an address, and redirect to its identity provider."""
     email = identifiers.email(body["email"].strip())
     forces = await details.forces_authentication(ctx, views.view(ctx).callback_url)
-    request = replace(_request(ctx, ""), request_sign_up=True, login_hint=email, forces_authentication=forces)
+    request = replace(_request(ctx, ""), login_hint=email, forces_authentication=forces)
     redirect = await begin.begin(ctx, ConnectionSelector(email=email), request)
     return Redirect(redirect.url, authorization_redirect(ctx, redirect, None).headers)
 

@@ -282,6 +282,24 @@ class TestOrganizations:
         assert page.path == WELCOME
         assert await signed_in(service) == sso_steps.ADA
 
+    async def test_that_create_nobody_create_nobody_here(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service(SETTINGS)
+        await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer, sign_up=False)
+        browser = Browser(service)
+        as_user(provider, sso_steps.ADA, "acme-1")
+        await browser.open(at("/sign-in/sso", callbackURL=WELCOME))
+
+        page = await browser.submit("/account/sign-in/sso", email=sso_steps.ADA)
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as stranger:
+            back = await stranger.get(page.refresh)
+        page = await browser.open(back.headers["location"])
+
+        assert page.path.startswith("/account/error?")
+        assert "error=signup_disabled" in page.path
+        assert not await service.rows('SELECT id FROM "user"')
+
     async def test_that_are_not_known_are_named(self, service: Service, browser: Browser) -> None:
         await browser.open(at("/sign-in/sso", email="eve@nowhere.example"))
 
