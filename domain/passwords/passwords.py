@@ -207,7 +207,8 @@ async def change(
 ) -> sessions.OpenedSession | None:
     """Change the caller's known password. With `revoke_others`, revoke every session and return a new one.
 
-    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited.
+    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited;
+    with `revoke_others` also SsoRequired.
     """
     caller = ctx.signed_in
     strength.check_length(ctx.policy[PasswordPolicy], new)
@@ -217,12 +218,16 @@ async def change(
     user = await lock_caller(ctx, None if current is None else stored)
     if current is None and await accounts.password_of(ctx, user.id) is None:
         raise StaleRead  # The credential account was unlinked after the password was checked.
+    origin = await sso_origin.of_session(ctx, caller.session)  # defence: SSO15 rotation
+    if revoke_others:
+        # A new session is another sign-in.
+        # defence: SSO11 password-change
+        await enforcement.check(ctx, user, None if origin is None else origin.connection_id)
     await _set(ctx, user, hashed, is_reset=False)
     events.password_changed(ctx, user.id)
     if not revoke_others:
         return None
     active = await sessions.active_of_caller(ctx)  # defence: ORG12 rotation
-    origin = await sso_origin.of_session(ctx, caller.session)  # defence: SSO15 rotation
     ended = await sessions.end_all(ctx, user)  # defence: V35 change-sessions
     await _end_grants(ctx, user)
     session_events.sessions_revoked_all(ctx, user.id, ended, session_events.EndReason.PASSWORD_CHANGED)

@@ -15,11 +15,12 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import sso_steps
 from tests.handlers.organization_steps import add, create
 from tests.handlers.people import Person
-from tests.handlers.steps import execute, last_link, token_in
+from tests.handlers.steps import bearer, code, execute, join, last_link, token_in, verify
 from tests.handlers.test_user_disowning import BY_MAIL
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
-from tests.service import Service
+from tests.security import second_factor
+from tests.service import PASSWORD, Service
 
 ADA, HOME = "ada@acme.example", "ada@home.example"
 
@@ -181,3 +182,40 @@ async def test_other_names_of_attributes_keep_the_identities(
     await change_provider(service, names=AttributeNames(name="nickname"))
 
     assert (await service.get("/get-session", headers=session)).status_code == 200
+
+
+NEW_PASSWORD = "another horse battery"
+
+
+async def change_password(service: Service, session: Headers, **more: Any) -> httpx.Response:
+    body = {"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD, **more}
+    return await service.post("/change-password", body, headers=session)
+
+
+@pytest.mark.threat("SSO11")
+async def test_a_change_of_the_password_opens_no_session(service: Service, provider: ProviderProcess) -> None:
+    session, other = (
+        await join(service, ADA),
+        bearer((await second_factor.sign_in(service, ADA)).json()["token"]),
+    )
+    await verify(service, ADA)
+    await connect(service, provider, required=True)
+
+    refused = await change_password(service, session, revokeOtherSessions=True)
+
+    assert code(refused) == "403 SSO_REQUIRED"
+    assert refused.json()["providerId"] == "acme"
+    assert (await service.get("/get-session", headers=other)).status_code == 200
+    # Nothing was changed, so that the old password is still the current one.
+    assert (await change_password(service, session)).status_code == 200
+
+
+@pytest.mark.threat("SSO11")
+async def test_a_session_of_the_connection_is_replaced(service: Service, provider: ProviderProcess) -> None:
+    await join(service, ADA)
+    await verify(service, ADA)
+    await connect(service, provider, required=True)
+
+    changed = await change_password(service, await sso_steps.enter(service), revokeOtherSessions=True)
+
+    assert changed.status_code == 200

@@ -44,6 +44,7 @@ MUTANTS = (
     Mutant("SSO11", "a password opens nothing", "password", Remove()),
     Mutant("SSO11", "a sign-in that waits is not completed", "challenge", Remove()),
     Mutant("SSO11", "a sign-in on its way opens nothing", "on-its-way", Replace("True", "value")),
+    Mutant("SSO11", "a change of the password opens nothing", "password-change", Remove()),
     Mutant("SSO11", "nobody signs up", "sign-up", Remove()),
     Mutant("SSO11", "no link is sent", "link", Remove()),
     Mutant("SSO11", "no code is sent", "code", Remove()),
