@@ -17,6 +17,7 @@ from domain.sessions.sessions import OpenedSession
 from domain.sessions.sso_origin import SsoOrigin
 from domain.sso_enforcement import enforcement
 from domain.sso_enforcement.errors import SsoRequired
+from domain.sso_provisioning import provisioning
 from domain.trusted_devices import events as device_events
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import challenges
@@ -67,7 +68,8 @@ async def complete_sign_in(
     `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who
     has proved only one factor gets a session on a trusted device, and otherwise a challenge.
 
-    Raises BannedUser, SsoRequired, and EmailNotVerified (a new link may have been queued).
+    Raises BannedUser, SsoRequired, EmailNotVerified (a new link may have been queued), and with an origin the errors of
+    `provisioning.provision`.
     """
     # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
@@ -80,7 +82,9 @@ async def complete_sign_in(
         await lift_ban(ctx, row)  # defence: V33 lift-ban
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or options.needs_verified_email
-    if needs_verified and not (user.email_verified or options.proves_mailbox):
+    origin = options.origin
+    is_vouched_for = options.proves_mailbox or (origin is not None and origin.vouches_for(user))
+    if needs_verified and not (user.email_verified or is_vouched_for):
         if verification.enabled and verification.send_on_sign_in:
             await emails.mail_verification(ctx, user, options.callback_url)
         session_events.sign_in_refused(ctx, user.id, options.method, EmailNotVerified)
@@ -97,9 +101,11 @@ async def complete_sign_in(
                 user,
                 remembered=options.remembered,
                 mailbox=options.proves_mailbox,
-                origin=options.origin,
+                origin=origin,
             )
         device_events.trusted_device_used(ctx, user.id)
+    if origin is not None:
+        user = await provisioning.provision(ctx, user, origin)
     opened = await sessions.create(
         ctx,
         user,
@@ -107,7 +113,7 @@ async def complete_sign_in(
         method=options.method,
         amr=options.amr,
         under_session_limit=options.under_session_limit,
-        origin=options.origin,
+        origin=origin,
     )
     await limits.record_success(ctx, user.id, is_first=options.is_first)  # defence: V69 known-network
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, options.method, **options.details)

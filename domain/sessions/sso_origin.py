@@ -1,7 +1,8 @@
 """The sign-in through a connection that opened a session."""
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,9 +13,7 @@ from domain.context import Context, StaleRead
 from domain.sessions import events, mails
 from models import Account
 from models.base import from_milliseconds, to_milliseconds
-from models.member import FIND_MEMBER
 from models.session import SessionRow
-from models.sso_connection import SHARE_CONNECTION
 from models.sso_session import ADD_SSO_SESSION, SSO_SESSION_BY_ID, SSO_SESSION_OF
 from models.statements import insert
 from models.user import UserRow
@@ -23,10 +22,6 @@ _PAYLOAD = "grant.origin"
 """The purpose under which an origin is encrypted while its sign-in waits for a second factor."""
 
 _ADD_IDENTITY = insert(Account)
-
-
-class ConnectionEnded(Exception):
-    """The connection of a sign-in that waited for its second factor was paused or deleted."""
 
 
 class NewIdentity(NamedTuple):
@@ -41,6 +36,19 @@ class NewIdentity(NamedTuple):
     """The name of the connection, for people."""
     is_linked: bool
     """Whether the user existed before, and is notified."""
+
+
+class Provisioning(NamedTuple):
+    """What a sign-in gives its user once they have passed every factor."""
+
+    email: str
+    """The address for which the owner of its domain vouches."""
+    profile: Mapping[str, str]
+    """The name and the picture, if these follow the provider."""
+    roles: Sequence[str]
+    """The roles in the organization."""
+    replaces_roles: bool
+    """Whether they also replace the roles of a member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,12 @@ class SsoOrigin:
     """When the provider ends the session; it is then never extended."""
     identity: NewIdentity | None = None
     """The identity, unless the user has it already."""
+    provisioning: Provisioning | None = None
+    """None for a session that follows another one."""
+
+    def vouches_for(self, user: UserRow) -> bool:
+        """Return whether the provider has identified the user by the address that they have."""
+        return self.provisioning is not None and self.provisioning.email == user.email
 
 
 async def keep(ctx: Context, user: UserRow, session_id: str, origin: SsoOrigin) -> None:
@@ -131,26 +145,6 @@ async def authenticated_at(ctx: Context, session: SessionRow) -> datetime:
     return session.created_at if known is None else min(known, session.created_at)
 
 
-async def resume(ctx: Context, user: UserRow, payload: bytes | None) -> SsoOrigin | None:
-    """Return the origin of a sign-in that has waited for its second factor; None if it used no connection.
-
-    The user's row is locked. An organization that the user has left meanwhile is not active in the session. Raises
-    ConnectionEnded.
-    """
-    origin = decrypt(ctx, payload)
-    if origin is None:
-        return None
-    connection = (await ctx.db.execute(SHARE_CONNECTION, connection_id=origin.connection_id)).first()
-    if connection is None or not connection.is_active:  # defence: SSO10 pending
-        raise ConnectionEnded
-    organization_id = origin.organization_id
-    if organization_id is None or await ctx.db.execute(
-        FIND_MEMBER, organization_id=organization_id, user_id=user.id
-    ):
-        return origin
-    return replace(origin, organization_id=None)  # defence: SSO10 left-meanwhile
-
-
 def encrypt(ctx: Context, origin: SsoOrigin) -> bytes:
     """Return the encrypted form of an origin."""
     values = {
@@ -162,6 +156,7 @@ def encrypt(ctx: Context, origin: SsoOrigin) -> bytes:
         "until": origin.not_after and to_milliseconds(origin.not_after),
         "authenticated": origin.authenticated_at and to_milliseconds(origin.authenticated_at),
         "identity": origin.identity,
+        "provisioning": origin.provisioning,
     }
     return ctx.cipher.encrypt(_PAYLOAD, json.dumps(values))
 
@@ -173,7 +168,7 @@ def decrypt(ctx: Context, payload: bytes | None) -> SsoOrigin | None:
         return None
     values: dict[str, Any] = json.loads(text)
     index, name, until, identity = (values[key] for key in ("index", "name", "until", "identity"))
-    authenticated = values["authenticated"]
+    authenticated, provisioning = values["authenticated"], values["provisioning"]
     return SsoOrigin(
         values["connection"],
         bytes.fromhex(values["subject"]),
@@ -183,4 +178,5 @@ def decrypt(ctx: Context, payload: bytes | None) -> SsoOrigin | None:
         None if authenticated is None else from_milliseconds(authenticated),
         None if until is None else from_milliseconds(until),
         None if identity is None else NewIdentity(*identity),
+        None if provisioning is None else Provisioning(*provisioning),
     )

@@ -1,38 +1,14 @@
-"""Membership of users who sign in through a connection, and the roles that their groups give."""
+"""The roles that the groups of a user at a connection give."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from domain.context import Context, StaleRead
-from domain.organizations import access, members, roles
-from domain.organizations.members import LockedMember
+from domain.organizations import roles
 from domain.organizations.policy import OrganizationPolicy
 from domain.policy import Policy
 from domain.users.roles import split
 from models.sso_connection import ConnectionRow
-from models.user import UserRow
-
-
-async def provision(ctx: Context, row: ConnectionRow, user: UserRow, groups: Sequence[str]) -> str | None:
-    """Make a user, whose row is locked or new, a member of the connection's organization, with the roles that their
-    groups give now; return the organization.
-
-    Raises OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations.
-    """
-    organization_id = row.organization_id
-    if organization_id is None or not ctx.policy[OrganizationPolicy].enabled:
-        return None
-    group_roles = json.loads(row.group_roles)
-    names = rule_for(ctx.policy, row, groups).roles
-    member = await access.find_member(ctx, organization_id, user.id)
-    if member is None:
-        await members.add_directly(ctx, organization_id, user.id, names)
-    # Only owners make and remove owners.
-    # defence: SSO10 owner-stays
-    elif not member.is_owner and group_roles and roles.text_of(names) != member.role:
-        await _change(ctx, organization_id, member.id, user, names)
-    return organization_id
 
 
 class RoleRule(NamedTuple):
@@ -46,16 +22,6 @@ def rule_for(policy: Policy, row: ConnectionRow, groups: Sequence[str]) -> RoleR
     """Return the roles that a connection gives a user with these groups."""
     rule = _deciding(policy, json.loads(row.group_roles), groups)
     return rule or RoleRule(_allowed(policy, row.default_role) or [roles.MEMBER], None)
-
-
-async def _change(
-    ctx: Context, organization_id: str, member_id: str, user: UserRow, names: Sequence[str]
-) -> None:
-    organization = await access.lock(ctx, organization_id)
-    member = await access.find_member_by_id(ctx, organization_id, member_id)
-    if organization is None or member is None or member.is_owner:  # defence: SSO10 owner-locked
-        raise StaleRead
-    await members.set_role(ctx, LockedMember(organization, member, user), names)
 
 
 def roles_of_groups(

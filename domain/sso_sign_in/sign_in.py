@@ -1,6 +1,6 @@
-"""Sign in a user whom the identity provider of a connection has identified: find, link or create them, and their
-membership."""
+"""Sign in a user whom the identity provider of a connection has identified: find, link or create them."""
 
+import json
 from dataclasses import dataclass
 
 from domain import identifiers, tokens
@@ -11,8 +11,10 @@ from domain.context import ConnectionActor, Context, StaleRead
 from domain.emails import events as email_events
 from domain.identifiers import domain_of
 from domain.identity_provider import Identity
+from domain.organizations import access, memberships
+from domain.organizations.policy import OrganizationPolicy
 from domain.sessions import events as session_events
-from domain.sessions.sso_origin import NewIdentity, SsoOrigin
+from domain.sessions.sso_origin import NewIdentity, Provisioning, SsoOrigin
 from domain.social.errors import SignUpDisabled
 from domain.social.sign_in import SocialSignInResult
 from domain.sso.configuration import config_of
@@ -46,7 +48,7 @@ async def sign_in(
     """Sign in a verified person, creating them if they are new; in one transaction.
 
     The gate audits the users it refuses, the caller everything else. Raises DomainNotAllowed, DisabledByDirectory,
-    SignUpDisabled, ConnectionChanged, the errors of `membership.provision`, BannedUser, SsoRequired and
+    SignUpDisabled, ConnectionChanged, the errors of `provisioning.provision`, BannedUser, SsoRequired and
     EmailNotVerified.
     """
     if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO8 own-domain
@@ -60,14 +62,13 @@ async def sign_in(
     # Otherwise the sign-in would give back the membership that the directory has ended.
     if await ctx.db.execute(DISABLED_LINK, connection_id=row.id, user_id=found.user.id):
         raise DisabledByDirectory  # defence: SSO13 stays-disabled
-    user = await _with_profile(ctx, row, found, person)
-    organization_id = await membership.provision(ctx, row, user, person.groups)
     await _require_unchanged(ctx, row)
+    organization_id = await _organization_of(ctx, row, found.user)
     options = _options(ctx, row, person, found, organization_id)
-    events.signed_in(ctx, row, user.id, is_new=found.is_new)
+    events.signed_in(ctx, row, found.user.id, is_new=found.is_new)
     # The connection has done its part: the session is opened as after any other proof of who the user is.
     ctx.connection_actor = None
-    return SocialSignInResult(await gate.complete_sign_in(ctx, user, options), found.is_new)
+    return SocialSignInResult(await gate.complete_sign_in(ctx, found.user, options), found.is_new)
 
 
 async def _find(ctx: Context, row: ConnectionRow, person: Person, *, request_sign_up: bool) -> _Found:
@@ -108,25 +109,6 @@ async def _secured(ctx: Context, owner: UserRow) -> UserRow:
     return user
 
 
-async def _with_profile(ctx: Context, row: ConnectionRow, found: _Found, person: Person) -> UserRow:
-    """Return the user with their address verified, and with the provider's name and picture if these are to follow."""
-    user, changes = found.user, dict[str, object]()
-    if user.email == person.email and not user.email_verified:
-        changes["email_verified"] = True
-    config = config_of(ctx.cipher, row)
-    if config is not None and config.override_user_info:
-        name, image = identifiers.clean_name(person.name), identifiers.image_or_none(person.image)
-        changes |= {"name": name or user.name, "image": image or user.image}
-    changes = {key: value for key, value in changes.items() if getattr(user, key) != value}
-    if not changes:
-        return user
-    if "email_verified" in changes:
-        email_events.email_verified(ctx, user.id)
-    if followed := [key for key in changes if key != "email_verified"]:
-        user_events.user_updated(ctx, user.id, followed)
-    return await profile.change(ctx, user, **changes)
-
-
 async def _require_unchanged(ctx: Context, row: ConnectionRow) -> None:
     """Raise ConnectionChanged unless the connection is still the one that has identified the user.
 
@@ -136,6 +118,17 @@ async def _require_unchanged(ctx: Context, row: ConnectionRow) -> None:
     # defence: SSO10 unchanged
     if now is None or not now.is_active or (now.issuer, now.config) != (row.issuer, row.config):
         raise ConnectionChanged
+
+
+async def _organization_of(ctx: Context, row: ConnectionRow, user: UserRow) -> str | None:
+    """Return the organization of a connection, of which its users become members."""
+    organization_id = row.organization_id
+    if organization_id is None or not ctx.policy[OrganizationPolicy].enabled:
+        return None
+    # A full organization refuses a user before they enter a code that would be in vain.
+    if user.two_factor_enabled and await access.find_member(ctx, organization_id, user.id) is None:
+        await memberships.check_limits(ctx, organization_id, user.id)
+    return organization_id
 
 
 def identity_of(row: ConnectionRow, person: Person) -> Identity:
@@ -173,6 +166,7 @@ def _options(
         authenticated_at=person.authenticated_at,
         not_after=person.not_after,
         identity=None if found.is_known else new,
+        provisioning=_provisioning(ctx, row, person),
     )
     return SignInOptions(
         remembered=True,
@@ -184,4 +178,20 @@ def _options(
         is_first=found.is_new,
         amr=person.amr,
         origin=origin,
+    )
+
+
+def _provisioning(ctx: Context, row: ConnectionRow, person: Person) -> Provisioning:
+    config, profile = config_of(ctx.cipher, row), dict[str, str]()
+    if config is not None and config.override_user_info:
+        followed = {
+            "name": identifiers.clean_name(person.name),
+            "image": identifiers.image_or_none(person.image),
+        }
+        profile = {key: value for key, value in followed.items() if value}
+    return Provisioning(
+        email=person.email,
+        profile=profile,
+        roles=membership.rule_for(ctx.policy, row, person.groups).roles,
+        replaces_roles=bool(json.loads(row.group_roles)),
     )

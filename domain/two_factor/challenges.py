@@ -15,9 +15,11 @@ from domain.rate_limits import limits
 from domain.sessions import events as session_events
 from domain.sessions import sessions, sso_origin
 from domain.sessions.sessions import OpenedSession
-from domain.sessions.sso_origin import ConnectionEnded, SsoOrigin
+from domain.sessions.sso_origin import SsoOrigin
 from domain.sso_enforcement import enforcement
 from domain.sso_enforcement.errors import SsoRequired
+from domain.sso_provisioning import provisioning
+from domain.sso_provisioning.provisioning import SignInEnded
 from domain.trusted_devices import trusted_devices
 from domain.two_factor import enrolment, events, lockout, otp
 from domain.two_factor.errors import ChallengeSpent, InvalidTwoFactorCookie
@@ -165,10 +167,10 @@ async def complete(
     if used is None:  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
     try:
-        origin = await sso_origin.resume(ctx, user, used.payload)
+        user, origin = await provisioning.resume(ctx, user, used.payload)
         # defence: SSO11 challenge
         await enforcement.check(ctx, user, None if origin is None else origin.connection_id)
-    except (ConnectionEnded, SsoRequired):
+    except (SignInEnded, SsoRequired):
         raise InvalidTwoFactorCookie from None
     await lockout.reset_failures(ctx, user.id)  # defence: V44 reset-count
     await limits.record_success(ctx, user.id)

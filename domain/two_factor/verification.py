@@ -59,7 +59,7 @@ async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verifie
     opened = await challenges.complete(
         ctx, challenge, user, method=events.TOTP.name, trust_device=trust_device
     )
-    return Verified(user, opened)
+    return Verified(opened.user, opened)
 
 
 async def _check_failure_limit(ctx: Context) -> None:
@@ -170,7 +170,7 @@ async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified
     opened = await challenges.complete(
         ctx, challenge, user, method=events.OTP.name, trust_device=trust_device
     )
-    return Verified(user, opened)
+    return Verified(opened.user, opened)
 
 
 async def _otp_under_session(ctx: Context, code: str) -> Verified:
@@ -225,7 +225,7 @@ async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> 
     opened = await challenges.complete(
         ctx, challenge, user, method=events.BACKUP_CODE.name, trust_device=trust_device
     )
-    return Verified(user, opened)
+    return Verified(opened.user, opened)
 
 
 async def _hash_code(ctx: Context, stored: BackupSetRow | None, code: str) -> bytes | None:

@@ -321,15 +321,10 @@ class TestWhoItIs:
 
     @pytest.mark.threat("SSO10")
     @pytest.mark.parametrize(
-        ("meanwhile", "expected"),
-        [
-            ("UPDATE sso_connection SET state = 'paused'", "401 INVALID_TWO_FACTOR_COOKIE"),
-            ("DELETE FROM sso_connection", "401 INVALID_TWO_FACTOR_COOKIE"),
-            ("DELETE FROM member WHERE role = 'member'", None),
-        ],
+        "meanwhile", ["UPDATE sso_connection SET state = 'paused'", "DELETE FROM sso_connection"]
     )
     async def test_what_ends_while_a_second_factor_is_awaited_stays_ended(
-        self, service: Service, provider: ProviderProcess, meanwhile: str, expected: str | None
+        self, service: Service, provider: ProviderProcess, meanwhile: str
     ) -> None:
         _, organization = await owner_of(service)
         steps.as_user(provider, ADA, "acme-1")
@@ -343,7 +338,7 @@ class TestWhoItIs:
 
         entered = await second_factor.enter(service, "totp", owner.code(service), pending)
 
-        assert (None if entered.is_success else code(entered)) == expected
+        assert code(entered) == "401 INVALID_TWO_FACTOR_COOKIE"
         active = "SELECT id FROM session WHERE active_organization_id IS NOT NULL AND method <> 'password'"
         assert await service.rows(active) == []
 

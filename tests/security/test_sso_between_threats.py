@@ -12,17 +12,18 @@ from domain.sso_connections import operator
 from domain.sso_connections.operator import Prepared
 from domain.sso_connections.providers import Provider
 from tests.conftest import Headers, MakeService
-from tests.handlers import sso_steps
-from tests.handlers.organization_steps import add, create
+from tests.handlers import organization_steps, sso_steps
+from tests.handlers.organization_steps import add, add_verified, create
 from tests.handlers.people import Person
-from tests.handlers.steps import bearer, code, execute, join, last_link, token_in, verify
-from tests.handlers.test_user_disowning import BY_MAIL
+from tests.handlers.steps import bearer, code, execute, join, last_link, reset_token, token_in, verify
+from tests.handlers.test_user_disowning import BY_MAIL, disown, exists, not_me_token
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.security import second_factor
 from tests.service import PASSWORD, Service
 
 ADA, HOME = "ada@acme.example", "ada@home.example"
+ADMINS = '{"Admins": "admin"}'
 
 
 @pytest.fixture
@@ -155,6 +156,123 @@ class TestMoved:
         answer = await sso_steps.sign_in(service, providerId="acme")
 
         assert steps.error_of(answer) == error
+
+
+def pending(answer: httpx.Response) -> Headers:
+    """Return the headers of a sign-in that waits for its second factor."""
+    assert not steps.opened(answer)
+    return bearer(second_factor.set_cookies(answer)[second_factor.PENDING])
+
+
+async def stored(service: Service) -> tuple[bool, str, int, int]:
+    """Return whether the address of Ada is verified, her name, and the numbers of identities and memberships."""
+    [user] = await service.rows('SELECT id, email_verified, name FROM "user" WHERE email = :email', email=ADA)
+    identities = await service.rows("SELECT id FROM account WHERE provider_id <> 'credential'")
+    members = await service.rows("SELECT id FROM member WHERE user_id = :id", id=user.id)
+    return bool(user.email_verified), user.name, len(identities), len(members)
+
+
+@pytest.mark.threat("SSO8")
+class TestSecondFactor:
+    """Users who have a second factor, which another person may have set up under their address."""
+
+    @pytest.fixture
+    async def acme(self, service: Service, provider: ProviderProcess) -> str:
+        """The organization of a connection that gives roles and names."""
+        _, acme = await company(service, "acme")
+        config = sso_steps.oidc(provider, override_user_info=True)
+        steps.as_user(provider, ADA, "acme-1", name="Countess", groups=["Admins"])
+        await sso_steps.connect(service, config, provider.issuer, organization_id=acme, group_roles=ADMINS)
+        return acme
+
+    async def test_the_account_of_a_stranger_gets_nothing(self, service: Service, acme: str) -> None:
+        stranger = await second_factor.enrol_again(service, ADA, await join(service, ADA))
+        not_me = await not_me_token(service, email=ADA)
+        before = await stored(service)
+        service.clock.advance(minutes=5)
+
+        pending(await sso_steps.sign_in(service))
+
+        assert await stored(service) == before == (False, "Ada", 0, 0)
+        own = bearer((await second_factor.sign_in(service, ADA)).json()["token"])
+        assert (await second_factor.enter(service, "totp", stranger.code(service), own)).status_code == 200
+        assert await stored(service) == before
+        assert await disown(service, not_me) == "200"
+        assert not await exists(service)
+        assert steps.opened(await sso_steps.sign_in(service))
+        assert await stored(service) == (True, "Countess", 1, 1)
+
+    async def test_a_verified_user_gets_everything_with_the_code(self, service: Service, acme: str) -> None:
+        owner = await second_factor.enrol(service, ADA)
+        service.clock.advance(minutes=1)
+        waiting = pending(await sso_steps.sign_in(service))
+        before = await stored(service)
+
+        entered = await second_factor.enter(service, "totp", owner.code(service), waiting)
+
+        assert before == (True, "Ada", 0, 0)
+        assert entered.json()["user"]["name"] == "Countess"
+        assert await stored(service) == (True, "Countess", 1, 1)
+        assert (await roles(service, acme))[ADA] == "admin"
+        session = (await service.get("/get-session", headers=bearer(entered.json()["token"]))).json()[
+            "session"
+        ]
+        assert session["activeOrganizationId"] == acme
+
+    async def test_roles_of_a_member_follow_with_the_code(
+        self, service: Service, acme: str, provider: ProviderProcess
+    ) -> None:
+        provider.control(user={"groups": []})
+        await sso_steps.enter(service)
+        token = await reset_token(service, ADA)
+        await service.post("/reset-password", {"token": token, "newPassword": PASSWORD})
+        session = bearer((await second_factor.sign_in(service, ADA)).json()["token"])
+        owner = await second_factor.enrol_again(service, ADA, session)
+        await execute(service, "UPDATE sso_connection SET second_factor = 'local'")
+        provider.control(user={"groups": ["Admins"]})
+        service.clock.advance(minutes=1)
+
+        waiting = pending(await sso_steps.sign_in(service))
+        before = (await roles(service, acme))[ADA]
+        await second_factor.enter(service, "totp", owner.code(service), waiting)
+
+        assert (before, (await roles(service, acme))[ADA]) == ("member", "admin")
+
+    async def test_an_address_is_verified_with_the_code(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({"email_verification.required": "true"})
+        await connect(service, provider)
+        await join(service, ADA)
+        await verify(service, ADA)
+        session = bearer((await second_factor.sign_in(service, ADA)).json()["token"])
+        owner = await second_factor.enrol_again(service, ADA, session)
+        await execute(service, 'UPDATE "user" SET email_verified = :no', no=False)
+        service.clock.advance(minutes=1)
+
+        waiting = pending(await sso_steps.sign_in(service))
+        entered = await second_factor.enter(service, "totp", owner.code(service), waiting)
+
+        assert entered.json()["user"]["emailVerified"] is True
+        assert await stored(service) == (True, "Ada", 1, 0)
+
+    async def test_a_full_organization_refuses_before_and_after_the_code(
+        self, make_service: MakeService, provider: ProviderProcess
+    ) -> None:
+        service = await make_service({"organizations.membership_limit": "2"})
+        owner = await second_factor.enrol(service, ADA)
+        boss, acme = await company(service, "acme")
+        await connect(service, provider, organization_id=acme)
+        service.clock.advance(minutes=1)
+        waiting = pending(await sso_steps.sign_in(service))
+        await organization_steps.join(service, boss, await add_verified(service, "bob@acme.example"))
+
+        refused = await sso_steps.sign_in(service)
+        entered = await second_factor.enter(service, "totp", owner.code(service), waiting)
+
+        assert steps.error_of(refused) == "membership_limit_reached"
+        assert code(entered) == "401 INVALID_TWO_FACTOR_COOKIE"
+        assert await stored(service) == (True, "Ada", 0, 0)
 
 
 @pytest.mark.threat("SSO10")

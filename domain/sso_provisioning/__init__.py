@@ -1,0 +1,1 @@
+"""What a sign-in through a connection gives its user once they have passed every factor."""

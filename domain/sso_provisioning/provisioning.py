@@ -1,0 +1,92 @@
+"""Give a user what their sign-in through a connection brings: a verified address, profile, membership and roles.
+
+It happens with the session, because a user with a second factor must have passed it: an account that a stranger has
+prepared under the address of a colleague gets nothing.
+"""
+
+from domain.context import ConnectionActor, Context, StaleRead
+from domain.emails import events as email_events
+from domain.organizations import access, members, roles
+from domain.organizations.errors import (
+    OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
+from domain.organizations.members import LockedMember
+from domain.sessions import sso_origin
+from domain.sessions.sso_origin import Provisioning, SsoOrigin
+from domain.users import events as user_events
+from domain.users import profile
+from models.sso_connection import SHARE_CONNECTION, ConnectionRow
+from models.user import UserRow
+
+
+class SignInEnded(Exception):
+    """A sign-in through a connection has ended while it waited for its second factor."""
+
+
+async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
+    """Give a user, whose row is locked or new, what a sign-in brings; return the user.
+
+    Raises OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations.
+    """
+    given = origin.provisioning
+    if given is None:
+        return user
+    ctx.connection_actor = ConnectionActor("connection", origin.connection_id)
+    user = await _with_profile(ctx, user, given)
+    if origin.organization_id is not None:
+        await _with_membership(ctx, user, origin.organization_id, given)
+    ctx.connection_actor = None
+    return user
+
+
+async def resume(ctx: Context, user: UserRow, payload: bytes | None) -> tuple[UserRow, SsoOrigin | None]:
+    """Go on with a sign-in whose second factor was passed: return the user and the origin, None without a connection.
+
+    The user's row is locked. Raises SignInEnded; the transaction must then be rolled back.
+    """
+    origin = sso_origin.decrypt(ctx, payload)
+    if origin is None:
+        return user, None
+    connection: ConnectionRow | None = (
+        await ctx.db.execute(SHARE_CONNECTION, connection_id=origin.connection_id)
+    ).first()
+    if connection is None or not connection.is_active:  # defence: SSO10 pending
+        raise SignInEnded
+    try:
+        return await provision(ctx, user, origin), origin
+    except (OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations):
+        raise SignInEnded from None
+
+
+async def _with_profile(ctx: Context, user: UserRow, given: Provisioning) -> UserRow:
+    """Return the user with their address verified, and with the provider's name and picture if these are to follow."""
+    changes: dict[str, object] = {
+        key: value for key, value in given.profile.items() if getattr(user, key) != value
+    }
+    if changes:
+        user_events.user_updated(ctx, user.id, changes)
+    if user.email == given.email and not user.email_verified:
+        changes["email_verified"] = True
+        email_events.email_verified(ctx, user.id)
+    return await profile.change(ctx, user, **changes) if changes else user
+
+
+async def _with_membership(ctx: Context, user: UserRow, organization_id: str, given: Provisioning) -> None:
+    member = await access.find_member(ctx, organization_id, user.id)
+    if member is None:
+        await members.add_directly(ctx, organization_id, user.id, given.roles)
+    # Only owners make and remove owners.
+    # defence: SSO10 owner-stays
+    elif not member.is_owner and given.replaces_roles and roles.text_of(given.roles) != member.role:
+        await _change_role(ctx, user, organization_id, member.id, given)
+
+
+async def _change_role(
+    ctx: Context, user: UserRow, organization_id: str, member_id: str, given: Provisioning
+) -> None:
+    organization = await access.lock(ctx, organization_id)
+    member = await access.find_member_by_id(ctx, organization_id, member_id)
+    if organization is None or member is None or member.is_owner:  # defence: SSO10 owner-locked
+        raise StaleRead
+    await members.set_role(ctx, LockedMember(organization, member, user), given.roles)
