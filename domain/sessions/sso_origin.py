@@ -66,6 +66,8 @@ class SsoOrigin:
     """The organization that is active in the session."""
     authenticated_at: datetime | None = None
     """When the user has authenticated at the provider, if it says so."""
+    amr: str = ""
+    """The authentication methods (`amr`, RFC 8176) at the provider, separated by spaces; set for a new sign-in."""
     not_after: datetime | None = None
     """When the provider ends the session; it is then never extended."""
     identity: NewIdentity | None = None
@@ -137,7 +139,8 @@ async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
 
 async def authenticated_at(ctx: Context, session: SessionRow) -> datetime:
     """Return when the user of a session has authenticated: at the provider of a connection that may be long before."""
-    # `fed` is in the methods of every session that a connection opens.
+    # `fed` is in the methods of every session that a sign-in through a connection opens, also after a second factor
+    # here. After a change of the password, the user has authenticated by that.
     if "fed" not in session.amr.split():  # defence: O8 provider-time
         return session.created_at
     row = await ctx.reads.one(SSO_SESSION_BY_ID, session.id)
@@ -155,6 +158,7 @@ def encrypt(ctx: Context, origin: SsoOrigin) -> bytes:
         "organization": origin.organization_id,
         "until": origin.not_after and to_milliseconds(origin.not_after),
         "authenticated": origin.authenticated_at and to_milliseconds(origin.authenticated_at),
+        "amr": origin.amr,
         "identity": origin.identity,
         "provisioning": origin.provisioning,
     }
@@ -176,6 +180,7 @@ def decrypt(ctx: Context, payload: bytes | None) -> SsoOrigin | None:
         None if name is None else bytes.fromhex(name),
         values["organization"],
         None if authenticated is None else from_milliseconds(authenticated),
+        values["amr"],
         None if until is None else from_milliseconds(until),
         None if identity is None else NewIdentity(*identity),
         None if provisioning is None else Provisioning(*provisioning),

@@ -148,6 +148,7 @@ def identity_of(row: ConnectionRow, person: Person) -> Identity:
 def _options(
     ctx: Context, row: ConnectionRow, person: Person, found: _Found, organization_id: str | None
 ) -> SignInOptions:
+    amr = person.amr or events.SSO.amr
     new = NewIdentity(
         account_provider(row.id),
         person.issuer,
@@ -164,6 +165,7 @@ def _options(
         name_id=None if person.name_id is None else ctx.cipher.encrypt(NAME_ID, person.name_id),
         organization_id=organization_id,
         authenticated_at=person.authenticated_at,
+        amr=amr,
         not_after=person.not_after,
         identity=None if found.is_known else new,
         provisioning=_provisioning(ctx, row, person),
@@ -176,7 +178,7 @@ def _options(
         # defence: SSO8 factor-once
         asks_second_factor=row.second_factor == SecondFactor.LOCAL or not found.is_known,
         is_first=found.is_new,
-        amr=person.amr,
+        amr=amr,
         origin=origin,
     )
 

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
 
 from domain import tokens
+from domain.authentication_methods import amr_of
 from domain.context import Challenge, Context
 from domain.ports import Reads
 from domain.rate_limits import limits
@@ -179,11 +180,19 @@ async def complete(
         user,
         remembered=challenge.remembered,
         method=method,
+        amr=None if origin is None else _amr(origin, method),
         origin=origin,
     )
     events.two_factor_verified(ctx, user.id, method)
     session_events.sign_in_succeeded(ctx, user.id, opened.session.id, method)
     return replace(opened, device=trusted_devices.trust(ctx, user.id, method)) if trust_device else opened
+
+
+def _amr(origin: SsoOrigin, method: str) -> str:
+    """Return the authentication methods of a sign-in through a connection and its second factor here."""
+    # The password here was not used.
+    own = [each for each in amr_of(method).split() if each != "pwd"]
+    return " ".join(dict.fromkeys((*origin.amr.split(), *own)))
 
 
 async def _use_up(ctx: Context, challenge: Challenge) -> Any:

@@ -10,12 +10,13 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import sso_saml_steps, sso_steps
 from tests.handlers.pages import SETTINGS, Browser
 from tests.handlers.sso_saml_steps import ADA, answer_to, go_on, id_in, post
-from tests.handlers.steps import execute
+from tests.handlers.steps import bearer, execute
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
 from tests.oauth import OAuthTestClient, add_client
 from tests.oauth_flow import arrive, handle_of, page_of, query_of
 from tests.oauth_tokens import issue
+from tests.security import second_factor
 from tests.server.saml import provider as idp
 from tests.service import Service
 
@@ -96,6 +97,40 @@ class TestTime:
 
         [grant] = await service.rows("SELECT auth_time FROM oauth_grant")
         assert grant.auth_time in (then, to_milliseconds(then))
+
+    @pytest.mark.threat("O8")
+    @pytest.mark.parametrize(
+        ("named", "methods"), [(None, "fed otp mfa"), (["hwk", "mfa"], "fed hwk mfa otp")]
+    )
+    async def test_a_second_factor_here_keeps_time_and_methods_of_the_provider(
+        self,
+        service: Service,
+        shop: OAuthTestClient,
+        provider: ProviderProcess,
+        named: list[str] | None,
+        methods: str,
+    ) -> None:
+        await execute(service, "DELETE FROM sso_connection")
+        owner = await second_factor.enrol(service, ADA)
+        await sso_steps.connect(service, sso_steps.oidc(provider), provider.issuer, second_factor="local")
+        service.clock.advance(minutes=1)
+        then = service.clock.now - BEFORE
+        claims = {"auth_time": int(then.timestamp()), "amr": named}
+        steps.as_user(provider, ADA, "acme-1", email_verified=True, **claims)
+        answer = await sso_steps.sign_in(service)
+        pending = bearer(second_factor.set_cookies(answer)[second_factor.PENDING])
+        entered = await second_factor.enter(service, "totp", owner.code(service), pending)
+        session = bearer(entered.json()["token"])
+
+        await issue(service, shop, session)
+
+        [row] = await service.rows("SELECT amr FROM session WHERE method = 'totp'")
+        assert row.amr == methods
+        [grant] = await service.rows("SELECT auth_time FROM oauth_grant")
+        assert grant.auth_time in (then, to_milliseconds(then))
+        service.clock.advance(seconds=1)
+        old = await arrive(service, shop, session, max_age="3600")
+        assert page_of(old) == LOGIN
 
 
 class TestAgain:
