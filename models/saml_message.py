@@ -1,24 +1,25 @@
-"""The table `saml_message`: messages of identity providers that must not be used again."""
+"""The table `saml_message`: messages of identity providers that must not be used again, and what they have ended."""
 
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import UniqueConstraint
-from sqlmodel import Field
+from sqlalchemy import UniqueConstraint, bindparam, or_, select
+from sqlmodel import Field, col
 
 from models.base import Instant, Record, Retention
-from models.statements import insert
+from models.statements import insert, is_
 
 
 class MessageKind(StrEnum):
-    """What was used: an assertion, or a logout request or token."""
+    """What was used, an assertion or a logout request or token; or what a logout message has named."""
 
     ASSERTION = "assertion"
     LOGOUT = "logout"
+    SIGNED_OUT = "signed-out"
 
 
 class SamlMessage(Record, table=True):
-    """One message, by the digest of its id."""
+    """One message by the digest of its id, or what a logout message has named by the digest of the name."""
 
     __tablename__ = "saml_message"
     __table_args__ = (UniqueConstraint("connection_id", "kind", "digest"),)
@@ -31,3 +32,11 @@ class SamlMessage(Record, table=True):
 
 
 ADD_MESSAGE = insert(SamlMessage)
+
+FIND_SIGNED_OUT = select(col(SamlMessage.id)).where(
+    is_(SamlMessage.connection_id, "connection_id"),
+    col(SamlMessage.kind) == MessageKind.SIGNED_OUT.value,
+    or_(*(is_(SamlMessage.digest, name) for name in ("subject", "session", "both"))),
+    col(SamlMessage.created_at) >= bindparam("since", type_=Instant()),
+)
+"""What logout messages of a connection have named since then: a `subject`, a `session`, or `both` of them together."""

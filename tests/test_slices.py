@@ -67,7 +67,7 @@ PARTS = {
     "social": {"linking", "oauth_state", "provider", "provider_token"},
     "sso": {
         *("saml_message", "sso_connection", "sso_domain", "sso_session"),
-        *("sso_enforcement", "sso_sign_in", "sso_testing"),
+        *("sso_enforcement", "sso_provisioning", "sso_sign_in", "sso_testing"),
     },
     "statistics": {"daily_count"},
     "teams": {"team_member"},

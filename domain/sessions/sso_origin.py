@@ -14,6 +14,7 @@ from domain.sessions import events, mails
 from models import Account
 from models.base import from_milliseconds, to_milliseconds
 from models.session import SessionRow
+from models.sso_connection import ConnectionRow
 from models.sso_session import ADD_SSO_SESSION, SSO_SESSION_BY_ID, SSO_SESSION_OF
 from models.statements import insert
 from models.user import UserRow
@@ -49,6 +50,8 @@ class Provisioning(NamedTuple):
     """The roles in the organization."""
     replaces_roles: bool
     """Whether they also replace the roles of a member."""
+    fingerprint: str
+    """That of the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,12 @@ class SsoOrigin:
     def vouches_for(self, user: UserRow) -> bool:
         """Return whether the provider has identified the user by the address that they have."""
         return self.provisioning is not None and self.provisioning.email == user.email
+
+
+def fingerprint_of(row: ConnectionRow) -> str:
+    """Return the digest of what decides who the users of a connection are, and which roles they get."""
+    parts = (row.issuer, row.organization_id or "", row.default_role, row.group_roles)
+    return tokens.digest_of_bytes(row.config + json.dumps(parts).encode()).hex()
 
 
 async def keep(ctx: Context, user: UserRow, session_id: str, origin: SsoOrigin) -> None:
@@ -165,9 +174,9 @@ def encrypt(ctx: Context, origin: SsoOrigin) -> bytes:
     return ctx.cipher.encrypt(_PAYLOAD, json.dumps(values))
 
 
-def decrypt(ctx: Context, payload: bytes | None) -> SsoOrigin | None:
-    """Return the origin in an encrypted payload; None if there is none, or it cannot be decrypted."""
-    text = None if payload is None else ctx.cipher.decrypt(_PAYLOAD, payload)
+def decrypt(ctx: Context, payload: bytes) -> SsoOrigin | None:
+    """Return the origin in an encrypted payload; None if it cannot be decrypted."""
+    text = ctx.cipher.decrypt(_PAYLOAD, payload)
     if text is None:
         return None
     values: dict[str, Any] = json.loads(text)

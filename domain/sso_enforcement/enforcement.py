@@ -63,8 +63,7 @@ async def may_open(ctx: Context, connection: ConnectionRow, user: UserRow) -> bo
     The address is in a verified domain of the connection or of another one of its organization; or in none, and the
     user is a member of the organization.
     """
-    rows = await ctx.db.execute(OWNER_OF_DOMAIN, domain=domain_of(user.email))
-    owner: ConnectionRow | None = rows.first()
+    owner = await _owner_of(ctx, user.email)
     if owner is not None and owner.id == connection.id:
         return True
     organization_id = connection.organization_id
@@ -74,6 +73,12 @@ async def may_open(ctx: Context, connection: ConnectionRow, user: UserRow) -> bo
         return owner.organization_id == organization_id  # defence: SSO8 other-domain
     member = await ctx.db.execute(FIND_MEMBER, organization_id=organization_id, user_id=user.id)
     return bool(member)  # defence: SSO8 still-member
+
+
+async def has_domain(ctx: Context, connection: ConnectionRow, email: str) -> bool:
+    """Return whether a connection has verified the domain of an address."""
+    owner = await _owner_of(ctx, email)
+    return owner is not None and owner.id == connection.id
 
 
 async def is_bound(ctx: Context, email: str, user: UserRow | None) -> bool:
@@ -117,6 +122,11 @@ def refusal(ctx: Context, requirement: Requirement) -> SsoRequired:
     """Return the error that says where the sign-in through a connection begins."""
     url = urls.public_url(ctx.policy, "/sign-in/sso")
     return SsoRequired(url=url, providerId=requirement.provider_id)
+
+
+async def _owner_of(ctx: Context, email: str) -> ConnectionRow | None:
+    row: ConnectionRow | None = (await ctx.db.execute(OWNER_OF_DOMAIN, domain=domain_of(email))).first()
+    return row
 
 
 async def _find_in_transaction(ctx: Context, email: str) -> Requirement | None:

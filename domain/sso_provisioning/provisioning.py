@@ -4,6 +4,8 @@ It happens with the session, because a user with a second factor must have passe
 prepared under the address of a colleague gets nothing.
 """
 
+from datetime import datetime
+
 from domain.context import ConnectionActor, Context, StaleRead
 from domain.emails import events as email_events
 from domain.organizations import access, members, roles
@@ -14,6 +16,8 @@ from domain.organizations.errors import (
 from domain.organizations.members import LockedMember
 from domain.sessions import sso_origin
 from domain.sessions.sso_origin import Provisioning, SsoOrigin
+from domain.sso_enforcement import enforcement
+from domain.sso_provisioning import signed_out
 from domain.users import events as user_events
 from domain.users import profile
 from models.sso_connection import SHARE_CONNECTION, ConnectionRow
@@ -40,23 +44,43 @@ async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
     return user
 
 
-async def resume(ctx: Context, user: UserRow, payload: bytes | None) -> tuple[UserRow, SsoOrigin | None]:
+async def resume(
+    ctx: Context, user: UserRow, payload: bytes | None, since: datetime
+) -> tuple[UserRow, SsoOrigin | None]:
     """Go on with a sign-in whose second factor was passed: return the user and the origin, None without a connection.
 
-    The user's row is locked. Raises SignInEnded; the transaction must then be rolled back.
+    The user's row is locked, and `since` is when the sign-in began to wait. Raises SignInEnded; the transaction must
+    then be rolled back.
     """
+    if payload is None:
+        return user, None
     origin = sso_origin.decrypt(ctx, payload)
     if origin is None:
-        return user, None
-    connection: ConnectionRow | None = (
-        await ctx.db.execute(SHARE_CONNECTION, connection_id=origin.connection_id)
-    ).first()
-    if connection is None or not connection.is_active:  # defence: SSO10 pending
         raise SignInEnded
+    await _require_unended(ctx, user, origin, since)
     try:
         return await provision(ctx, user, origin), origin
     except (OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations):
         raise SignInEnded from None
+
+
+async def _require_unended(ctx: Context, user: UserRow, origin: SsoOrigin, since: datetime) -> None:
+    """Raise SignInEnded unless the sign-in would still be the same one."""
+    rows = await ctx.db.execute(SHARE_CONNECTION, connection_id=origin.connection_id)
+    connection: ConnectionRow | None = rows.first()
+    given = origin.provisioning
+    if connection is None or not connection.is_active or given is None:  # defence: SSO10 pending
+        raise SignInEnded
+    if sso_origin.fingerprint_of(connection) != given.fingerprint:  # defence: SSO10 pending-unchanged
+        raise SignInEnded
+    if not await enforcement.has_domain(ctx, connection, given.email):  # defence: SSO8 pending-domain
+        raise SignInEnded
+    is_of_another_address = origin.identity is not None and user.email != given.email
+    # defence: SSO8 pending-address
+    if is_of_another_address or not await enforcement.may_open(ctx, connection, user):
+        raise SignInEnded
+    if await signed_out.includes(ctx, origin, since):  # defence: SSO15 pending-logout
+        raise SignInEnded
 
 
 async def _with_profile(ctx: Context, user: UserRow, given: Provisioning) -> UserRow:

@@ -23,10 +23,12 @@ from domain.sso.saml import (
     SamlRefusal,
     SamlRefused,
 )
+from domain.sso_provisioning import signed_out
 from domain.sso_sign_in import events, flows, replay
 from domain.sso_sign_in.errors import InvalidLogoutToken
 from domain.sso_sign_in.saml_peers import Peers, peers_of
 from domain.sso_sign_in.sign_in import NAME_ID
+from domain.two_factor.policy import TwoFactorPolicy
 from domain.users import locking
 from models.saml_message import MessageKind
 from models.sso_connection import CONNECTION_BY_NAME, ConnectionRow, ConnectionType
@@ -124,7 +126,17 @@ async def receive_message(ctx: Context, provider_id: str, message: LogoutMessage
 
 
 async def _end(ctx: Context, row: ConnectionRow, subject: str | None, indexes: Sequence[str]) -> None:
-    """End the sessions of a connection that a subject, sessions at the provider, or both of them name."""
+    """End the sessions of a connection that a subject, sessions at the provider, or both of them name.
+
+    Sign-ins that wait for their second factor end, too.
+    """
+    await signed_out.store(
+        ctx,
+        row.id,
+        None if subject is None else tokens.digest(subject),
+        [tokens.digest(index) for index in indexes],
+        ctx.now + ctx.policy[TwoFactorPolicy].challenge_expires_in,
+    )
     found: list[set[tuple[str, str]]] = []
     if subject is not None:
         rows = await ctx.db.execute(

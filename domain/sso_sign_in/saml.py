@@ -12,6 +12,7 @@ from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
+from domain.sessions import sso_origin
 from domain.social import authorization_request, callback, events
 from domain.social.authorization_request import (
     PAYLOAD,
@@ -217,7 +218,7 @@ async def _sign_in(
     ctx: Context, flows: ConnectionFlows, flow: OAuthState, kept: Mapping[str, Any]
 ) -> CallbackResult:
     connection = flows.connection
-    if _fingerprint(connection) != kept["fingerprint"]:  # defence: SSO10 kept-unchanged
+    if sso_origin.fingerprint_of(connection) != kept["fingerprint"]:  # defence: SSO10 kept-unchanged
         raise ConnectionChanged
     if "received" in kept:
         return await testing.finish(ctx, connection, flow, testing.Received.deserialize(kept["received"]))
@@ -244,12 +245,8 @@ def _unsolicited(ctx: Context, sent: SentResponse) -> OAuthState:
 def _encrypt(ctx: Context, row: ConnectionRow, flow: OAuthState, content: Mapping[str, Any]) -> bytes:
     kept = {
         "connection": row.provider_id,
-        "fingerprint": _fingerprint(row),
+        "fingerprint": sso_origin.fingerprint_of(row),
         "flow": authorization_request.serialize(flow),
         **content,
     }
     return ctx.cipher.encrypt(PAYLOAD, json.dumps(kept))
-
-
-def _fingerprint(row: ConnectionRow) -> str:
-    return tokens.digest_of_bytes(row.config + row.issuer.encode()).hex()

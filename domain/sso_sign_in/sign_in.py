@@ -14,6 +14,7 @@ from domain.identity_provider import Identity
 from domain.organizations import access, memberships
 from domain.organizations.policy import OrganizationPolicy
 from domain.sessions import events as session_events
+from domain.sessions import sso_origin
 from domain.sessions.sso_origin import NewIdentity, Provisioning, SsoOrigin
 from domain.social.errors import SignUpDisabled
 from domain.social.sign_in import SocialSignInResult
@@ -196,4 +197,5 @@ def _provisioning(ctx: Context, row: ConnectionRow, person: Person) -> Provision
         profile=profile,
         roles=membership.rule_for(ctx.policy, row, person.groups).roles,
         replaces_roles=bool(json.loads(row.group_roles)),
+        fingerprint=sso_origin.fingerprint_of(row),
     )

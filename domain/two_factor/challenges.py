@@ -161,14 +161,14 @@ async def complete(
 ) -> OpenedSession:
     """Sign the user in after a valid code.
 
-    Raises InvalidTwoFactorCookie if a concurrent request completed it first, or the user must sign in through another
-    connection now.
+    Raises InvalidTwoFactorCookie if a concurrent request completed it first, if the user must sign in through another
+    connection now, or if what the connection has proved does not count any more.
     """
     used = await _use_up(ctx, challenge)
     if used is None:  # defence: V46 use-challenge
         raise InvalidTwoFactorCookie
     try:
-        user, origin = await provisioning.resume(ctx, user, used.payload)
+        user, origin = await provisioning.resume(ctx, user, used.payload, used.created_at)
         # defence: SSO11 challenge
         await enforcement.check(ctx, user, None if origin is None else origin.connection_id)
     except (SignInEnded, SsoRequired):
@@ -196,11 +196,12 @@ def _amr(origin: SsoOrigin, method: str) -> str:
 
 
 async def _use_up(ctx: Context, challenge: Challenge) -> Any:
-    """Delete a challenge; return its row with the `payload`, or None if it has ended."""
+    """Delete a challenge; return its row with `payload` and `created_at`, or None if it has ended."""
     await otp.discard(ctx)
     # defence: R19 use-challenge
-    gone = delete(OneTimeToken).where(*_live(ctx, challenge)).returning(col(OneTimeToken.payload))
-    return (await ctx.db.execute(gone)).first()
+    gone = delete(OneTimeToken).where(*_live(ctx, challenge))
+    columns = (col(OneTimeToken.payload), col(OneTimeToken.created_at))
+    return (await ctx.db.execute(gone.returning(*columns))).first()
 
 
 def _live(ctx: Context, challenge: Challenge) -> tuple[ColumnElement[bool], ...]:

@@ -7,22 +7,26 @@ import httpx
 import pytest
 
 from domain.context import Context
-from domain.sso.configuration import AttributeNames
+from domain.organizations import members
+from domain.sso.configuration import AttributeNames, encrypt_config
 from domain.sso_connections import operator
 from domain.sso_connections.operator import Prepared
 from domain.sso_connections.providers import Provider
 from tests.conftest import Headers, MakeService
-from tests.handlers import organization_steps, sso_steps
+from tests.handlers import organization_steps, sso_saml_steps, sso_steps
 from tests.handlers.organization_steps import add, add_verified, create
 from tests.handlers.people import Person
 from tests.handlers.steps import bearer, code, execute, join, last_link, reset_token, token_in, verify
 from tests.handlers.test_user_disowning import BY_MAIL, disown, exists, not_me_token
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
+from tests.scim import add_directory
 from tests.security import second_factor
+from tests.server.saml import provider as idp
 from tests.service import PASSWORD, Service
 
 ADA, HOME = "ada@acme.example", "ada@home.example"
+ENDED = "401 INVALID_TWO_FACTOR_COOKIE"
 ADMINS = '{"Admins": "admin"}'
 
 
@@ -168,8 +172,8 @@ async def stored(service: Service) -> tuple[bool, str, int, int]:
     """Return whether the address of Ada is verified, her name, and the numbers of identities and memberships."""
     [user] = await service.rows('SELECT id, email_verified, name FROM "user" WHERE email = :email', email=ADA)
     identities = await service.rows("SELECT id FROM account WHERE provider_id <> 'credential'")
-    members = await service.rows("SELECT id FROM member WHERE user_id = :id", id=user.id)
-    return bool(user.email_verified), user.name, len(identities), len(members)
+    memberships = await service.rows("SELECT id FROM member WHERE user_id = :id", id=user.id)
+    return bool(user.email_verified), user.name, len(identities), len(memberships)
 
 
 @pytest.mark.threat("SSO8")
@@ -273,6 +277,166 @@ class TestSecondFactor:
         assert steps.error_of(refused) == "membership_limit_reached"
         assert code(entered) == "401 INVALID_TWO_FACTOR_COOKIE"
         assert await stored(service) == (True, "Ada", 0, 0)
+
+
+async def log_out(service: Service, provider: ProviderProcess, **claims: Any) -> None:
+    """Send a logout token of the provider."""
+    known: dict[str, Any] = {
+        "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+        "nonce": None,
+        "sid": None,
+    }
+    token = provider.mint(claims={**known, "jti": "t1", **claims}, header={"typ": "logout+jwt"})
+    answer = await service.client.post("/sso/backchannel-logout/acme", data={"logout_token": token})
+    assert answer.status_code == 200
+
+
+class TestPending:
+    """Sign-ins that wait for the second factor of their user, who enters the right code."""
+
+    @pytest.fixture
+    async def owner(self, service: Service, provider: ProviderProcess) -> second_factor.Owner:
+        """Ada, who has a second factor, and a session at the provider that it calls `s1`."""
+        owner = await second_factor.enrol(service, ADA)
+        service.clock.advance(minutes=1)
+        await connect(service, provider)
+        provider.control(id_token={"sid": "s1"})
+        return owner
+
+    async def enter(self, service: Service, owner: second_factor.Owner, waiting: Headers) -> str:
+        """Enter the right code; return `200`, or the error, after which nothing was changed."""
+        entered = await second_factor.enter(service, "totp", owner.code(service), waiting)
+        assert entered.is_success == bool(await service.rows("SELECT issuer FROM account WHERE issuer <> ''"))
+        return code(entered)
+
+    @pytest.mark.threat("SSO10")
+    @pytest.mark.parametrize("change", [{"issuer": "https://evil.example"}, {"client_id": "evil"}])
+    async def test_ends_with_the_provider(
+        self, service: Service, owner: second_factor.Owner, change: dict[str, str]
+    ) -> None:
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await change_provider(service, **change)
+
+        assert await self.enter(service, owner, waiting) == ENDED
+
+    @pytest.mark.threat("SSO10")
+    async def test_ends_when_its_roles_change(self, service: Service, owner: second_factor.Owner) -> None:
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await execute(service, "UPDATE sso_connection SET group_roles = :roles", roles=ADMINS)
+
+        assert await self.enter(service, owner, waiting) == ENDED
+
+    @pytest.mark.threat("SSO8")
+    async def test_ends_with_the_domain(self, service: Service, owner: second_factor.Owner) -> None:
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await execute(service, "UPDATE sso_domain SET verified_at = NULL")
+
+        assert await self.enter(service, owner, waiting) == ENDED
+
+    @pytest.mark.threat("SSO8")
+    async def test_of_a_member_ends_with_the_domain(
+        self, service: Service, owner: second_factor.Owner
+    ) -> None:
+        _, acme = await company(service, "acme")
+        await execute(service, "UPDATE sso_connection SET organization_id = :acme", acme=acme)
+        [row] = await service.rows('SELECT id FROM "user" WHERE email = :email', email=ADA)
+        await service.services.unit_of_work.run(
+            lambda ctx: members.add_directly(ctx, acme, row.id, ["member"])
+        )
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await execute(service, "UPDATE sso_domain SET verified_at = NULL")
+
+        assert await self.enter(service, owner, waiting) == ENDED
+
+    @pytest.mark.threat("SSO8")
+    @pytest.mark.parametrize("new", [HOME, "eve@acme.example"])
+    async def test_ends_with_the_address(
+        self, service: Service, owner: second_factor.Owner, new: str
+    ) -> None:
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await execute(service, 'UPDATE "user" SET email = :new', new=new)
+
+        assert await self.enter(service, owner, waiting) == ENDED
+
+    @pytest.mark.threat("SSO15")
+    @pytest.mark.parametrize(
+        ("named", "expected"),
+        [
+            ({"sub": "acme-1"}, ENDED),
+            ({"sub": None, "sid": "s1"}, ENDED),
+            ({"sub": "acme-1", "sid": "s1"}, ENDED),
+            ({"sub": "acme-2"}, "200"),
+            ({"sub": "acme-2", "sid": "s1"}, "200"),
+            ({"sub": "acme-1", "sid": "s2"}, "200"),
+        ],
+    )
+    async def test_ends_with_a_logout_that_names_it(
+        self,
+        service: Service,
+        owner: second_factor.Owner,
+        provider: ProviderProcess,
+        named: dict[str, str | None],
+        expected: str,
+    ) -> None:
+        waiting = pending(await sso_steps.sign_in(service))
+
+        await log_out(service, provider, **named)
+
+        assert await self.enter(service, owner, waiting) == expected
+
+    @pytest.mark.threat("SSO15")
+    async def test_a_new_one_after_a_logout_is_completed(
+        self, service: Service, owner: second_factor.Owner, provider: ProviderProcess
+    ) -> None:
+        for number in range(2):
+            await log_out(service, provider, sub="acme-1", jti=f"t{number}")
+        service.clock.advance(seconds=1)
+
+        waiting = pending(await sso_steps.sign_in(service))
+
+        assert await self.enter(service, owner, waiting) == "200"
+
+    @pytest.mark.threat("SSO10")
+    async def test_another_saml_provider_does_not_inherit_it(self, service: Service) -> None:
+        owner = await second_factor.enrol(service, ADA)
+        service.clock.now = idp.NOW
+        await sso_steps.connect(service, sso_saml_steps.config(), idp.ISSUER)
+        waiting = pending(await sso_saml_steps.sign_in(service))
+
+        await change_provider(service, entry_point="https://new.example/sso")
+        refused = await self.enter(service, owner, waiting)
+        flow = await sso_steps.begin(service)
+        message = sso_saml_steps.answer_to(sso_saml_steps.request_in(flow), assertion="_2")
+        posted = await sso_saml_steps.post(service, message, sso_saml_steps.state_of(flow))
+        answer = await sso_saml_steps.go_on(service, posted, flow.headers)
+
+        assert refused == ENDED
+        assert not steps.opened(answer)
+
+
+@pytest.mark.threat("SSO13")
+async def test_a_user_whom_the_directory_disabled_enters_no_code(
+    service: Service, provider: ProviderProcess
+) -> None:
+    owner = await second_factor.enrol(service, ADA)
+    _, acme = await company(service, "acme")
+    config = encrypt_config(service.services.cipher, sso_steps.oidc(provider))
+    directory = await add_directory(service, acme, "acme.example", issuer=provider.issuer, config=config)
+    user = await directory.create(ADA)
+    steps.as_user(provider, ADA, "acme-1")
+    service.clock.advance(minutes=1)
+    waiting = pending(await sso_steps.sign_in(service))
+
+    assert (await directory.set_active(user["id"], False)).status_code == 200
+    entered = await second_factor.enter(service, "totp", owner.code(service), waiting)
+
+    assert code(entered) == ENDED
+    assert ADA not in await roles(service, acme)
 
 
 @pytest.mark.threat("SSO10")

@@ -24,6 +24,10 @@ MUTANTS = (
     Mutant("SSO10", "another subject claim is another provider", "subject-claim", Remove("value.values[2]")),
     Mutant("SSO10", "a kept response ends with the connection", "kept-unchanged", Always(False)),
     Mutant("SSO10", "a pending sign-in ends with the connection", "pending", Always(False)),
+    Mutant("SSO10", "a pending sign-in ends with the provider", "pending-unchanged", Always(False)),
+    Mutant("SSO8", "a pending sign-in ends with the domain", "pending-domain", Always(False)),
+    Mutant("SSO8", "a pending sign-in is of the address of the user", "pending-address", Always(False)),
+    Mutant("SSO15", "a logout ends pending sign-ins", "pending-logout", Always(False)),
     Mutant("SSO10", "no group makes an owner", "owner-never", Remove("value.generators[0].ifs[0].values[1]")),
     Mutant("SSO10", "no group takes an owner's role", "owner-stays", Remove("test.values[0]")).also(
         "owner-locked", Remove("test.values[2]")
