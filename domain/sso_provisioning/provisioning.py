@@ -4,6 +4,7 @@ It happens with the session, because a user with a second factor must have passe
 prepared under the address of a colleague gets nothing.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from domain.context import ConnectionActor, Context, StaleRead
@@ -20,6 +21,7 @@ from domain.sso_enforcement import enforcement
 from domain.sso_provisioning import signed_out
 from domain.users import events as user_events
 from domain.users import profile
+from models.account import ACCOUNT_BY_IDENTITY, AccountRow
 from models.sso_connection import SHARE_CONNECTION, ConnectionRow
 from models.user import UserRow
 
@@ -58,6 +60,7 @@ async def resume(
     if origin is None:
         raise SignInEnded
     await _require_unended(ctx, user, origin, since)
+    origin = await _with_new_identity(ctx, user, origin)
     try:
         return await provision(ctx, user, origin), origin
     except (OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations):
@@ -81,6 +84,23 @@ async def _require_unended(ctx: Context, user: UserRow, origin: SsoOrigin, since
         raise SignInEnded
     if await signed_out.includes(ctx, origin, since):  # defence: SSO15 pending-logout
         raise SignInEnded
+
+
+async def _with_new_identity(ctx: Context, user: UserRow, origin: SsoOrigin) -> SsoOrigin:
+    """Return the origin without its identity if another sign-in of the user has added it meanwhile.
+
+    Raises SignInEnded if it is that of another user.
+    """
+    new = origin.identity
+    if new is None:
+        return origin
+    named = {"provider_id": new.provider_id, "issuer": new.issuer, "account_id": new.account_id}
+    account: AccountRow | None = (await ctx.db.execute(ACCOUNT_BY_IDENTITY, **named)).first()
+    if account is None:
+        return origin
+    if account.user_id != user.id:
+        raise SignInEnded
+    return replace(origin, identity=None)
 
 
 async def _with_profile(ctx: Context, user: UserRow, given: Provisioning) -> UserRow:

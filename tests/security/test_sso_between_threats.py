@@ -401,6 +401,18 @@ class TestPending:
 
         assert await self.enter(service, owner, waiting) == "200"
 
+    async def test_two_of_the_same_user_are_completed(
+        self, service: Service, owner: second_factor.Owner
+    ) -> None:
+        both = [pending(await sso_steps.sign_in(service)) for _ in range(2)]
+
+        entered = []
+        for waiting in both:
+            entered.append(await self.enter(service, owner, waiting))
+            service.clock.advance(minutes=1)
+
+        assert entered == ["200", "200"]
+
     @pytest.mark.threat("SSO10")
     async def test_another_saml_provider_does_not_inherit_it(self, service: Service) -> None:
         owner = await second_factor.enrol(service, ADA)
