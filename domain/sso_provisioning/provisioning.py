@@ -12,6 +12,7 @@ from domain.emails import events as email_events
 from domain.organizations import access, members, roles
 from domain.organizations.errors import (
     OrganizationMembershipLimitReached,
+    UserIsDisabledByTheDirectory,
     YouHaveReachedTheMaximumNumberOfOrganizations,
 )
 from domain.organizations.members import LockedMember
@@ -24,6 +25,12 @@ from domain.users import profile
 from models.account import ACCOUNT_BY_IDENTITY, AccountRow
 from models.sso_connection import SHARE_CONNECTION, ConnectionRow
 from models.user import UserRow
+
+_NO_MEMBER = (
+    OrganizationMembershipLimitReached,
+    UserIsDisabledByTheDirectory,
+    YouHaveReachedTheMaximumNumberOfOrganizations,
+)
 
 
 class SignInEnded(Exception):
@@ -63,7 +70,7 @@ async def resume(
     origin = await _with_new_identity(ctx, user, origin)
     try:
         return await provision(ctx, user, origin), origin
-    except (OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations):
+    except _NO_MEMBER:
         raise SignInEnded from None
 
 
