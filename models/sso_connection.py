@@ -153,9 +153,8 @@ CONNECTIONS_OF_ORGANIZATION = _CONNECTIONS.where(
 SAML_CONNECTIONS = _CONNECTIONS.where(
     col(SsoConnection.type) == ConnectionType.SAML.value,
     col(SsoConnection.state) == ConnectionState.ACTIVE.value,
-    col(SsoConnection.organization_id).is_not(None),
 ).order_by(*_OLDEST_FIRST)
-"""The active SAML connections of organizations, the oldest first."""
+"""The active SAML connections, the oldest first."""
 
 CONNECTIONS_OF_SOURCE = _CONNECTIONS.where(is_(SsoConnection.source, "source")).order_by(*_OLDEST_FIRST)
 """The connections with a `source`, the oldest first."""

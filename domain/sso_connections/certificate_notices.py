@@ -14,8 +14,12 @@ from models.sso_connection import (
 )
 
 
-async def run(ctx: Context) -> None:
-    """Notify the owners of each connection whose last certificate ends soon, once; each in a transaction of its own."""
+async def run(ctx: Context) -> int:
+    """Notify the owners of each connection whose last certificate ends soon, once; each in a transaction of its own.
+
+    Return the number of active connections whose last certificate ends soon, or has ended.
+    """
+    ending = 0
 
     async def connections(own: Context) -> list[ConnectionRow]:
         return list(await own.db.execute(SAML_CONNECTIONS))
@@ -23,12 +27,16 @@ async def run(ctx: Context) -> None:
     for row in await ctx.in_new_transaction(connections):
         # A newer certificate beside an old one is no reason to act.
         end = max((one.not_after for one in facts_of(ctx, row)), default=None)
-        if end is not None and ctx.now < end <= ctx.now + WARNING and end != row.certificate_end_notified:
+        if end is None or end > ctx.now + WARNING:
+            continue
+        ending += 1
+        if ctx.now < end != row.certificate_end_notified:
 
             async def notify(own: Context, row: ConnectionRow = row, end: datetime = end) -> None:
                 await _notify(own, row, end)
 
             await ctx.in_new_transaction(notify)
+    return ending
 
 
 async def _notify(ctx: Context, seen: ConnectionRow, end: datetime) -> None:

@@ -96,7 +96,9 @@ class SsoConnections(Component):
         await self._core.run(recheck.run)
 
     async def _watch_certificates(self) -> None:
-        await self._core.run(certificate_notices.run)
+        ending = await self._core.run(certificate_notices.run)
+        if self._core.metrics is not None:
+            self._core.metrics.ending_certificates.set(ending)
 
 
 def _role_problems(settings: Settings, key: str, text: str) -> Iterator[str]:

@@ -10,11 +10,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from domain.sso.configuration import encrypt_config
 from domain.sso.saml import SamlLibrary
 from domain.sso_connections import certificate_notices
+from server.components.sso_connections import SsoConnections
 from tests.conftest import MakeService
 from tests.handlers import organization_steps, sso_steps
 from tests.handlers.people import Person
 from tests.handlers.sso_saml_steps import config
 from tests.handlers.steps import execute
+from tests.server.observability.test_metrics import COUNTED, samples
 from tests.server.saml.provider import ISSUER, NOW, key, self_signed
 from tests.service import Service
 
@@ -101,3 +103,23 @@ async def test_the_next_certificate_has_a_notice_of_its_own(
     service.clock.now = end_of(service) - timedelta(days=1)
 
     assert (sent, await notices(service, owner)) == (1, 2)
+
+
+@pytest.mark.parametrize("organization", [True, False])
+@pytest.mark.parametrize(("before", "number"), [(31, 0), (29, 1), (-1, 1)])
+async def test_it_is_counted_for_alerts(
+    make_service: MakeService, organization: bool, before: int, number: int
+) -> None:
+    service = await make_service({"limits.enabled": "false", **COUNTED})
+    service.clock.now = NOW
+    owner = await organization_steps.add_verified(service, "owner@example.com")
+    acme = str((await organization_steps.create(service, owner))["id"])
+    await sso_steps.connect(service, config(), ISSUER, organization_id=acme if organization else None)
+    service.clock.now = end_of(service) - timedelta(days=before)
+    [component] = [one for one in service.services.components if isinstance(one, SsoConnections)]
+    [job] = [job for job in component.jobs() if job.name == "sso_certificates"]
+
+    await job.run()
+
+    assert service.services.metrics is not None
+    assert samples(service.services.metrics)["gatewright_sso_ending_certificates",] == number

@@ -112,6 +112,11 @@ class MetricsRegistry:
             "Webhook endpoints by state: active, failing, paused, disabled; the same in every instance.",
             ("state",),
         )
+        self.ending_certificates = latest(
+            "gatewright_sso_ending_certificates",
+            "Active SAML connections whose last certificate ends within 30 days, or has ended; "
+            "the same in every instance.",
+        )
         self._logout_attempts = counter(
             "gatewright_logout_attempts_total",
             "Attempts to tell OAuth clients of ended sessions by result: delivered, postponed, failed for good.",
