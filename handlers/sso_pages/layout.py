@@ -91,7 +91,7 @@ NOTICES = {
 }
 """The texts that follow a form, by the value of the query parameter `reason`."""
 
-STATES = {"draft": N_("Draft"), "active": N_("On"), "paused": N_("Paused")}
+STATES = {"draft": N_("Draft"), "active": N_("Active"), "paused": N_("Paused")}
 PROTOCOLS = {"saml": "SAML 2.0", "oidc": "OpenID Connect"}
 
 
