@@ -15,7 +15,7 @@ WITHOUT_A_SECRET = {"oauth_consent", "oauth_grant"}
 """Tables that let somebody in without a secret of their own: that of a session, or of a token."""
 OF_A_COMPANY = {"scim_token"}
 """Tables with secrets of a company, which name who made a row without a foreign key: the row outlives that user."""
-PREPARED = {"oauth_client", "oauth_consent"}
+PREPARED = {"oauth_client", "oauth_consent", "scim_token"}
 """Tables that let nobody in by themselves, but whose rows a stranger may have prepared in the account of another."""
 
 

@@ -111,12 +111,12 @@ class TestRaces:
 class TestSearch:
     @pytest.mark.threat("ADM16")
     async def test_a_search_that_reads_too_much_is_refused(self, open_instance: OpenInstance) -> None:
-        service = await open_instance({"admin.scan_timeout": "0.4s"})
+        service = await open_instance({"admin.scan_timeout": "1s"})
         headers = (await add_person(service, "admin")).headers
         await execute(
             service,
             'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
-            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)"
+            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90000)"
             " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1),"
             " repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
             ' u.updated_at FROM n, "user" u, (SELECT :name AS name) repeated WHERE u.email = :email',
@@ -178,7 +178,7 @@ class TestService:
     async def test_a_search_of_events_that_waits_too_long_for_another_is_refused(
         self, make_service: MakeService
     ) -> None:
-        service = await make_service({"admin.scan_timeout": "0.4s"})
+        service = await make_service({"admin.scan_timeout": "1s"})
         headers = (await add_person(service, "admin")).headers
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
         search = service.services.database.search([text(endless)], timedelta(seconds=20), is_scan=True)
