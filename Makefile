@@ -33,7 +33,7 @@ try-social: setup ## try sign-in through a provider: run the service, the test p
 # Tests start many processes; without a bytecode cache, each of them would compile the whole program again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in at most 5 minutes
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in about 6 minutes
 	@.ci/postgresql.sh
 	$(PYTEST) -m "not long" $(ARGS)
 

@@ -40,7 +40,7 @@ class NewIdentity(NamedTuple):
 
 
 class Provisioning(NamedTuple):
-    """What a sign-in gives its user once they have passed every factor."""
+    """What is provisioned for the user of a sign-in once they have passed every factor."""
 
     email: str
     """The address for which the owner of its domain vouches."""

@@ -30,7 +30,7 @@ async def run(ctx: Context) -> int:
         if end is None or end > ctx.now + WARNING:
             continue
         ending += 1
-        if ctx.now < end != row.certificate_end_notified:
+        if ctx.now < end and end != row.certificate_end_notified:
 
             async def notify(own: Context, row: ConnectionRow = row, end: datetime = end) -> None:
                 await _notify(own, row, end)

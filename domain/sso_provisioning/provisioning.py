@@ -1,4 +1,4 @@
-"""Give a user what their sign-in through a connection brings: a verified address, profile, membership and roles.
+"""Provision the user of a sign-in through a connection: verified address, profile, membership and roles.
 
 It happens with the session, because a user with a second factor must have passed it: an account that a stranger has
 prepared under the address of a colleague gets nothing.
@@ -38,7 +38,7 @@ class SignInEnded(Exception):
 
 
 async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
-    """Give a user, whose row is locked or new, what a sign-in brings; return the user.
+    """Verify the address of a user, whose row is locked or new, and write profile and membership; return the user.
 
     Raises OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations.
     """

@@ -8,9 +8,7 @@ and only as many as a search needs, if their bounds tell that order.
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import islice, takewhile
-from operator import ge
+from itertools import islice
 
 from sqlalchemy import MetaData, Table, text
 
@@ -123,7 +121,9 @@ async def maintain(database: Database, now: datetime, keep: timedelta | None) ->
     if _DEFAULT in found:
         await _run(database, *_replacement(max(ends, default=now)))
     last = next(islice(months_from(now), AHEAD, None))
-    for month in takewhile(partial(ge, last), months_from(max(ends, default=now))):
+    for month in months_from(max(ends, default=now)):
+        if month > last:
+            break
         await _run(database, *creation(month))
     for end, name in sorted(ends.items()):
         if keep is not None and end <= now - keep:

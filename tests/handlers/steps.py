@@ -194,6 +194,17 @@ async def verify(service: Service, email: str = ADA) -> None:
     assert answer.status_code == 200, answer.text
 
 
+async def change_address(service: Service, session: Headers, old: str, new: str) -> None:
+    """Change the address of the caller, with the links that both mailboxes get."""
+    await service.post("/change-email", {"newEmail": new}, headers=session)
+    if not await service.inbox(new, "change-email"):
+        link = await last_link(service, "change-email", old)
+        await service.get("/verify-email", params={"token": token_in(link)})
+    link = await last_link(service, "change-email", new)
+    await service.get("/verify-email", params={"token": token_in(link)})
+    assert await service.rows('SELECT id FROM "user" WHERE email = :email', email=new)
+
+
 async def set_user(service: Service, email: str = ADA, **values: Any) -> None:
     """Change a user's row as an operator does."""
     await _execute(service, update(User).where(col(User.email) == email).values(**values))

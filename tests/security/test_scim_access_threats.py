@@ -12,7 +12,15 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import sso_steps
 from tests.handlers.organization_steps import add, add_verified, create, invited, post
 from tests.handlers.people import Person
-from tests.handlers.steps import bearer, code, execute, join, last_link, reset_token, set_user, token_in
+from tests.handlers.steps import (
+    bearer,
+    change_address,
+    code,
+    execute,
+    join,
+    reset_token,
+    set_user,
+)
 from tests.handlers.test_user_disowning import BY_MAIL, disown, not_me_token
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
@@ -57,16 +65,6 @@ async def account(service: Service, user_id: str) -> Any:
     """Return the row of a user."""
     [row] = await service.rows('SELECT * FROM "user" WHERE id = :id', id=user_id)
     return row
-
-
-async def change_address(service: Service, session: Headers, old: str, new: str) -> None:
-    """Change the address of a user by the emails to both addresses."""
-    await service.post("/change-email", {"newEmail": new}, headers=session)
-    if not await service.inbox(new, "change-email"):
-        link = await last_link(service, "change-email", old)
-        await service.get("/verify-email", params={"token": token_in(link)})
-    link = await last_link(service, "change-email", new)
-    await service.get("/verify-email", params={"token": token_in(link)})
 
 
 async def sign_in(service: Service, email: str, *, new_password: bool = False) -> Headers:

@@ -16,7 +16,15 @@ from tests.conftest import Headers, MakeService
 from tests.handlers import organization_steps, sso_saml_steps, sso_steps
 from tests.handlers.organization_steps import add, add_verified, create
 from tests.handlers.people import Person
-from tests.handlers.steps import bearer, code, execute, join, last_link, reset_token, token_in, verify
+from tests.handlers.steps import (
+    bearer,
+    change_address,
+    code,
+    execute,
+    join,
+    reset_token,
+    verify,
+)
 from tests.handlers.test_user_disowning import BY_MAIL, disown, exists, not_me_token
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
@@ -66,17 +74,6 @@ async def roles(service: Service, organization: str) -> dict[str, str]:
         'SELECT u.email, m.role FROM member m JOIN "user" u ON u.id = m.user_id WHERE m.organization_id = :id'
     )
     return {row.email: row.role for row in await service.rows(statement, id=organization)}
-
-
-async def change_address(service: Service, session: Headers, old: str, new: str) -> None:
-    """Change the address of the caller, with the links that both mailboxes get."""
-    await service.post("/change-email", {"newEmail": new}, headers=session)
-    if not await service.inbox(new, "change-email"):
-        link = await last_link(service, "change-email", old)
-        await service.get("/verify-email", params={"token": token_in(link)})
-    link = await last_link(service, "change-email", new)
-    await service.get("/verify-email", params={"token": token_in(link)})
-    assert await service.rows('SELECT id FROM "user" WHERE email = :email', email=new)
 
 
 async def who(service: Service, answer: httpx.Response) -> str:
