@@ -5,6 +5,7 @@ from domain.admin.errors import YouAreNotAllowedToListApiKeys
 from domain.api_keys import creation, owners
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Context
+from domain.localization import N_
 from domain.users import roles
 from domain.users.errors import UserNotFound
 from handlers import shapes
@@ -17,6 +18,7 @@ from handlers.console.view import view
 from handlers.responses.reply import Page, Redirect
 from models.user import UserRow
 
+FIELD_LABELS = {"owner": N_("Owner")}
 _CREATED = "/api-keys/created"
 
 

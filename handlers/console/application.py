@@ -30,6 +30,7 @@ NOTICES = {
 }
 
 FIELD_TEXTS = {"typedApplication": N_("This is not the name of the application.")}
+FIELD_LABELS = {"typedApplication": N_("Name of the application")}
 
 GRANT_TYPES = {
     "authorization_code": N_("Users sign in to it"),

@@ -31,6 +31,20 @@ FIELD_TEXTS: Mapping[str, str] = {
     "contacts": N_("Enter at most 10 contacts, one on each line."),
 }
 
+FIELD_LABELS: Mapping[str, str] = {
+    "backchannelLogoutUri": N_("Where it learns of the end of sessions"),
+    "clientUri": N_("Home page"),
+    "contacts": N_("Contacts"),
+    "logoUri": N_("Logo"),
+    "own": N_("What it may do in its own name"),
+    "policyUri": N_("Privacy notice"),
+    "postLogoutRedirectUris": N_("Where users return to after they have signed out"),
+    "redirectUris": N_("Where users return to after they have signed in"),
+    "resources": N_("The APIs that it may call"),
+    "scope": N_("What it may ask users for"),
+    "tosUri": N_("Terms of service"),
+}
+
 _SCOPE, _OWN, _RESOURCE = "scope-", "own-", "resource-"
 """What the names of checkboxes begin with."""
 _LISTS = {"redirectUris": "redirect_uris", "postLogoutRedirectUris": "post_logout_redirect_uris"}

@@ -8,8 +8,17 @@ import orjson
 
 from domain.api_keys.fields import Fields
 from domain.errors import Field, ValidationError
+from domain.localization import N_
 from handlers.account_pages.api_keys import NEVER, permissions
 from models.api_key import ApiKeyRow
+
+FIELD_LABELS: Mapping[str, str] = {
+    "rateLimitMax": N_("Requests"),
+    "rateLimitTimeWindow": N_("Window in seconds"),
+    "refillAmount": N_("Requests"),
+    "refillInterval": N_("Interval in seconds"),
+    "remaining": N_("Requests left"),
+}
 
 _ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
 

@@ -23,6 +23,7 @@ from handlers.console.view import ConsoleView, view
 from handlers.positions import positions
 from handlers.responses.reply import Page, Redirect
 
+FIELD_LABELS = {"member": N_("User"), "roles": N_("Roles")}
 NOTICES = {
     "organization-saved": N_("The organization is saved."),
     "organization-deleted": N_("The organization is deleted."),

@@ -34,6 +34,7 @@ FIELD_TEXTS: Mapping[str, str] = {
     "providerId": N_("Use 1 to 40 lower-case letters, digits and hyphens."),
     "organization": N_("There is no organization with this slug or identifier."),
 }
+FIELD_LABELS: Mapping[str, str] = {"providerId": N_("Identifier"), "organization": N_("Organization")}
 NOTICES = {
     "connection-created": N_(
         "The connection is created. Register the values below at the identity provider."

@@ -24,6 +24,11 @@ from handlers.responses.reply import Download, Page, Redirect
 from models import CREDENTIAL
 from models.user import UserRow
 
+FIELD_LABELS: Mapping[str, str] = {
+    "reason": N_("Reason"),
+    "typed": N_("Email address of the user"),
+    "until": N_("Last day (UTC)"),
+}
 NOTICES = {
     "profile-saved": N_("The profile is saved."),
     "roles-saved": N_("The roles are saved. They apply from the next request."),

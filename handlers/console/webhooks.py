@@ -44,6 +44,8 @@ FIELD_TEXTS: Mapping[str, str] = {
     "events": N_("Choose 1 to 50 events."),
 }
 
+FIELD_LABELS: Mapping[str, str] = {"typedName": N_("Name of the endpoint"), "events": N_("Events")}
+
 ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
     "INVALID_WEBHOOK_URL": ("url",),
 }

@@ -69,6 +69,8 @@ FIELD_TEXTS: Mapping[str, str] = {
     "typedSlug": N_("This is not the short name of the organization."),
 }
 
+FIELD_LABELS: Mapping[str, str] = {"typedSlug": N_("Short name")}
+
 LIST = "/organizations"
 """The path of the list below `pages.path`."""
 

@@ -1,7 +1,7 @@
 """What is wrong with a field of a form, in words.
 
-A module with pages declares the fields of its own errors as `ERROR_FIELDS`, and the texts of its own fields as
-`FIELD_TEXTS`.
+A module with pages declares the fields of its own errors as `ERROR_FIELDS`, the texts of its own fields as
+`FIELD_TEXTS`, and their labels as `FIELD_LABELS`.
 """
 
 from collections.abc import Mapping
@@ -33,6 +33,33 @@ ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
 }
 """The form fields of an error, by its code; it is shown next to the first field that the form has."""
+FIELD_LABELS: Mapping[str, str] = {
+    "code": N_("Code"),
+    "currentPassword": N_("Current password"),
+    "description": N_("Description"),
+    "email": N_("Email address"),
+    "expiresIn": N_("Lifetime"),
+    "identifier": N_("Email address or username"),
+    "image": N_("Picture"),
+    "kind": N_("Kind"),
+    "locale": N_("Language"),
+    "logo": N_("Logo"),
+    "name": N_("Name"),
+    "newEmail": N_("New email address"),
+    "newName": N_("New name"),
+    "newPassword": N_("New password"),
+    "password": N_("Password"),
+    "permissions": N_("Permissions"),
+    "role": N_("Role"),
+    "slug": N_("Short name"),
+    "team": N_("Team"),
+    "teamName": N_("Name"),
+    "typedEmail": N_("Your email address"),
+    "url": N_("URL"),
+    "username": N_("Username"),
+    "user_code": N_("Code"),
+}
+"""How the summary of a refused form names a field: as its label does, which several forms may word differently."""
 _EMPTY: Mapping[str, str] = {
     "identifier": N_("Enter your email address or username."),
     "email": N_("Enter your email address."),
@@ -65,6 +92,12 @@ def field_errors(
     names = merged(handlers, "ERROR_FIELDS").get(refusal.code, ())
     field = next((name for name in names if name in submitted), None)
     return {} if field is None else {field: sentence(localization, refusal)}
+
+
+def field_labels(localization: Localization) -> Mapping[str, str]:
+    """Return the labels of form fields, by field name."""
+    labels = merged(handlers, "FIELD_LABELS")
+    return {name: localization.gettext(label) for name, label in labels.items()}
 
 
 def _wrong_field(localization: Localization, name: str, value: str, message: str) -> str:

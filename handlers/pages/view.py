@@ -34,6 +34,8 @@ class Form:
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     errors: Mapping[str, str] = field(default_factory=dict)
     """By field, in the language of the page."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the fields are called, in the language of the page."""
     message: str | None = None
     """The error of the form as a whole."""
     code: str | None = None
@@ -202,5 +204,9 @@ def _form(chosen: Localization, asked: PageRequest) -> Form:
         return Form(values)
     wrong = field_texts.field_errors(chosen, asked.refusal, asked.submitted)
     return Form(
-        values, wrong, None if wrong else texts.sentence(chosen, asked.refusal), code=asked.refusal.code
+        values,
+        wrong,
+        field_texts.field_labels(chosen) if wrong else {},
+        None if wrong else texts.sentence(chosen, asked.refusal),
+        asked.refusal.code,
     )

@@ -18,6 +18,7 @@ ERROR_TEXTS: Mapping[str, str] = {
     "TOO_MANY_SCIM_TOKENS": N_("There are as many tokens as are allowed. Revoke one first."),
 }
 ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {"TOO_MANY_SCIM_TOKENS": ("tokenName",)}
+FIELD_LABELS: Mapping[str, str] = {"tokenName": N_("Name of a new token"), "days": N_("It expires")}
 FIELD_TEXTS: Mapping[str, str] = {"tokenName": N_("Enter a name that no other token of this directory has.")}
 
 _PAGE = "/directory"

@@ -21,6 +21,15 @@ FIELD_TEXTS: Mapping[str, str] = {
     "clientSecret": N_("Enter the client secret."),
 }
 
+FIELD_LABELS: Mapping[str, str] = {
+    "clientId": N_("Client id"),
+    "clientSecret": N_("Client secret"),
+    "domains": N_("Domains"),
+    "issuer": N_("Issuer"),
+    "metadata": N_("Metadata"),
+    "metadataUrl": N_("URL of the metadata"),
+}
+
 _NAMES = {
     "samlConfig.idpMetadata.metadata": "metadata",
     "samlConfig.idpMetadata.metadataUrl": "metadataUrl",

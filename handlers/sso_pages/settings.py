@@ -12,6 +12,7 @@ from handlers.responses.reply import Page, Redirect
 from handlers.sso_pages import layout, settings_form
 from handlers.sso_pages.provider_form import named_fields, sent_fields
 
+FIELD_LABELS: Mapping[str, str] = {"typedConnection": N_("Identifier of the connection")}
 FIELD_TEXTS: Mapping[str, str] = {"typedConnection": N_("This is not the identifier of the connection.")}
 
 

@@ -24,6 +24,15 @@ FIELD_TEXTS: Mapping[str, str] = {
     "defaultRole": N_("Choose a role that exists. Nobody becomes an owner by signing in."),
 }
 
+FIELD_LABELS: Mapping[str, str] = {
+    "defaultRole": N_("Role of new members"),
+    "emailAttribute": N_("Email address"),
+    "groupRoles": N_("Roles by group"),
+    "groupsAttribute": N_("Groups"),
+    "nameAttribute": N_("Full name"),
+    "secondFactor": N_("Second factor"),
+}
+
 _ATTRIBUTES = {"emailAttribute": "email", "nameAttribute": "name", "groupsAttribute": "groups"}
 """The fields with names of attributes, with those of the mapping."""
 

@@ -1,18 +1,22 @@
 """The texts of hosted pages: errors in the language of the page, and texts of others apart from its own."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+import handlers
 from domain import errors
 from domain.errors import Refusal, every_refusal
 from domain.localization import LANGUAGES, localization
 from handlers.pages import texts
+from models.discovery import merged
 from tests.conftest import MakeService
 from tests.handlers.pages import SAME_ORIGIN, SETTINGS, Page
 from tests.handlers.steps import join
-from tests.service import BASE_URL, Service
+from tests.service import BASE_URL, PASSWORD, Service
 
+TEMPLATES = Path(handlers.__file__).parent / "pages/templates"
 SIGN_IN = "/account/sign-in"
 FORM = "application/x-www-form-urlencoded"
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
@@ -123,3 +127,22 @@ class TestErrors:
             # Other headers may be small enough.
             may_work = method == "POST" or "headers" in what
             assert may_work or url not in page.links.values(), what
+
+
+class TestSummary:
+    """The summary of a refused form."""
+
+    def test_every_field_has_a_label_there(self) -> None:
+        asked = re.compile(r'\b(?:field|area|choice|lines|choices)\("(\w+)", ')
+        fields = {name for path in TEMPLATES.rglob("*.html") for name in asked.findall(path.read_text("utf-8"))}
+
+        assert fields - set(merged(handlers, "FIELD_LABELS")) == set()
+
+    async def test_names_the_fields_that_it_is_about(self, service: Service) -> None:
+        await service.get("/account/sign-up")
+        filled_in = {"name": "x" * 257, "email": "", "password": PASSWORD, "user": ""}
+
+        answer = await service.post("/account/sign-up", data=filled_in, headers=SAME_ORIGIN)
+
+        page = Page(await service.get(answer.headers["location"]))
+        assert {"Name: This is too long.", "Email address: Enter your email address."} <= set(page.texts)
