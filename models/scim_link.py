@@ -175,6 +175,13 @@ REMOVE_LINK_OF_USER = delete(table_of(ScimLink)).where(
 LINK_OF_TEAM = select(col(ScimLink.id)).where(is_(ScimLink.team_id, "team_id"))
 """The links of the team `team_id`, which a directory manages if there is one."""
 
+LINKED_TEAMS = (
+    select(col(ScimLink.team_id))
+    .join(Team, col(Team.id) == col(ScimLink.team_id))
+    .where(is_(Team.organization_id, "organization_id"))
+)
+"""The ids of the teams of an organization that a directory manages."""
+
 FIND_STATE = (
     select(*(col(getattr(ScimDirectory, name)) for name in DirectoryRow._fields))
     .where(is_(ScimDirectory.connection_id, "connection_id"))

@@ -32,7 +32,7 @@ from domain.organizations.errors import (
 from domain.organizations.policy import TeamPolicy
 from domain.users import locking
 from models.member import MemberRow
-from models.scim_link import LINK_OF_TEAM
+from models.scim_link import LINK_OF_TEAM, LINKED_TEAMS
 from models.statements import insert, table_of
 from models.team import (
     COUNT_TEAM_MEMBERS,
@@ -144,6 +144,12 @@ async def of_organization(ctx: Context, organization_id: str) -> Sequence[TeamRo
         TEAMS_OF_ORGANIZATION.limit(MOST_LISTED), organization_id=organization_id
     )
     return rows
+
+
+async def managed_by_directory(ctx: Context, organization_id: str) -> frozenset[str]:
+    """Return the ids of the teams of an organization that a directory manages: only it changes them."""
+    rows = await ctx.db.execute(LINKED_TEAMS, organization_id=organization_id)
+    return frozenset(row.team_id for row in rows)
 
 
 async def set_active(ctx: Context, team_id: str | None, *, is_named: bool) -> TeamRow | None:

@@ -41,6 +41,7 @@ async def show_organization(
     may_manage = found.may(ctx, "member", "update") or found.may(ctx, "member", "delete")
     with_teams = ctx.policy[TeamPolicy].enabled
     existing = await teams.of_organization(ctx, id_) if with_teams else ()
+    managed = await teams.managed_by_directory(ctx, id_) if existing else frozenset()
     localization = view.localization
     return account.render(
         ctx,
@@ -76,6 +77,7 @@ async def show_organization(
         roles=layout.role_choices(ctx, localization, found),
         with_teams=with_teams,
         teams=existing,
+        open_teams=[team for team in existing if team.id not in managed],
         newest_team=existing[-1].id if existing else "",
         may_edit=found.may(ctx, "organization", "update"),
         may_delete=found.may(ctx, "organization", "delete") and ctx.policy[OrganizationPolicy].deletion,

@@ -45,6 +45,7 @@ async def show_team(
     row = await _find(ctx, id_, team)
     if row is None:
         return view.redirect(layout.path_of(id_), reason="team-gone")
+    is_managed = row.id in await teams.managed_by_directory(ctx, id_)
     return account.render(
         ctx,
         view,
@@ -55,10 +56,11 @@ async def show_team(
         path_of=layout.path_of,
         team=row,
         members=await _members(ctx, found, row),
-        may_rename=found.may(ctx, "team", "update"),
-        may_remove=found.may(ctx, "team", "delete"),
-        may_add=found.may(ctx, "member", "update"),
-        may_take_out=found.may(ctx, "member", "delete"),
+        is_managed=is_managed,
+        may_rename=not is_managed and found.may(ctx, "team", "update"),
+        may_remove=not is_managed and found.may(ctx, "team", "delete"),
+        may_add=not is_managed and found.may(ctx, "member", "update"),
+        may_take_out=not is_managed and found.may(ctx, "member", "delete"),
         is_stale=view.form.code == "STALE_ORGANIZATION",
     )
 
@@ -115,6 +117,8 @@ async def show_team_removal(
     row = await _find(ctx, id_, team)
     if row is None or not found.may(ctx, "team", "delete"):
         return view.redirect(layout.path_of(id_), reason="team-gone")
+    if row.id in await teams.managed_by_directory(ctx, id_):
+        return view.redirect(layout.path_of(id_, "/team"), team=row.id)
     return account.render(
         ctx,
         view,

@@ -12,6 +12,7 @@ from models.team import Team, TeamMember
 from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS, Browser, act_as, other_profile, send, signed_in
 from tests.handlers.steps import ADA, EVE, count, execute, join, last_link, set_user
+from tests.scim import add_directory, group
 from tests.service import PASSWORD, Service
 
 LIST = "/account/organizations"
@@ -829,6 +830,21 @@ class TestInvitations:
     "organization_pages.show_team_removal",
 )
 class TestTeams:
+    async def test_of_a_directory_have_no_forms(self, service: Service, ada: Browser) -> None:
+        here = home_of(ada)
+        with other_profile(service):
+            directory = await add_directory(service, here.rpartition("/")[2], "acme.example")
+            team = (await directory.send("POST", "/Groups", group("Sales"))).json()["id"]
+        page = await ada.open(here)
+        assert "team" not in page.form(f"{here}/invitations").fields
+
+        page = await ada.open(page.links["Sales"])
+
+        assert "A directory manages this team" in page.text
+        assert not [form for form in page.forms if "/team" in form.action]
+        page = await ada.open(f"{here}/team/remove?team={team}")
+        assert page.path.partition("?")[0] == f"{here}/team"
+
     async def test_a_team_from_beginning_to_end(self, service: Service, ada: Browser) -> None:
         here = home_of(ada)
         await ada.submit(f"{here}/teams", teamName="Sales")

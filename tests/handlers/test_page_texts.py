@@ -134,7 +134,9 @@ class TestSummary:
 
     def test_every_field_has_a_label_there(self) -> None:
         asked = re.compile(r'\b(?:field|area|choice|lines|choices)\("(\w+)", ')
-        fields = {name for path in TEMPLATES.rglob("*.html") for name in asked.findall(path.read_text("utf-8"))}
+        fields = {
+            name for path in TEMPLATES.rglob("*.html") for name in asked.findall(path.read_text("utf-8"))
+        }
 
         assert fields - set(merged(handlers, "FIELD_LABELS")) == set()
 
