@@ -3,13 +3,15 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, delete, literal, or_, select, update
+from sqlalchemy import ColumnElement, Index, delete, literal, or_, select, text, update
 from sqlmodel import Field, col
 
 from models.base import Access, Instant, Record, Retention
 from models.oauth_client import OauthClient
 from models.queries import ReadStatement, by
 from models.statements import insert, is_, table_of
+
+_HAS_CONNECTION = text("connection_id IS NOT NULL")
 
 
 class OauthGrant(Record, table=True):
@@ -21,6 +23,14 @@ class OauthGrant(Record, table=True):
     __tablename__ = "oauth_grant"
     __export__ = "oauthGrants"
     __retention__ = (Retention("expires_at"),)
+    __table_args__ = (
+        Index(
+            "ix_oauth_grant_connection_id",
+            "connection_id",
+            postgresql_where=_HAS_CONNECTION,
+            sqlite_where=_HAS_CONNECTION,
+        ),
+    )
     __access__ = (Access("oauth_grants", "connected applications", expiry="expires_at"),)
 
     client_id: str = Field(
@@ -31,6 +41,10 @@ class OauthGrant(Record, table=True):
         default=None, foreign_key="session.id", ondelete="SET NULL", index=True, max_length=32
     )
     """The session that has authorized it; None once that has ended."""
+    connection_id: str | None = Field(
+        default=None, foreign_key="sso_connection.id", ondelete="CASCADE", max_length=32
+    )
+    """The connection to an identity provider that has opened the session."""
     sid: str = Field(max_length=64)
     """The id of the session as the client sees it; each client sees another."""
     offline: bool = False
@@ -47,7 +61,7 @@ class OauthGrant(Record, table=True):
 
 
 class GrantRow(NamedTuple):
-    """A grant as read by a query; the fields are those of `OauthGrant`."""
+    """A grant as read by a query; the fields are those of `OauthGrant`, without `connection_id`."""
 
     id: str
     client_id: str
@@ -131,6 +145,12 @@ END_GRANTS_OF_USER = (
 
 END_GRANTS_OF_CONSENT = END_GRANTS_OF_USER.where(is_(OauthGrant.client_id, "client_id"))
 """Delete all grants of `user_id` to `client_id`, with their tokens."""
+
+END_GRANTS_OF_CONNECTION = delete(table_of(OauthGrant)).where(is_(OauthGrant.connection_id, "connection_id"))
+"""Delete all grants in sessions that `connection_id` has opened, with their tokens."""
+
+END_GRANTS_OF_CONNECTION_AND_USER = END_GRANTS_OF_CONNECTION.where(is_(OauthGrant.user_id, "user_id"))
+"""The same, of `user_id` alone."""
 
 END_GRANTS_OF_CLIENT = (
     delete(table_of(OauthGrant)).where(is_(OauthGrant.client_id, "client_id")).returning(col(OauthGrant.id))

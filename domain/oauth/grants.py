@@ -22,6 +22,7 @@ async def add(
     `scopes` and `resources` are separated by spaces. The caller has checked the session, and locks it in the same
     transaction.
     """
+    origin = await sso_origin.read(ctx, session)
     row = GrantRow(
         id=tokens.token(),
         client_id=client.client_id,
@@ -31,7 +32,7 @@ async def add(
         offline=OFFLINE_ACCESS in scopes.split(),
         scopes=scopes,
         resources=resources,
-        auth_time=await sso_origin.authenticated_at(ctx, session),
+        auth_time=sso_origin.authenticated_at(session, origin),
         # Sessions created by an earlier version have a method but no `amr`.
         amr=session.amr or amr_of(session.method),
         expires_at=ctx.now + ctx.policy[OAuthPolicy].grant_lifetime,
@@ -39,7 +40,7 @@ async def add(
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    ctx.db.defer(ADD_GRANT, **row._asdict())
+    ctx.db.defer(ADD_GRANT, **row._asdict(), connection_id=origin and origin.connection_id)
     return row
 
 

@@ -85,7 +85,9 @@ async def login_reason(
         return LoginReason.LOGIN
     if asked.max_age is not None and is_older:
         # The time of the sign-in, which no extension of the session changes.
-        age = ctx.now - await sso_origin.authenticated_at(ctx, caller.session)
+        age = ctx.now - sso_origin.authenticated_at(
+            caller.session, await sso_origin.read(ctx, caller.session)
+        )
         if age > timedelta(seconds=asked.max_age):  # defence: O8 max-age
             return LoginReason.MAX_AGE
     if asked.hinted_user not in (None, caller.user.id):

@@ -28,6 +28,7 @@ from domain.users.roles import split
 from models import Purpose
 from models.api_key import ApiKey
 from models.member import Member
+from models.oauth_grant import END_GRANTS_OF_CONNECTION_AND_USER
 from models.scim_link import ScimLink
 from models.scim_token import REMOVE_OTHERS_OF_CREATOR, Directory
 from models.session import Session
@@ -146,6 +147,9 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
     )
     if ended:
         session_events.publish_ended(ctx, EndReason.DIRECTORY, user.id, ended)
+    await ctx.db.execute(  # defence: SSO13 grants
+        END_GRANTS_OF_CONNECTION_AND_USER, connection_id=directory.connection.id, user_id=user.id
+    )
     await ctx.db.execute(_DISABLE_KEYS, organization=organization_id, creator=user.id, updated_at=ctx.now)
     # Not the token of this request: without it the directory could change nobody any more.
     # defence: SSO13 own-tokens

@@ -15,7 +15,7 @@ from models import Account
 from models.base import from_milliseconds, to_milliseconds
 from models.session import SessionRow
 from models.sso_connection import ConnectionRow
-from models.sso_session import ADD_SSO_SESSION, SSO_SESSION_BY_ID, SSO_SESSION_OF
+from models.sso_session import ADD_SSO_SESSION, SSO_SESSION_BY_ID, SSO_SESSION_OF, SsoSessionRow
 from models.statements import insert
 from models.user import UserRow
 
@@ -146,14 +146,18 @@ async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
     )
 
 
-async def authenticated_at(ctx: Context, session: SessionRow) -> datetime:
-    """Return when the user of a session has authenticated: at the provider of a connection that may be long before."""
+async def read(ctx: Context, session: SessionRow) -> SsoSessionRow | None:
+    """Return what is stored about the origin of a session, outside any transaction; None for other sessions."""
     # `fed` is in the methods of every session that a sign-in through a connection opens, also after a second factor
-    # here. After a change of the password, the user has authenticated by that.
+    # here.
     if "fed" not in session.amr.split():  # defence: O8 provider-time
-        return session.created_at
-    row = await ctx.reads.one(SSO_SESSION_BY_ID, session.id)
-    known = None if row is None else row.authenticated_at
+        return None
+    return await ctx.reads.one(SSO_SESSION_BY_ID, session.id)
+
+
+def authenticated_at(session: SessionRow, origin: SsoSessionRow | None) -> datetime:
+    """Return when the user of a session has authenticated: at the provider of a connection that may be long before."""
+    known = None if origin is None else origin.authenticated_at
     return session.created_at if known is None else min(known, session.created_at)
 
 

@@ -27,6 +27,7 @@ from domain.sso_connections.errors import (
 )
 from domain.sso_connections.policy import SsoConnectionPolicy
 from domain.sso_connections.providers import Provider
+from models.oauth_grant import END_GRANTS_OF_CONNECTION
 from models.organization import FIND_ORGANIZATION
 from models.sso_connection import (
     ADD_CONNECTION,
@@ -236,8 +237,11 @@ async def delete_row(ctx: Context, row: ConnectionRow) -> None:
 
 
 async def end_identities(ctx: Context, row: ConnectionRow) -> int:
-    """End the identities of a locked connection, and the sessions that they opened; return how many identities."""
+    """End the identities of a locked connection, the sessions that they opened, and what was granted to applications in
+    these; return how many identities."""
     await session_connections.end_sessions(ctx, row.id)
+    # After the sessions: who is issuing tokens has locked one of them.
+    await ctx.db.execute(END_GRANTS_OF_CONNECTION, connection_id=row.id)  # defence: SSO10 grants
     return await accounts.remove_of_provider(ctx, account_provider(row.id))  # defence: SSO10 identities
 
 

@@ -28,6 +28,8 @@ from tests.handlers.steps import (
 from tests.handlers.test_user_disowning import BY_MAIL, disown, exists, not_me_token
 from tests.labs.provider import steps
 from tests.labs.provider.process import ProviderProcess
+from tests.oauth import OAuthTestClient, add_client
+from tests.oauth_codes import OFFLINE, error, first_tokens, refresh
 from tests.scim import add_directory
 from tests.security import second_factor
 from tests.server.saml import provider as idp
@@ -66,6 +68,15 @@ async def change_provider(service: Service, issuer: str | None = None, **config:
         await operator.change(ctx, row, Prepared({}, new, None, None))
 
     await service.services.unit_of_work.run(change)
+
+
+async def remove(service: Service) -> None:
+    """Delete the connection `acme`, as its managers do."""
+
+    async def delete(ctx: Context) -> None:
+        await operator.remove(ctx, await operator.find(ctx, "acme"))
+
+    await service.services.unit_of_work.run(delete)
 
 
 async def roles(service: Service, organization: str) -> dict[str, str]:
@@ -510,3 +521,64 @@ async def test_a_session_of_the_connection_is_replaced(service: Service, provide
     changed = await change_password(service, await sso_steps.enter(service), revokeOtherSessions=True)
 
     assert changed.status_code == 200
+
+
+class TestApplications:
+    """What users have granted applications in sessions of a connection, after these sessions."""
+
+    async def connected(self, service: Service) -> tuple[OAuthTestClient, str]:
+        """Sign Ada in, connect an application that gets a refresh token, and sign out; return both."""
+        client = await add_client(service, **OFFLINE)
+        session = await sso_steps.enter(service)
+        issued = await first_tokens(service, client, session)
+        assert (await service.post("/sign-out", headers=session)).status_code == 200
+        return client, str(issued["refresh_token"])
+
+    @pytest.mark.threat("SSO10", "O16")
+    @pytest.mark.parametrize("change", ["deleted", "another issuer", "another subject"])
+    async def test_end_with_the_identities(
+        self, service: Service, provider: ProviderProcess, change: str
+    ) -> None:
+        await connect(service, provider)
+        client, token = await self.connected(service)
+        other = await first_tokens(service, client, await join(service, "eve@example.com"))
+
+        match change:
+            case "deleted":
+                await remove(service)
+            case "another issuer":
+                await change_provider(service, "https://login.example.com")
+            case _:
+                await change_provider(service, names=AttributeNames(id="nickname"))
+
+        assert error(await refresh(service, client, token)) == "400 invalid_grant"
+        assert error(await refresh(service, client, str(other["refresh_token"]))) == "200"
+
+    @pytest.mark.threat("SSO10")
+    async def test_stay_while_users_stay_who_they_are(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        await connect(service, provider)
+        client, token = await self.connected(service)
+
+        await change_provider(service, names=AttributeNames(name="nickname"))
+
+        assert error(await refresh(service, client, token)) == "200"
+
+    @pytest.mark.threat("SSO13", "O16")
+    async def test_end_when_the_directory_disables_the_user(
+        self, service: Service, provider: ProviderProcess
+    ) -> None:
+        _, acme = await company(service, "acme")
+        config = encrypt_config(service.services.cipher, sso_steps.oidc(provider))
+        directory = await add_directory(service, acme, "acme.example", issuer=provider.issuer, config=config)
+        users = [await directory.create(address) for address in (ADA, "bob@acme.example")]
+        held = []
+        for user, subject in zip(users, ("acme-1", "acme-2"), strict=True):
+            steps.as_user(provider, user["userName"], subject)
+            held.append(await self.connected(service))
+
+        assert (await directory.set_active(users[0]["id"], False)).status_code == 200
+
+        answers = [await refresh(service, client, token) for client, token in held]
+        assert [error(answer) for answer in answers] == ["400 invalid_grant", "200"]

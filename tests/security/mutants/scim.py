@@ -22,6 +22,7 @@ MUTANTS = (
     Mutant("SSO12", "roles of former groups do not return", "group-roles-end", Always(False)),
     Mutant("SSO12", "teams of directories are theirs", "managed-teams", Always(False)),
     Mutant("SSO13", "tokens of a disabled user end", "own-tokens", Remove()),
+    Mutant("SSO13", "grants in sessions of the connection end", "grants", Remove()),
     Mutant("N2", "tokens of directories end", "directory-tokens", Remove()),
     Mutant("M5", "tokens of directories are removed", "directory-tokens", Replace("()", "value")),
     Mutant("SSO12", "accounts that others have stay", "others", Always(False)),

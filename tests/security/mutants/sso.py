@@ -27,6 +27,7 @@ MUTANTS = (
     ),
     Mutant("SSO10", "sessions end with their connection", "sessions", Replace("[]", "iter")),
     Mutant("SSO10", "and identities", "identities", Replace("return 0")),
+    Mutant("SSO10", "and what applications were granted", "grants", Remove()),
     Mutant("SSO10", "another provider is noticed", "other-provider", Always(False)),
     Mutant("SSO10", "administrators have the permission", "administrators", Always(True)),
     Mutant("SSO10", "connections are created by their managers", "register", Always(False)),

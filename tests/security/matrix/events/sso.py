@@ -78,10 +78,10 @@ OTHER_AUDIT_EVENTS = {
     "sso.identity_linked": "opens a way in",
     "sso.refused": "a refusal",
     "sso.connection_created": "a connection opens nothing before somebody signs in through it",
-    "sso.connection_updated": "another provider ends the identities and sessions of the connection, as its tests show",
+    "sso.connection_updated": "another provider ends identities, sessions and grants of it, as its tests show",
     "sso.connection_paused": "nobody signs in through it; sessions stay",
     "sso.connection_tested": "a test opens no session, and changes nothing",
-    "sso.connection_deleted": "ends the identities and sessions of the connection, as its tests show",
+    "sso.connection_deleted": "ends the identities, sessions and grants of the connection, as its tests show",
     "sso.domain_verified": "lets users of the domain sign in",
     "sso.domain_lost": "users of the domain sign in no more; sessions stay",
 }
