@@ -18,6 +18,7 @@ from server.database.database import open_database
 from server.observability import logs
 from tests.labs.provider.process import ProviderProcess, providing
 from tests.labs.provider.settings import social_settings
+from tests.name_server import NameServer, name_server
 from tests.postgres import Cluster
 from tests.redis_server import RedisServer
 from tests.service import PASSWORD, START, Service, close_service, open_service
@@ -67,23 +68,30 @@ LONG = (
 """Folders of `make test-long`: what takes minutes, needs more programs than PostgreSQL, or seldom changes."""
 
 LONG_FILES = (
+    "contract/test_schemathesis.py",
     "labs/provider/test_trying.py",
     "security/test_admin_export_threats.py",
     "security/test_device_races.py",
+    "security/test_email_code_races.py",
+    "security/test_magic_link_races.py",
     "security/test_matrix.py",
     "security/test_oauth_authorization_races.py",
     "security/test_oauth_instances.py",
     "security/test_oauth_token_races.py",
+    "security/test_organizations_races.py",
     "security/test_secrecy.py",
     "security/test_sso_races.py",
     "security/test_sso_sign_in_threats.py",
+    "security/test_two_factor_races.py",
+    "server/api/test_differential.py",
     "server/cli/test_clients.py",
     "server/http/test_server.py",
     "server/http/test_workers.py",
     "server/observability/test_metrics_port.py",
+    "server/webhooks/test_storms.py",
 )
 """Files of `make test-long`: their tests start processes of the service, have many clients at once, or go through every
-way in and every event."""
+operation, every way in and every event."""
 
 BOTH_DATABASES = (
     "models",
@@ -366,6 +374,20 @@ def other_provider_process() -> Iterator[ProviderProcess]:
     """A second provider, with an issuer and keys of its own."""
     with providing(name="two") as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+async def one_name_server() -> AsyncIterator[NameServer]:
+    """A name server whose address stays the same for the whole session, so that services stay open for other tests."""
+    async with name_server() as server:
+        yield server
+
+
+@pytest.fixture
+def names(one_name_server: NameServer) -> NameServer:
+    """The name server, without records."""
+    one_name_server.reset()
+    return one_name_server
 
 
 @pytest.fixture

@@ -43,6 +43,14 @@ class NameServer:
         """Its address and port, as the setting has them."""
         return f"{HOST}:{self.port}"
 
+    def reset(self) -> None:
+        """Forget all records and questions, and respond as a new server does."""
+        for known in (self.texts, self.aliases, self.held, self.questions):
+            known.clear()
+        self.fails = self.is_silent = self.is_held = False
+        self.expected = 1
+        self.is_reached.clear()
+
     def release(self) -> None:
         """Send the responses that wait, and later ones at once."""
         self.is_held = False

@@ -171,11 +171,6 @@ def knock(door: Door, form: str, carried_by: str, phases: str, *more: str) -> No
     assert finished.returncode == 0, f"{finished.stdout}\n{finished.stderr}"
 
 
-def test_a_few_requests_to_every_operation_keep_the_contract(door: Door) -> None:
-    knock(door, "3.0", "bearer", "examples,fuzzing", "--max-examples", "1")
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("carried_by", "form", "phases", "number"),
     [
@@ -194,7 +189,6 @@ def test_every_operation_keeps_the_contract(
     knock(door, form, carried_by, phases, "--max-examples", "10" if EXAMPLES else number, *named)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("carried_by", "tags"),
     [
@@ -215,7 +209,6 @@ def test_what_few_may_do_keeps_the_contract(door: Door, carried_by: str, tags: l
     )
 
 
-@pytest.mark.long
 @MANY
 def test_forms_of_the_oauth_protocol_keep_the_contract(door: Door) -> None:
     """The other tests send a few of them."""
@@ -223,6 +216,5 @@ def test_forms_of_the_oauth_protocol_keep_the_contract(door: Door) -> None:
     knock(door, "3.0", "bearer", "examples,fuzzing", "--max-examples", EXAMPLES, *named)
 
 
-@pytest.mark.long
 def test_chains_of_operations_keep_the_contract(door: Door) -> None:
     knock(door, "3.0", "bearer", "stateful")

@@ -1,7 +1,6 @@
 """Single sign-on in the console: connections, their domains, and the tokens of their directories."""
 
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.handlers.sso_saml_steps import attributes
 from tests.handlers.steps import ADA, execute
 from tests.handlers.test_console_user import add, administrator
 from tests.handlers.test_sso_pages import come_back
-from tests.name_server import NameServer, name_server
+from tests.name_server import NameServer
 from tests.receiver import Receiver, respond
 from tests.server.saml.provider import NOW, key
 from tests.server.saml.test_metadata import bare, descriptor, metadata
@@ -27,12 +26,6 @@ ACME = f"{LIST}/providers/acme"
 ROLES = '{"reader": {"user": ["get"]}}'
 SCRIPT = "<script>alert(1)</script>"
 RECORD = "_gatewright-acme.acme.example"
-
-
-@pytest.fixture
-async def names() -> AsyncIterator[NameServer]:
-    async with name_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,12 +42,6 @@ ENDPOINTS = {
     "token_endpoint": "https://login.acme.example/token",
     "jwks_uri": "https://login.acme.example/keys",
 }
-
-
-@pytest.fixture
-async def names() -> AsyncIterator[NameServer]:
-    async with name_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The operations of openapi/paths/sso_pages.yaml, through the public door and without scripts."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,7 +10,7 @@ from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS, Browser, Page, act_as, other_profile, recorded
 from tests.handlers.sso_saml_steps import answer_to, attributes, id_in, post
 from tests.handlers.steps import ADA, execute, join
-from tests.name_server import NameServer, name_server
+from tests.name_server import NameServer
 from tests.receiver import Receiver, redirect, respond
 from tests.server.saml.provider import ISSUER, NOW, key
 from tests.server.saml.test_metadata import bare, descriptor, metadata
@@ -22,12 +21,6 @@ LIST = "/account/organizations"
 ACS = f"{BASE_URL}/sso/saml2/sp/acs/acme-okta"
 SSO_OFF = {"sso.enabled": "false", "scim.enabled": "false"}
 OPERATORS = {"sso.management": "operators"}
-
-
-@pytest.fixture
-async def names() -> AsyncIterator[NameServer]:
-    async with name_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -393,7 +393,6 @@ class TestOwners:
             assert found[1] in ("200", ONLY_OWNER)
             assert await broken(service) == []
 
-    @pytest.mark.long
     @pytest.mark.threat("ORG29", "R7")
     async def test_whatever_happens_at_once_no_answer_is_a_fault(
         self, instances: list[Service], service: Service

@@ -122,7 +122,6 @@ class TestOutage:
     ) -> None:
         await _go_through_an_outage(service, sign_up, 300)
 
-    @pytest.mark.long
     @pytest.mark.skipif(not os.environ.get("GATEWRIGHT_LONG"), reason="takes a minute: make faults")
     async def test_fifty_thousand_events_while_an_endpoint_is_down(
         self, service: Service, sign_up: SignIn
