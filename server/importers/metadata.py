@@ -32,9 +32,14 @@ def text(*values: object) -> str | None:
 
 
 def role(metadata: Metadata) -> str | None:
-    """Return the text `role`, or the texts in the list `roles` with commas.
+    """Return the texts of `role` and `roles`, each of which may be a text or a list, with commas.
 
     `metadata` must be the one that only the application writes, never the one that users may change.
     """
-    listed = parse_list(metadata.get("roles"))
-    return text(metadata.get("role")) or ",".join(each for each in listed if isinstance(each, str)) or None
+    named = [*_texts(metadata.get("role")), *_texts(metadata.get("roles"))]
+    return ",".join(dict.fromkeys(named)) or None
+
+
+def _texts(value: object) -> list[str]:
+    listed = parse_list(value) or [value]
+    return [one for each in listed if (one := text(each)) is not None]

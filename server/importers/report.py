@@ -32,6 +32,9 @@ class Report:
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of rows that are not users to import, by what they are."""
 
+    providers: set[object] = field(default_factory=set)
+    """The ids of the providers at which users have accounts."""
+
     @property
     def rows(self) -> int:
         """Return the number of rows that are users to import."""
@@ -46,6 +49,7 @@ class Report:
     ) -> None:
         """Count a row; `left` are the problems of parts that the parser left out."""
         self.outcomes[verdict.outcome] += 1
+        self.providers |= row.providers
         if verdict.outcome is Outcome.REFUSED:
             for problem in verdict.problems:
                 _count(self.refused, problem)

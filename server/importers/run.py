@@ -53,7 +53,7 @@ async def run(
         results = iter(await job(batch=users) if users else ())
         for row, (user, problems) in zip(batch, read, strict=True):
             verdict = Eligibility(Outcome.REFUSED, problems) if user is None else next(results)
-            report.add(row, user, verdict, problems)
+            report.add(row, user, verdict, (*problems, *row.notes))
         progress(rows[-1].position)
 
 

@@ -26,6 +26,15 @@ class Row:
     """The position in the source, in the unit of its `total`."""
     left_out: str = ""
     """What the row is, such as `deleted users`, if it is not a user to import: it is only counted."""
+    notes: tuple[Problem, ...] = ()
+    """What of the user is not imported, although nothing is wrong with it."""
+
+    @property
+    def providers(self) -> set[object]:
+        """Return the providers at which the user has accounts, as the source names them here."""
+        accounts = None if isinstance(self.fields, Problem) else self.fields.get("accounts")
+        tables = accounts if isinstance(accounts, list) else []
+        return {table.get("providerId") for table in tables if isinstance(table, dict)}
 
 
 class Source(Protocol):

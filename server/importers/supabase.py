@@ -4,6 +4,7 @@ The tables are those of its migrations, https://github.com/supabase/auth/tree/ma
 """
 
 import base64
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,8 @@ _OWN = frozenset({"email", "phone"})
 """The names of identities that are not accounts at a provider."""
 PROVIDERS = {"azure": "microsoft", "linkedin_oidc": "linkedin", "slack_oidc": "slack"}
 """The IDs of providers here, by Supabase's names where they differ."""
+AUTHENTICATOR = "totp"
+"""The kind of a second factor that is an authenticator app."""
 _MICROSOFT_ISSUER = "https://login.microsoftonline.com/"
 """The start of the issuers of Microsoft, one for each tenant. Supabase keeps the one of each identity."""
 _FOREVER = 9999
@@ -71,7 +74,8 @@ class Supabase:
                     ],
                     "passkeys": [_passkey(each) for each in passkeys.get(id_, [])],
                 }
-                yield Row(f"id {id_}", fields, str(id_), position)
+                notes = _notes(record, factors.get(id_, []))
+                yield Row(f"id {id_}", fields, str(id_), position, notes=notes)
 
     def _password(self, record: Record) -> object:
         hashed = record["encryptedpassword"] or None
@@ -80,10 +84,10 @@ class Supabase:
         return self._decrypted(hashed, record["id"], "passwordHash", Field.PASSWORD)
 
     def _second_factor(self, factors: list[Record]) -> object:
-        verified = [factor for factor in factors if factor["status"] == "verified"]
+        verified = _verified(factors)
         if not verified:
             return None
-        authenticators = [factor for factor in verified if factor["factortype"] == "totp"]
+        authenticators = [factor for factor in verified if factor["factortype"] == AUTHENTICATOR]
         if not authenticators:
             # A phone or a security key as second factor: without a secret, the user gets codes by email.
             return {}
@@ -107,6 +111,22 @@ async def supabase(source: SourceDatabase, keys: Mapping[str, bytes]) -> Supabas
     factors = source.optional_table("mfa_factors", _FACTOR)
     passkeys = source.optional_table("webauthn_credentials", _PASSKEY)
     return Supabase(source, users, identities, factors, passkeys, await source.count(users), keys)
+
+
+def _verified(factors: list[Record]) -> list[Record]:
+    return [factor for factor in factors if factor["status"] == "verified"]
+
+
+def _notes(record: Record, factors: list[Record]) -> tuple[Problem, ...]:
+    """Return what is known of a user here, and not imported."""
+    kinds = Counter(factor["factortype"] for factor in _verified(factors))
+    found = [Problem("phone", "numbers are not imported")] if record.get("phone") else []
+    if kinds[AUTHENTICATOR] > 1:
+        found.append(Problem("twoFactor", "only the oldest of several authenticator apps is imported"))
+    if others := sorted(kinds.keys() - {AUTHENTICATOR}):
+        instead = "" if kinds[AUTHENTICATOR] else ": the user gets codes by email instead"
+        found.append(Problem("twoFactor", f"{' and '.join(others)} is not imported{instead}"))
+    return tuple(found)
 
 
 def _left_out(record: Record) -> str:

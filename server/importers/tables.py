@@ -26,6 +26,8 @@ PAGE = 200
 """Rows per page."""
 CONNECT_WITHIN = 10.0
 """Seconds."""
+READ_WITHIN = 120.0
+"""Seconds that a statement may take. Without it, an import would wait for ever for a server that no longer responds."""
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
 """Tables that only this service has together."""
 
@@ -133,10 +135,13 @@ class SourceDatabase:
 
 
 @asynccontextmanager
-async def opened(url: str, own_url: str, schema: str | None = None) -> AsyncIterator[SourceDatabase]:
+async def opened(
+    url: str, own_url: str, schema: str | None = None, *, read_within: float = READ_WITHIN
+) -> AsyncIterator[SourceDatabase]:
     """Open a database read-only; `own_url` is that of this service. Raises SourceRefused.
 
-    The tables are those of the default schema, or of `schema`, which only PostgreSQL has.
+    The tables are those of the default schema, or of `schema`, which only PostgreSQL has. Its server may take
+    `read_within` seconds for a statement.
     """
     if schema is not None and url.startswith("sqlite"):
         raise SourceRefused(
@@ -147,7 +152,7 @@ async def opened(url: str, own_url: str, schema: str | None = None) -> AsyncIter
         raise SourceRefused("the source is the database of this service itself")
     if address.dialect == "postgresql":
         # A pooler may be in front of the other database, so it is read as if there were one.
-        engine = patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True)
+        engine = patient_postgresql_engine(address.target, CONNECT_WITHIN, pooled=True, timeout=read_within)
     else:
         engine = foreign_sqlite_engine(address.target)
     try:
@@ -221,6 +226,8 @@ async def _described(
 def _refusing(problem: str) -> Iterator[None]:
     try:
         yield
+    except TimeoutError as fault:
+        raise SourceRefused(f"{problem}: the server does not respond") from fault
     except (SQLAlchemyError, UnicodeError, *FAULTS) as fault:
         raise SourceRefused(f"{problem}: {first_line(fault)}") from fault
 

@@ -1,6 +1,7 @@
 """The run of an import: its rules, the progress and the summary."""
 
 import asyncio
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.data_import.eligibility import Outcome
+from domain.errors import Unavailable
 from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
@@ -24,17 +26,21 @@ from server.config.base import Settings
 from server.config.groups.admin import AdminSettings
 from server.config.groups.observability import LogSettings
 from server.config.sources import ConfigurationError
+from server.database.address import parse
+from server.database.database import DatabaseAbsent
 from server.database.sqlite.temporary_map import temporary_map
 from server.identity_providers.configuration import stored_issuers
 from server.importers import run
 from server.importers.parse import Rules
 from server.importers.report import Report
-from server.importers.source import OrganizationSource
+from server.importers.source import OrganizationSource, SourceRefused
 from server.observability import logs
 from server.services import opened
 
 SOME_REFUSED = 3
 """The exit status of a run that finished and refused rows."""
+INTERRUPTED = 130
+"""The exit status of a run that Ctrl-C ended."""
 REASONS_SHOWN = 20
 
 
@@ -45,9 +51,12 @@ def run_import(open_source: Open, options: Options) -> None:
     log = settings[LogSettings]
     if log.level in ("debug", "info"):
         logs.configure("warning", log.format)  # A line for every user would hide the report.
+    if options.report is not None and options.ids is not None and _are_same(options.report, options.ids):
+        raise ConfigurationError("--ids: is the file of --report")
     with created("--report", options.report) as file, created("--ids", options.ids) as ids:
         users, organizations = Report(file, ids), Report(file, ids)
-        left_out = asyncio.run(_import(settings, open_source, options, users, organizations))
+        with _resumable(settings, users, options):
+            left_out = asyncio.run(_import(settings, open_source, options, users, organizations))
     for line in _summary(users, options):
         typer.echo(line)
     if organizations.rows:
@@ -57,6 +66,33 @@ def run_import(open_source: Open, options: Options) -> None:
         typer.echo(f"{count(left_out, 'organization')} left out: organizations.enabled is false.")
     if users.outcomes[Outcome.REFUSED] or organizations.outcomes[Outcome.REFUSED]:
         raise typer.Exit(SOME_REFUSED)
+
+
+def _are_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+@contextmanager
+def _resumable(settings: Settings, users: Report, options: Options) -> Iterator[None]:
+    """Say how to go on, if the import breaks off after it has stored users.
+
+    Raises SourceRefused, DatabaseAbsent, and typer.Exit for a run that is interrupted.
+    """
+    try:
+        yield
+    except SourceRefused as fault:
+        raise SourceRefused(f"{fault}{_advice(users, options)}") from fault
+    except Unavailable as fault:
+        label = parse(settings.database_url.get_secret_value()).label
+        raise DatabaseAbsent(f"the database {label} does not respond{_advice(users, options)}") from fault
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted.{_advice(users, options)}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _advice(users: Report, options: Options) -> str:
+    has_stored = users.outcomes[Outcome.IMPORTED] and not options.dry_run
+    return "\nRun the command again: it resumes." if has_stored else ""
 
 
 def _check_roles(named: Collection[str], settings: Settings) -> None:
@@ -134,6 +170,9 @@ def _summary(report: Report, options: Options, noun: str = "row") -> Iterator[st
     yield from _reasons("Refused:", report.refused)
     yield from _reasons("Imported without:", report.left)
     yield from _reasons("Left out:", report.left_out)
+    if noun == "row":
+        for name in sorted(set(options.without_provider or ()) - report.providers):
+            yield f"--without-provider {name}: no user has an account there."
     if report.refused and options.report is None:
         yield "--report FILE lists these rows."
 

@@ -63,9 +63,14 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
     return connect
 
 
-def patient_postgresql_engine(dsn: str, within: float, *, pooled: bool) -> AsyncEngine:
-    """Create an engine without pool and statement timeout, for migrations; `within` limits connecting, in seconds."""
-    connect = postgresql_connect(dsn, None, pooled=pooled)
+def patient_postgresql_engine(
+    dsn: str, within: float, *, pooled: bool, timeout: float | None = None
+) -> AsyncEngine:
+    """Create an engine without pool; `within` limits connecting and `timeout` each statement, in seconds.
+
+    Migrations have no timeout of statements.
+    """
+    connect = postgresql_connect(dsn, timeout, pooled=pooled)
     return create_async_engine(
         "postgresql+asyncpg://", async_creator=partial(connect, within), poolclass=NullPool
     )

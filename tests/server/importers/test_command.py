@@ -81,6 +81,18 @@ class TestOutcome:
         assert "Imported without:\n         1  image: is not an http or https URL" in done.stdout
         assert [line["outcome"] for line in lines(tmp_path / "report.jsonl")] == ["imported"]
 
+    def test_a_misspelt_provider_is_told(self, run: Run, tmp_path: Path) -> None:
+        account = {"providerId": "figma", "accountId": "1"}
+        write_lines(tmp_path / "users.jsonl", [{"email": ADA, "accounts": [account]}])
+
+        options = ("--without-provider", "figma", "--without-provider", "figmaa")
+        done = run("import", "json-lines", "users.jsonl", *options)
+
+        assert done.stdout.splitlines() == [
+            "1 row: 1 imported, 0 already present, 0 refused.",
+            "--without-provider figmaa: no user has an account there.",
+        ]
+
     def test_from_standard_input(self, run: Run) -> None:
         done = run("import", "json-lines", "-", stdin=json.dumps(ROWS[0]))
 
@@ -95,6 +107,7 @@ def test_what_cannot_be_begun(run: Run, tmp_path: Path) -> None:
         (["json-lines", "absent.jsonl"], 1),
         (["json-lines", "users.jsonl", "--without", "email"], 2),
         (["json-lines", "users.jsonl", "--report", "no/such/folder"], 1),
+        (["json-lines", "users.jsonl", "--report", "same.jsonl", "--ids", "./same.jsonl"], 1),
         (["better-auth"], 2),
         (["better-auth", "--from", "sqlite:///absent.db"], 1),
         (["better-auth", "--from", "sqlite:///users.jsonl"], 1),
