@@ -1,14 +1,10 @@
 """Moving in from Supabase: a database with the columns of its migrations, and values that it has written."""
 
-import asyncio
-import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import asyncpg
 import cbor2
 import pyotp
 import pytest
@@ -22,7 +18,6 @@ from server.importers.supabase import SCHEMA, supabase
 from server.importers.tables import opened
 from tests.authenticator import BE, BS, UP, UV, Authenticator
 from tests.conftest import MakeService
-from tests.docs.typing_in import blocks, guide, write_files
 from tests.handlers import passkey_steps
 from tests.handlers.steps import bearer, refusal, sign_in, user_of
 from tests.labs.provider.process import ProviderProcess
@@ -30,26 +25,15 @@ from tests.labs.provider.settings import social_settings
 from tests.postgres import Cluster
 from tests.security import second_factor
 from tests.server.importers import supabase_project
-from tests.server.importers.guides import follow
 from tests.server.importers.moving import HASH, HASHED, counts, take
 from tests.server.importers.supabase_project import PASSWORD, Project
-from tests.server.terminal import Run, lines
 from tests.service import Service
 
-GUIDE = guide("import-supabase")
-STATEMENTS = {block.title: block.text for block in blocks(GUIDE, "sql")}
 ADA, BOB, EVE = "ada@example.com", "bob@example.com", "eve@example.com"
 ARGON2 = "$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$Tikn65VjNKv9r3419wmSJI1jHoKt7UrMWJlLmO7lXpU"
 """Of `correct horse battery`; Supabase accepts it from an earlier program."""
 SCRYPT = "$fbscrypt$v=1,n=14,r=8,p=1,ss=Bw==,sk=c2lnbmVy$c2FsdA==$a2V5"
 TENANT = "https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0"
-APPLICATION = """
-CREATE FUNCTION auth.uid() RETURNS uuid LANGUAGE sql STABLE AS $$ SELECT NULL::uuid $$;
-CREATE TABLE profiles (id uuid PRIMARY KEY REFERENCES auth.users);
-CREATE TABLE posts (author uuid NOT NULL REFERENCES profiles);
-CREATE POLICY own_profile ON profiles USING (auth.uid() = id);
-"""
-"""Tables of the application, in the database of the project."""
 
 
 @pytest.fixture
@@ -106,6 +90,54 @@ class TestUsers:
         )
         assert (bob["name"], bob["role"], bob["emailVerified"]) == ("bob", "editor,author", False)
         assert refusal(banned)[:2] == (403, "BANNED_USER")
+
+    @pytest.mark.parametrize(
+        ("app", "expected"),
+        [
+            ({"role": "editor"}, "editor"),
+            ({"role": ["editor", " author "]}, "editor,author"),
+            ({"roles": "author"}, "author"),
+            ({"roles": ["author", 7], "role": "editor"}, "editor,author"),
+            ({"roles": {"editor": True}, "role": ""}, "user"),
+        ],
+    )
+    async def test_roles_are_texts_and_lists(
+        self, service: Service, project: Project, url: str, app: Mapping[str, Any], expected: str
+    ) -> None:
+        await project.add(ADA, app=app)
+
+        await move(service, url)
+
+        [stored] = await service.rows('SELECT role FROM "user"')
+        assert stored.role == expected
+
+    async def test_what_is_not_imported_is_told(self, service: Service, project: Project, url: str) -> None:
+        ada, bob = [await project.add(address, phone="4915112345678") for address in (ADA, BOB)]
+        for name in ("one", "two"):
+            await project.add_factor(ada, "totp", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", friendly_name=name)
+        await project.add_factor(ada, "phone")
+        await project.add_factor(bob, "webauthn")
+
+        report = await move(service, url)
+
+        assert dict(report.left) == {
+            "phone: numbers are not imported": 2,
+            "twoFactor: only the oldest of several authenticator apps is imported": 1,
+            "twoFactor: phone is not imported": 1,
+            "twoFactor: webauthn is not imported: the user gets codes by email instead": 1,
+        }
+
+    async def test_a_server_that_no_longer_responds_ends_the_import(
+        self, service: Service, project: Project, url: str
+    ) -> None:
+        await project.add(ADA)
+        own = service.services.settings.database_url.get_secret_value()
+        async with opened(url, own, SCHEMA, read_within=0.5) as database:
+            source = await supabase(database, {})
+            async with project.connection.transaction():
+                await project.connection.execute("LOCK TABLE auth.mfa_factors IN ACCESS EXCLUSIVE MODE")
+                with pytest.raises(SourceRefused, match="failed: the server does not respond"):
+                    await take(service, source)
 
     @pytest.mark.threat("ADM27")
     async def test_nobody_becomes_an_administrator_by_metadata(
@@ -301,77 +333,6 @@ class TestRefused:
     async def test_a_sqlite_database(self, service: Service) -> None:
         with pytest.raises(SourceRefused, match=r"^--from: these users are in a PostgreSQL database"):
             await move(service, "sqlite:///users.db")
-
-
-class TestGuide:
-    """The guide, with the statements and commands in its order."""
-
-    def test_the_steps(self, run: Run, tmp_path: Path, url: str) -> None:
-        write_files(GUIDE, tmp_path)
-        text = GUIDE.replace('"$SOURCE"', url)
-
-        [there], providers, keys, policies = asyncio.run(self._before(url))
-        follow(run, text, "Rehearse")
-        follow(run, text, "Switch")
-        converted, back = asyncio.run(self._after(url))
-
-        imported = {user["id"] for user in json.loads(run("users", "list", "--json").stdout)}
-        listed = run("providers", "list").stdout
-        assert there == {
-            "users": 8, "without_email": 1, "anonymous": 2, "deleted": 1, "single_sign_on": 0, "admins": 1,
-        }  # fmt: skip
-        assert {row["provider"] for row in providers} == {"email", "google", "github", "figma"}
-        assert [tuple(row.values()) for row in keys] == [
-            ("posts", "author", "posts_author_fkey"),
-            ("profiles", "id", "profiles_id_fkey"),
-        ]
-        assert [tuple(row.values()) for row in policies] == [("public.profiles", "own_profile")]
-        assert converted == imported
-        assert {uuid.UUID(id_) for id_ in converted} == back
-        assert len(lines(tmp_path / "refused.jsonl")) == 1
-        assert all(f"/callback/{name}" in listed for name in ("google", "github"))
-
-    async def _before(self, url: str) -> list[list[dict[str, Any]]]:
-        """Fill the project, and return what the statements find before the import."""
-        project = await Project.create(url)
-        own = {"full_name": "Ada\nLovelace"}
-        ada = await project.add(ADA, encrypted_password=HASH, app={"roles": ["admin"]}, own=own)
-        await project.add_identity(ada, "email", str(ada))
-        await project.add_factor(ada, "totp", supabase_project.SECRET)
-        users = [ada]
-        for provider in ("google", "github", "figma"):
-            users.append(await project.add(f"{provider}@example.com"))
-            await project.add_identity(users[-1], provider, "1234")
-        # Equally frequent reasons are listed in the order of the ids.
-        await project.add(None, phone="491234567890", id=uuid.UUID(int=0))
-        await project.add(None, is_anonymous=True)
-        await project.add(None, is_anonymous=True)
-        await project.add("hz5KlbvnS96Iug16", deleted_at=supabase_project.JOINED)
-        await project.connection.execute(APPLICATION)
-        for statement in ("INSERT INTO profiles VALUES ($1)", "INSERT INTO posts VALUES ($1)"):
-            await project.connection.executemany(statement, [(id_,) for id_ in users])
-        await project.connection.execute(STATEMENTS["names.sql"])
-        found = [
-            [dict(row) for row in await project.connection.fetch(STATEMENTS[name])]
-            for name in ("what-is-there.sql", "providers.sql", "foreign-keys.sql", "policies.sql")
-        ]
-        await project.connection.close()
-        return found
-
-    async def _after(self, url: str) -> list[set[Any]]:
-        """Return the references to users after their conversion, and after the way back."""
-        connection = await asyncpg.connect(url)
-        found = []
-        for name in ("references.sql", "back.sql"):
-            await connection.execute(STATEMENTS[name])
-            found.append(
-                {
-                    row["id"]
-                    for row in await connection.fetch("SELECT id FROM profiles JOIN posts ON id = author")
-                }
-            )
-        await connection.close()
-        return found
 
 
 @pytest.mark.long
