@@ -50,7 +50,8 @@ python_sdk() {
   rm -rf "$target"
   sed -e "s/gatewright-client/$name/" -e "s/gatewright_client/$package/" "$config/python/config.yaml" >"$tools/python.yaml"
   PATH="$PWD/$tools/python/bin:$PATH" openapi-python-client generate --path "$tools/python.json" \
-    --config "$tools/python.yaml" --custom-template-path "$config/python/templates" --output-path "$target" --overwrite
+    --config "$tools/python.yaml" --custom-template-path "$config/python/templates" --output-path "$target" --overwrite \
+    --fail-on-warning
   .venv/bin/python -m codegen.python_events "$tools/python.json" >"$target/$package/webhooks.py"
   readme >"$target/README.md"
   python_kit

@@ -34,7 +34,8 @@ class Site:
     """A service with the settings of the guide, and the ports of the applications around it."""
 
     issuer: str
-    folder: Path
+    root: Path
+    """The folder that the service and the applications have their folders in."""
     places: dict[str, str]
     user: User
     user_id: str
@@ -43,9 +44,9 @@ class Site:
         """Return the port that an application has, by that of the guide."""
         return int(self.places[written])
 
-    def shell(self) -> Shell:
-        """Return a terminal in the folder of the service."""
-        return Shell(self.folder, environment(AS_WRITTEN))
+    def shell(self, folder: str = "gatewright") -> Shell:
+        """Return a terminal in the folder of the service, or in that of an application."""
+        return Shell(self.root / folder, environment(AS_WRITTEN))
 
     def type(self, shell: Shell, *titles: str) -> list[str]:
         """Type commands of the guide; return the lines that they printed."""
@@ -56,21 +57,19 @@ class Site:
     def serve(self, title: str, written: str, place: Path, **variables: str) -> Iterator[str]:
         """Run an application of the guide on the port that stands for the written one; yield its URL."""
         command = commands(GUIDE, title)
-        # The packages of Python are those of this environment; those of Node.js are there.
-        kept = "".join(line for line in command.splitlines(True) if not line.startswith(("pip ", "npm ")))
-        port, printed = self.port(written), self.folder / f"{written}.txt"
-        for name in ("reports.json", "shop.json"):
-            if (self.folder / name).exists():
-                (place / name).write_bytes((self.folder / name).read_bytes())
+        port, printed = self.port(written), self.root / f"{written}.txt"
         path = {"PYTHONPATH": str(generate("python"))} if title == "serve FastAPI" else {}
-        with running(placed(kept, {**self.places, **variables}), place, port, printed, **path):
+        with running(placed(command, {**self.places, **variables}), place, port, printed, **path):
             yield f"http://localhost:{port}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The service, with a user and the program of the guide."""
-    folder, own = tmp_path_factory.mktemp("gatewright"), free_port()
+    root, own = tmp_path_factory.mktemp("protect-an-api"), free_port()
+    folder = root / "gatewright"
+    for place in (folder, root / "shop"):
+        place.mkdir()
     [written] = blocks(GUIDE, "toml")
     url = f"http://localhost:{own}"
     here = f'profile = "development"\nbase_url = "{url}"\n'
@@ -80,7 +79,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     settings = {**AS_WRITTEN, "server.host": "localhost", "session.cookie_secure": "false"}
     with serving(folder, settings, port=own) as live:
         user = User(url)
-        site = Site(url, folder, places, user, user.sign_up())
+        site = Site(url, root, places, user, user.sign_up())
         shell = site.shell()
         site.type(shell, "register")
         assert shell.leave() == 0
@@ -89,21 +88,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     assert live.output.faults() == []
 
 
-def in_folder(language: str, place: Path) -> Path:
+def in_folder(site: Site, language: str) -> Path:
     """Return a folder with the files of the guide, and the packages of the API in a language."""
+    place = site.root / "orders-api"  # The packages of Python are those of this environment.
     if language == "Express":
         # The first line makes the SDK.
         install = commands(GUIDE, "install Express").partition("\n")[2]
-        place = with_packages("api", placed(install, {"./build/sdk/typescript": str(generate("typescript"))}))
+        sdk = {"../gatewright/build/sdk/typescript": str(generate("typescript"))}
+        place = with_packages("api", placed(install, sdk))
     write_files(GUIDE, place)
     return place
 
 
 @pytest.mark.parametrize("language", ["FastAPI", "Express"])
-def test_a_program_is_let_in_by_its_scope(site: Site, language: str, tmp_path: Path) -> None:
+def test_a_program_is_let_in_by_its_scope(site: Site, language: str) -> None:
     promised = blocks(GUIDE, "text")[0].text.splitlines()
-    with site.serve(f"serve {language}", "3001", in_folder(language, tmp_path)):
-        shell = site.shell()
+    with site.serve(f"serve {language}", "3001", in_folder(site, language)):
+        shell = site.shell("orders-api")
         token, *printed = site.type(shell, "token", "try")
         assert shell.leave() == 0
 
@@ -111,32 +112,33 @@ def test_a_program_is_let_in_by_its_scope(site: Site, language: str, tmp_path: P
     assert printed == promised
 
 
-def test_a_token_is_checked_by_a_request(site: Site, tmp_path: Path) -> None:
-    shell = site.shell()
-    site.type(shell, "token", "register the API")
+def test_a_token_is_checked_by_a_request(site: Site) -> None:
+    operator, shell = site.shell(), site.shell("orders-api")
+    site.type(operator, "register the API")
+    site.type(shell, "token")
     shell.type(commands(GUIDE, "try").splitlines()[0])
-    with site.serve("serve reports", "3002", in_folder("FastAPI", tmp_path)):
+    with site.serve("serve reports", "3002", in_folder(site, "FastAPI")):
         printed = site.type(shell, "try reports")
-    assert shell.leave() == 0
+    assert (operator.leave(), shell.leave()) == (0, 0)
 
-    assert printed == ["200 ", f"401 {INVALID}", f"{{}}401 {INVALID}"]
+    assert printed == ["200 ", f"401 {INVALID}", f"401 {INVALID}"]
 
 
-def test_an_application_calls_the_api_for_its_user(site: Site, tmp_path: Path) -> None:
-    shell = site.shell()
+def test_an_application_calls_the_api_for_its_user(site: Site) -> None:
+    shell, place = site.shell(), site.root / "shop"
     site.type(shell, "register the application")
     assert shell.leave() == 0
-    place = in_folder("FastAPI", tmp_path)
-    write_files(guide("sign-in-with-gatewright"), place)
+    for text in (GUIDE, guide("sign-in-with-gatewright")):
+        write_files(text, place)
     with (
-        site.serve("serve FastAPI", "3001", place),
+        site.serve("serve FastAPI", "3001", in_folder(site, "FastAPI")),
         site.serve("serve the application", "3000", place) as shop,
         httpx.Client(trust_env=False) as browser,
     ):
         asked = browser.get(f"{shop}/orders")
         shown = browser.get(site.user.open(asked.headers["location"]))
 
-    client_id = re.search(r'"client_id": "(\w+)"', (site.folder / "shop.json").read_text("utf-8"))
+    client_id = re.search(r'"client_id": "(\w+)"', (place / "shop.json").read_text("utf-8"))
     assert client_id is not None
     assert shown.json() == {"orders of": site.user_id, "for": client_id[1]}
     assert site.user.pages == ["sign-in", "consent"]
@@ -195,8 +197,8 @@ def ask(api: str, token: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("language", ["FastAPI", "Express"])
-def test_forged_tokens_are_refused(site: Site, language: str, tmp_path: Path) -> None:
-    place = in_folder(language, tmp_path)
+def test_forged_tokens_are_refused(site: Site, language: str) -> None:
+    place = in_folder(site, language)
     with at_another_origin(json.dumps({"keys": [KEY.as_dict(private=False)]})) as issuer:
         forger = Forger(issuer)
         with site.serve(f"serve {language}", "3001", place, **{site.issuer: issuer}) as api:
@@ -210,9 +212,9 @@ def test_forged_tokens_are_refused(site: Site, language: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", ["FastAPI", "Express"])
-def test_no_token_is_accepted_without_keys(site: Site, language: str, tmp_path: Path) -> None:
+def test_no_token_is_accepted_without_keys(site: Site, language: str) -> None:
     away = f"http://127.0.0.1:{free_port()}"
-    with site.serve(f"serve {language}", "3001", in_folder(language, tmp_path), **{site.issuer: away}) as api:
+    with site.serve(f"serve {language}", "3001", in_folder(site, language), **{site.issuer: away}) as api:
         answer = ask(api, Forger(away).token())
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")

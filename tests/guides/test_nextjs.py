@@ -27,6 +27,7 @@ from tests.service import PASSWORD
 GUIDE = guide("nextjs")
 PLACE = ROOT / "build" / "guides" / "nextjs"
 """The folder of the application, where the packages stay that were fetched once."""
+SDK = "../gatewright/build/sdk/typescript"
 AS_WRITTEN = {"organizations.enabled": None, "webhooks.enabled": None}
 """Settings that the guide decides."""
 
@@ -75,25 +76,34 @@ class Site:
         return printed.strip()
 
 
-def installed() -> Path:
-    """Return the folder of the application, with the packages of the guide."""
+def installed(place: Path, version: str) -> Path:
+    """Return a folder with the packages of the guide, and this version of Next.js."""
     sdk = generate("typescript")
-    pack, install = commands(GUIDE, "pack the SDK").splitlines()[1], commands(GUIDE, "install")
+    pack = commands(GUIDE, "pack the SDK").splitlines()[1]
+    install = commands(GUIDE, "install").replace("next@16", version)
     wanted = pack + install + str((sdk / "dist" / "index.js").stat().st_mtime_ns)
-    PLACE.mkdir(parents=True, exist_ok=True)
-    done = PLACE / "installed.txt"
+    place.mkdir(parents=True, exist_ok=True)
+    done = place / "installed.txt"
     if not done.exists() or done.read_text("utf-8") != wanted:
-        (PLACE / "package-lock.json").unlink(missing_ok=True)
-        typed(pack.replace("../gatewright/build/sdk/typescript", str(sdk)), PLACE)
-        typed(install, PLACE)
+        (place / "package-lock.json").unlink(missing_ok=True)
+        typed(placed(pack, {SDK: str(sdk)}), place)
+        typed(install, place)
         done.write_text(wanted, "utf-8")
-    return PLACE
+    return place
+
+
+def built(place: Path, port: int) -> str:
+    """Build the application in a folder; return the command that serves it on a port."""
+    build, serve = placed(commands(GUIDE, "start"), {"3000": str(port)}).splitlines()
+    typed(f"export NEXT_TELEMETRY_DISABLED=1\n{build}", place)
+    return serve
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The guide, followed to its end."""
-    place, folder, own, port = installed(), tmp_path_factory.mktemp("gatewright"), free_port(), free_port()
+    place, folder = installed(PLACE, "next@16"), tmp_path_factory.mktemp("gatewright")
+    own, port = free_port(), free_port()
     url, app = f"http://localhost:{own}", f"http://localhost:{port}"
     places = {GATEWRIGHT: url, "3000": str(port)}
     settings = {block.title: block.text for block in blocks(GUIDE, "toml")}
@@ -106,8 +116,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         with (place / ".env.local").open("a", encoding="utf-8") as file:
             file.write(f"WEBHOOK_SECRET={secret}\n")
         printed = folder / "printed.txt"
-        command = placed(commands(GUIDE, "start"), places)
-        with running(command, place, port, printed, NEXT_TELEMETRY_DISABLED="1"):
+        with running(built(place, port), place, port, printed, NEXT_TELEMETRY_DISABLED="1"):
             yield Site(live, folder, url, app, secret)
 
 
@@ -167,6 +176,13 @@ async def test_a_role_is_required(browser: Browser, site: Site) -> None:
         promote(email, site.folder, AS_WRITTEN)
         await page.goto(f"{site.app}/reports")
         await expect(page.get_by_role("heading", name="For Ada <3 only")).to_be_visible()
+    demote(site, email)
+
+
+def demote(site: Site, email: str) -> None:
+    """Take the role of the last administrator away, as the guide says."""
+    printed = site.type(f"echo y | .venv/bin/gatewright users demote {email}")
+    assert f"{email} is the last administrator." in printed
 
 
 async def test_a_role_in_an_organization_is_required(browser: Browser, site: Site) -> None:
@@ -174,6 +190,8 @@ async def test_a_role_in_an_organization_is_required(browser: Browser, site: Sit
     async with browsing(browser) as page:
         await open_signed_in(page, site, "/invoices", email)
         await expect(page.get_by_text("Choose an organization first.")).to_be_visible()
+        await page.get_by_role("link", name="Organizations").click()
+        await expect(page.get_by_role("heading", name="Organizations")).to_be_visible()
         await page.goto(f"{site.gatewright}/account/organizations")
         await page.get_by_label("Name", exact=True).fill("Acme")
         await page.get_by_label("Short name", exact=True).fill(f"acme-{secrets.token_hex(4)}")
@@ -213,15 +231,21 @@ async def test_a_webhook_deletes_the_orders_of_a_user(browser: Browser, site: Si
         await open_signed_in(page, site, "/orders", email)
         await order(page, "Milk")
         await expect(page.get_by_role("listitem")).to_have_text(["Milk"])
-    user = site.user(token)
+        user = site.user(token)
 
-    wrong = deleted(site, user, "whsec_" + "A" * 43 + "=")
-    before = site.orders(token).json()
-    right = deleted(site, user, site.webhook_secret)
+        wrong = deleted(site, user, "whsec_" + "A" * 43 + "=")
+        before = site.orders(token).json()
+        right = deleted(site, user, site.webhook_secret)
 
-    assert (wrong, before) == (401, ["Milk"])
-    assert (right, site.orders(token).json()) == (204, [])
-    site.post("/delete-user", {"password": PASSWORD}, token).raise_for_status()
+        assert (wrong, before) == (401, ["Milk"])
+        assert (right, site.orders(token).json()) == (204, [])
+        promote(email, site.folder, AS_WRITTEN)
+        demote(site, email)
+        await page.goto(f"{site.gatewright}/account/data")
+        await page.get_by_label("Password", exact=True).fill(PASSWORD)
+        delete = page.get_by_role("button", name="Delete the account permanently")
+        await delete.click()
+        await expect(delete).to_be_hidden()
 
     async def is_delivered() -> bool:
         printed = await asyncio.to_thread(site.type, ".venv/bin/gatewright webhooks deliveries shop")
@@ -284,9 +308,7 @@ def test_it_builds_and_serves_with_cache_components(site: Site) -> None:
     options = '{ cacheComponents: true, partialPrefetching: true, distDir: ".next-cached" }'
     configuration.write_text(f"export default {options};\n", "utf-8")
     try:
-        build, serve = placed(commands(GUIDE, "start"), {"3000": str(port)}).splitlines()
-        typed(build, PLACE)
-        with running(serve, PLACE, port, printed, NEXT_TELEMETRY_DISABLED="1"):
+        with running(built(PLACE, port), PLACE, port, printed, NEXT_TELEMETRY_DISABLED="1"):
             headers = {"Cookie": f"service.session-token={token}"}
             url = f"http://localhost:{port}/orders"
             page_of_ada = httpx.get(url, headers=headers, timeout=PATIENT, trust_env=False)
@@ -296,6 +318,51 @@ def test_it_builds_and_serves_with_cache_components(site: Site) -> None:
 
     assert (page_of_ada.status_code, "Orders of" in page_of_ada.text) == (200, True)
     assert "Error" not in printed.read_text("utf-8")
+
+
+def test_it_builds_and_serves_with_next_15(site: Site) -> None:
+    """In a folder of its own, with the changes that the section for Next.js 15 names."""
+    _, token = site.sign_up()
+    place, port = installed(PLACE.with_name("nextjs-15"), "next@15"), free_port()
+    write_files(placed(GUIDE, {GATEWRIGHT: site.gatewright, "3000": str(port)}), place)
+    [line] = [block.text for block in blocks(GUIDE, "typescript") if "nodejs" in block.text]
+    proxy = (place / "proxy.ts").read_text("utf-8").replace("function proxy", "function middleware")
+    (place / "middleware.ts").write_text(proxy.partition("export const config")[0] + line, "utf-8")
+    (place / "proxy.ts").unlink()
+    with running(built(place, port), place, port, site.folder / "15.txt", NEXT_TELEMETRY_DISABLED="1"):
+        url, headers = f"http://localhost:{port}/orders", {"Accept": "text/html"}
+        refused = httpx.get(url, headers=headers, timeout=PATIENT, trust_env=False)
+        headers["Cookie"] = f"service.session-token={token}"
+        page_of_ada = httpx.get(url, headers=headers, timeout=PATIENT, trust_env=False)
+
+    assert refused.headers["location"].startswith(f"{site.gatewright}/account/sign-in?callbackURL=")
+    assert (page_of_ada.status_code, "Orders of" in page_of_ada.text) == (200, True)
+
+
+async def test_the_example_signs_users_in(browser: Browser, tmp_path: Path) -> None:
+    """Copied out of the SDK, registered and started as the section for another domain says."""
+    place, own, port = PLACE.with_name("nextjs-example"), free_port(), free_port()
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "package-lock.json").unlink(missing_ok=True)
+    typed(placed(commands(GUIDE, "install the example"), {SDK: str(generate("typescript"))}), place)
+    url, app = f"http://localhost:{own}", f"http://localhost:{port}"
+    places = {"http://localhost:3000": app}
+    here = f'profile = "development"\nbase_url = "{url}"\n[oauth]\nenabled = true\n[organizations]\nenabled = true\n'
+    (tmp_path / "gatewright.toml").write_text(here, "utf-8")
+    with serving(tmp_path, {**AS_WRITTEN, "server.host": "localhost"}, port=own) as live:
+        site = Site(live, tmp_path, url, app, "")
+        email, _ = site.sign_up()
+        printed = site.type(f"({placed(commands(GUIDE, 'register the example'), places)}) 2>&1")
+        found = re.search(r"(app_\w{24}).*\n(gws_\w{32})$", printed)
+        assert found is not None, printed
+        shown = {"paste the client id": found[1], "paste the secret": found[2]}
+        start = placed(commands(GUIDE, "start the example"), shown)
+        variables = {"AUTH_URL": url, "APP_URL": app, "PORT": str(port)}
+        with running(start, place, port, tmp_path / "printed.txt", **variables):
+            async with browsing(browser) as page:
+                await open_signed_in(page, site, "/sign-in", email)
+                await page.wait_for_url(f"{app}/")
+                assert json.loads(await page.inner_text("body")) == {"email": email}
 
 
 def test_the_settings_for_production_are_settings(tmp_path: Path) -> None:
@@ -319,8 +386,13 @@ async def test_an_outage_signs_nobody_out(browser: Browser, site: Site) -> None:
         response = await page.goto(f"{site.app}/orders")
         assert response is not None
         assert (response.status, response.headers["retry-after"]) == (503, "5")
+        await expect(page.get_by_text("That did not work. Try again in a moment.")).to_be_visible()
         await page.goto(site.app)
         await expect(page.get_by_role("heading", name="That did not work")).to_be_visible()
+        port = int(site.gatewright.rpartition(":")[2])
+        with serving(site.folder, {**AS_WRITTEN, "server.host": "localhost"}, port=port):
+            await page.get_by_role("button", name="Try again").click()
+            await expect(page.get_by_role("heading", name="Welcome, Ada <3")).to_be_visible()
         assert [one["name"] for one in await page.context.cookies(site.app)].count(
             "service.session-token"
         ) == 1

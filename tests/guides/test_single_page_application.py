@@ -113,6 +113,7 @@ async def test_a_user_signs_up_and_has_notes_of_their_own(browser: Browser, site
         await expect_signed_in(page, site.page)
         await add(page, "Buy milk")
         await expect(page.get_by_role("listitem")).to_have_text(["Buy milk"])
+        await expect(page.get_by_label("Note")).to_have_value("")
         await page.reload()
         await expect(page.get_by_role("listitem")).to_have_text(["Buy milk"])
 
@@ -214,6 +215,7 @@ async def test_an_outage_signs_nobody_out(browser: Browser, site: Site) -> None:
         site.live.process.wait(timeout=60)
         await add(page, "Buy milk")
         await expect(page.get_by_role("status")).to_contain_text("That did not work (503)")
+        await expect(page.get_by_label("Note")).to_have_value("Buy milk")
         await expect_signed_in(page, site.page)
         await page.reload()
         await expect(page.get_by_text("Sign-in cannot be checked.")).to_be_visible()
