@@ -22,10 +22,10 @@ _INTRODUCTION = """
 
 Precedence, lowest first: defaults, a TOML file (`gatewright.toml`, or the file that `GATEWRIGHT_CONFIG` names),
 environment variables. The variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with the suffix
-`_FILE`, the value is read from the named file. Durations are seconds or `90s`, `15m`, `24h`, `7d`; lists are
-comma-separated. An invalid setting stops startup with an error that names it; `gatewright check-config` checks without
-starting, and that every `GATEWRIGHT_` variable names a setting. `gatewright settings` shows the values in force and
-where each comes from.
+`_FILE`, the value is read from the named file. Durations are seconds or `90s`, `15m`, `24h`, `7d`. In variables,
+lists are comma-separated and tables are JSON: `GATEWRIGHT_ADMIN__ROLES='{"editor": {}}'`. An invalid setting stops
+startup with an error that names it; `gatewright check-config` checks without starting, and that every `GATEWRIGHT_`
+variable names a setting. `gatewright settings` shows the values in force and where each comes from.
 
 The same two settings in a file and in the environment:
 

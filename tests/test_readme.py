@@ -32,7 +32,7 @@ def test_the_quick_start_works(tmp_path: Path) -> None:
     signed_up, verified, looked, ended, forgot, reset, returned, moving, moved, left = answers
     assert signed_up[0]["user"]["emailVerified"] is False
     assert verified[0]["user"]["emailVerified"] is True
-    assert looked[0]["user"]["email"] == "ada@example.com"
+    assert looked[0]["user"]["email"] == "ada.start@example.com"
     assert len(looked[1]) == 3
     assert ended == [
         {"success": True, "status": True},
@@ -40,7 +40,7 @@ def test_the_quick_start_works(tmp_path: Path) -> None:
         {"message": "Unauthorized", "code": "UNAUTHORIZED"},
     ]
     assert (forgot[0], reset[0]["status"]) == ({"status": True}, True)
-    assert returned[0]["user"]["email"] == "ada@example.com"
+    assert returned[0]["user"]["email"] == "ada.start@example.com"
     assert (moving[0]["message"], moving[0]["verificationSent"]) == ("Email updated", True)
     assert moved[0]["user"]["email"] == "countess@example.com"
     assert left == [

@@ -115,7 +115,7 @@ def test_api_keys_work_as_it_says(tmp_path: Path) -> None:
         1,
         1,
     ]
-    assert "ada@example.com (" in ended
+    assert "ada.keys@example.com (" in ended
     assert '"owner":{' in listed
     assert "2 keys" in ended
     assert re.fullmatch(r"gwk_[A-Za-z0-9]{64}\n", (tmp_path / "partner.key").read_text("utf-8"))

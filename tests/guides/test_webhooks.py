@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from tests.docs.typing_in import Shell, commands, guide, placed, typed, write_files
-from tests.guides.protected import APPLICATION, GATEWRIGHT, PATIENT, calling, running
+from tests.guides.protected import GATEWRIGHT, PATIENT, calling, running
 from tests.labs.faults.asking import until
 from tests.live import LiveService, serving
 from tests.ports import free_port
@@ -26,7 +27,8 @@ from tests.receiver import Receiver, respond
 from tests.service import PASSWORD
 
 GUIDE = guide("receive-webhooks")
-DATABASE = "postgresql://localhost/crm"
+DATABASE, RECEIVER = "postgresql://crm:password@localhost/crm", "3001"
+"""What the guide calls the database of the application, and the port of the receiver."""
 LANGUAGES = [("python", "pip"), ("express", "npm"), ("go", "go")]
 """Each with the program that installs it."""
 EVENT = {"type": "user.created", "timestamp": "2026-11-23T07:54:18.067Z"}
@@ -43,10 +45,10 @@ class Followed:
     port: int
     database: str
 
-    def type(self, title: str) -> str:
-        """Type the commands of this title in the folder of Gatewright; return what they print."""
+    def type(self, title: str, **changed: str) -> str:
+        """Type the commands of this title in the folder of Gatewright, with changed words; return what they print."""
         shell = Shell(self.gatewright, {"GATEWRIGHT_PROFILE": "development"})
-        places = {GATEWRIGHT: self.live.url, f":{APPLICATION}": f":{self.port}"}
+        places = {GATEWRIGHT: self.live.url, f":{RECEIVER}": f":{self.port}", **changed}
         printed = shell.type(placed(commands(GUIDE, title), places))
         assert shell.leave() == 0, printed
         return printed
@@ -62,8 +64,8 @@ class Followed:
         shutil.copy(self.gatewright / "webhook.secret", self.application)
         places = {
             DATABASE: self.database,
-            f"PORT={APPLICATION}": f"PORT={self.port}",
-            f"--port {APPLICATION}": f"--port {self.port}",
+            f"PORT={RECEIVER}": f"PORT={self.port}",
+            f"--port {RECEIVER}": f"--port {self.port}",
         }
         command = placed(commands(GUIDE, f"serve-{self.language}"), places)
         with running(command, self.application, self.port, self.application / "printed.txt"):
@@ -267,6 +269,30 @@ async def test_what_failed_is_sent_again_after_an_outage(alone: Followed, receiv
     first, *others = [request.headers["webhook-id"] for request in receiver.requests]
     assert sorted(others).count(first) == 1
     assert len(set(others)) == len(others) == 2
+
+
+async def test_a_waiting_event_keeps_its_own_next_attempt_unless_it_is_sent_again(
+    alone: Followed, receiver: Receiver
+) -> None:
+    await asyncio.to_thread(alone.type, "create")
+    receiver.script += [respond(500)] * 4
+    for name in ("ada", "bob"):
+        await asyncio.to_thread(alone.sign_up, name)
+    await receiver.wait_for(4)
+    await asyncio.to_thread(alone.sign_up, "eve")
+
+    # The endpoint is failing: what is due is tried after 10 seconds. It succeeds, and the others wait for their times.
+    waited = await until_delivered(alone, 1)
+    await asyncio.sleep(3)
+    still = await asyncio.to_thread(alone.deliveries)
+    await asyncio.to_thread(alone.type, "recover", failed="pending")
+    # It wakes what sends, which would otherwise look within a minute.
+    await asyncio.to_thread(alone.sign_up, "dan")
+    sent = await until_delivered(alone, 4)
+
+    assert [waited.count("pending"), still.count("pending"), sent.count("pending")] == [2, 2, 2]
+    numbers = Counter(request.headers["webhook-id"] for request in receiver.requests)
+    assert sorted(numbers.values()) == [1, 1, 3, 3]
 
 
 async def test_a_request_is_verified_and_a_leaked_secret_ended(alone: Followed, receiver: Receiver) -> None:
