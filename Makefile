@@ -36,7 +36,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfi
 # These read the files of the project, and run nothing of the service. `make check` runs them.
 CHECKS := $(addprefix tests/,codegen/test_shapes.py contract/test_house_rules.py server/api/test_build.py test_layout.py test_licences.py test_packaging.py test_slices.py)
 
-test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in less than 5 minutes
+test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in about 5 minutes
 	@.ci/postgresql.sh
 	$(PYTEST) -m "not long" $(CHECKS:%=--ignore=%) $(ARGS)
 
