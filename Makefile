@@ -33,7 +33,7 @@ try-social: setup ## try sign-in through a provider: run the service, the test p
 # Tests start many processes; without a bytecode cache, each of them would compile the whole program again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-# These read the files of the project, and run nothing of the service. `make check` runs them.
+# These check the files of the project; `make check` runs them.
 CHECKS := $(addprefix tests/,codegen/test_shapes.py contract/test_house_rules.py server/api/test_build.py test_layout.py test_licences.py test_packaging.py test_slices.py)
 
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in about 5 minutes

@@ -149,7 +149,7 @@ async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
 async def read(ctx: Context, session: SessionRow) -> SsoSessionRow | None:
     """Return what is stored about the origin of a session, outside any transaction; None for other sessions."""
     # `fed` is in the methods of every session that a sign-in through a connection opens, also after a second factor
-    # here.
+    # here. After a change of the password, the user has authenticated by that.
     if "fed" not in session.amr.split():  # defence: O8 provider-time
         return None
     return await ctx.reads.one(SSO_SESSION_BY_ID, session.id)

@@ -32,7 +32,7 @@ class Report:
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of rows that are not users to import, by what they are."""
 
-    providers: set[object] = field(default_factory=set)
+    providers: set[str] = field(default_factory=set)
     """The ids of the providers at which users have accounts."""
 
     @property

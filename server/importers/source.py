@@ -30,11 +30,12 @@ class Row:
     """What of the user is not imported, although nothing is wrong with it."""
 
     @property
-    def providers(self) -> set[object]:
-        """Return the providers at which the user has accounts, as the source names them here."""
+    def providers(self) -> set[str]:
+        """Return the ids of the providers at which the user has accounts, before these are checked."""
         accounts = None if isinstance(self.fields, Problem) else self.fields.get("accounts")
         tables = accounts if isinstance(accounts, list) else []
-        return {table.get("providerId") for table in tables if isinstance(table, dict)}
+        ids = [table.get("providerId") for table in tables if isinstance(table, dict)]
+        return {id_ for id_ in ids if isinstance(id_, str)}
 
 
 class Source(Protocol):

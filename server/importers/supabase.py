@@ -123,9 +123,9 @@ def _notes(record: Record, factors: list[Record]) -> tuple[Problem, ...]:
     found = [Problem("phone", "numbers are not imported")] if record.get("phone") else []
     if kinds[AUTHENTICATOR] > 1:
         found.append(Problem("twoFactor", "only the oldest of several authenticator apps is imported"))
-    if others := sorted(kinds.keys() - {AUTHENTICATOR}):
-        instead = "" if kinds[AUTHENTICATOR] else ": the user gets codes by email instead"
-        found.append(Problem("twoFactor", f"{' and '.join(others)} is not imported{instead}"))
+    instead = "" if kinds[AUTHENTICATOR] else ": the user gets codes by email instead"
+    others = sorted(kinds.keys() - {AUTHENTICATOR})
+    found += [Problem("twoFactor", f"{kind} is not imported{instead}") for kind in others]
     return tuple(found)
 
 

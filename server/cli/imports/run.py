@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.data_import.eligibility import Outcome
-from domain.errors import Unavailable
+from domain.errors import Overloaded, Unavailable
 from domain.organizations.policy import OrganizationPolicy
 from domain.passkeys.policy import PasskeyPolicy
 from domain.two_factor.policy import TwoFactorPolicy
@@ -74,7 +74,7 @@ def _are_same(one: str, other: str) -> bool:
 
 @contextmanager
 def _resumable(settings: Settings, users: Report, options: Options) -> Iterator[None]:
-    """Say how to go on, if the import breaks off after it has stored users.
+    """Add to the error of an import that has stored users that the same command resumes it.
 
     Raises SourceRefused, DatabaseAbsent, and typer.Exit for a run that is interrupted.
     """
@@ -82,6 +82,8 @@ def _resumable(settings: Settings, users: Report, options: Options) -> Iterator[
         yield
     except SourceRefused as fault:
         raise SourceRefused(f"{fault}{_advice(users, options)}") from fault
+    except Overloaded:
+        raise
     except Unavailable as fault:
         label = parse(settings.database_url.get_secret_value()).label
         raise DatabaseAbsent(f"the database {label} does not respond{_advice(users, options)}") from fault

@@ -93,6 +93,16 @@ class TestOutcome:
             "--without-provider figmaa: no user has an account there.",
         ]
 
+    @pytest.mark.parametrize("provider", [[], {}, None, 7])
+    def test_a_provider_that_is_no_text_is_refused(self, run: Run, tmp_path: Path, provider: object) -> None:
+        account = {"providerId": provider, "accountId": "1"}
+        write_lines(tmp_path / "users.jsonl", [{"email": ADA, "accounts": [account]}])
+
+        done = run("import", "json-lines", "users.jsonl")
+
+        assert done.exit_code == 3
+        assert "providerId" in done.stdout
+
     def test_from_standard_input(self, run: Run) -> None:
         done = run("import", "json-lines", "-", stdin=json.dumps(ROWS[0]))
 
