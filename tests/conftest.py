@@ -137,7 +137,17 @@ LONGEST = (
 )
 """Files of which one takes minutes: begun last, it would leave the other workers with nothing to do."""
 
-WAITING = (*LONG, "contract")
+WAITING = (
+    *LONG,
+    "contract",
+    "server/cli",
+    "server/database",
+    "server/http",
+    "server/observability",
+    "server/outbound",
+    "server/rate_limit",
+    "server/webhooks",
+)
 """Folders whose tests often wait: for processes, browsers, packages and time-outs."""
 
 

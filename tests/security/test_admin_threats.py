@@ -113,16 +113,19 @@ class TestSearch:
     async def test_a_search_that_reads_too_much_is_refused(self, open_instance: OpenInstance) -> None:
         service = await open_instance({"admin.scan_timeout": "1s"})
         headers = (await add_person(service, "admin")).headers
-        await execute(
-            service,
-            'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
-            " updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 90000)"
-            " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1),"
-            " repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
-            ' u.updated_at FROM n, "user" u, (SELECT :name AS name) repeated WHERE u.email = :email',
-            name="%a" * 128,
-            email=ADMIN,
-        )
+        for after in range(0, 90_000, 5_000):
+            await execute(
+                service,
+                'INSERT INTO "user" (id, name, email, email_verified, two_factor_enabled, role, banned, created_at,'
+                " updated_at) WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)"
+                " SELECT substr('00000000000000000000000000000000' || i, length('' || i) + 1),"
+                " repeated.name, 'u' || i || '@example.com', false, false, 'user', false, u.created_at,"
+                ' u.updated_at FROM n, "user" u, (SELECT :name AS name) repeated WHERE u.email = :email',
+                first=after + 1,
+                last=after + 5_000,
+                name="%a" * 128,
+                email=ADMIN,
+            )
         query = {"searchField": "name", "searchValue": "%a" * 100 + "b"}
 
         answers = await asyncio.gather(
