@@ -9,6 +9,7 @@ from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
+from domain.scim import totals
 from domain.scim.errors import InvalidCursor, InvalidFilter, InvalidValue
 from domain.scim.policy import ScimPolicy
 from domain.scim.protocol import USERS, Condition, ScimProtocol
@@ -78,7 +79,10 @@ def _number(query: Mapping[str, str], name: str, default: int) -> int:
 async def rows(
     ctx: Context, directory: Directory, page: Page, statement: Select[Any]
 ) -> tuple[Sequence[Any], int | None, str | None]:
-    """Return the rows of a page, how many there are in all (by index only), and the cursor of the next page."""
+    """Return the rows of a page, how many there are in all, and the cursor of the next page.
+
+    Pages by index have the number, and pages by cursor the cursor. Of a large directory the number may be a minute old.
+    """
     for condition in page.conditions:
         statement = statement.where(_sql(page.endpoint, condition))
     named = {"connection_id": directory.connection.id}
@@ -91,14 +95,28 @@ async def rows(
         return found[: page.count], None, found[page.count - 1].id if more else None
     # Without conditions the links alone are counted and skipped: each has its user or team.
     every = statement if page.conditions else _links(page.endpoint)
-    number = select(func.count()).select_from(every.subquery())
-    total = int((await ctx.db.execute(number, **named)).scalar())
-    if page.count == 0 or page.start > total:
-        return (), total, None
     ids = every.with_only_columns(col(ScimLink.id)).order_by(col(ScimLink.id))
     chosen = ids.limit(page.count).offset(page.start - 1).subquery()
-    found = await ctx.db.execute(ordered.join(chosen, col(ScimLink.id) == chosen.c.id), **named)
-    return found, total, None
+    found = list(await ctx.db.execute(ordered.join(chosen, col(ScimLink.id) == chosen.c.id), **named))
+    total = await _total(ctx, directory, page, every)
+    # A directory may have grown since it was counted.
+    return found, max(total, page.start - 1 + len(found) if found else 0), None
+
+
+async def _total(ctx: Context, directory: Directory, page: Page, every: Select[Any]) -> int:
+    """Return how many resources there are; without conditions in a large directory, how many there lately were."""
+
+    async def count(rows: Select[Any]) -> int:
+        number = select(func.count()).select_from(rows.subquery())
+        return int((await ctx.db.execute(number, connection_id=directory.connection.id)).scalar())
+
+    if page.conditions:
+        return await count(every)
+    number = await count(every.limit(totals.COUNTED + 1))
+    if number <= totals.COUNTED:
+        return number
+    cache = ctx.port[totals.TotalsCache]
+    return await cache.total(directory.connection.id, page.endpoint, ctx.now, lambda: count(every))
 
 
 def _links(endpoint: str) -> Select[Any]:

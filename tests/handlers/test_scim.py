@@ -6,16 +6,23 @@ from typing import Any
 import pytest
 
 from domain.organizations.members import add_directly
+from domain.scim.totals import COUNTED
+from models import User
+from models.scim_link import ScimLink
+from models.statements import values_of
 from tests.conftest import MakeService
 from tests.handlers.organization_steps import add, create, post
 from tests.handlers.people import Person
 from tests.handlers.steps import execute
+from tests.rows import insert_many
+from tests.rows import user as user_row
 from tests.scim import GROUP, USER, Directory, add_directory, changes, group, user
-from tests.service import Service
+from tests.service import START, Service
 from tests.trail import forget, only, trail
 
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 NEVER = "not-there"
+TIMES = {"created_at": START, "updated_at": START}
 
 
 @pytest.fixture
@@ -51,6 +58,19 @@ async def members(service: Service) -> dict[str, str]:
     """Return the roles of all members by address."""
     found = await service.rows('SELECT u.email, m.role FROM member m JOIN "user" u ON u.id = m.user_id')
     return {row.email: row.role for row in found}
+
+
+async def add_many(service: Service, number: int) -> None:
+    """Add users to the only directory."""
+    [connection] = await service.rows("SELECT id FROM sso_connection")
+    users = [user_row(f"u{index}", email_verified=True) for index in range(number)]
+    links = [
+        {"connection_id": connection.id, "user_id": each.id, "attributes": b"", "id": each.id, **TIMES}
+        for each in users
+    ]
+    async with service.services.database.transaction() as db:
+        await insert_many(db, User, [values_of(each) for each in users])
+        await insert_many(db, ScimLink, links)
 
 
 class TestDiscovery:
@@ -309,6 +329,23 @@ class TestList:
         assert (first["totalResults"], first["itemsPerPage"], rest["startIndex"]) == (4, 2, 3)
         assert len({each["id"] for each in first["Resources"] + rest["Resources"]}) == 4
         assert (none["totalResults"], none["Resources"]) == (4, [])
+
+    @pytest.mark.both_databases
+    async def test_counts_a_large_directory_once_a_minute(
+        self, service: Service, directory: Directory
+    ) -> None:
+        await add_many(service, COUNTED)
+
+        before = await directory.get("/Users", count=1)
+        await directory.create("zoe@example.com")
+        within = await directory.get("/Users", count=1)
+        end = await directory.get("/Users", startIndex=before["totalResults"] + 1)
+        service.clock.advance(seconds=61)
+        after = await directory.get("/Users", count=0)
+        found = await directory.get("/Users", filter='userName co "@example"', count=1)
+
+        assert before["totalResults"] == within["totalResults"] == COUNTED + 1
+        assert end["totalResults"] == after["totalResults"] == found["totalResults"] == COUNTED + 2
 
     async def test_pages_by_cursor(self, directory: Directory) -> None:
         for name in "abc":
