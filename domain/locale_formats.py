@@ -14,6 +14,8 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 from babel.support import Translations
 
+_HOUR = 3600
+
 
 class LocaleFormats:
     """Formats of dates, times and numbers in a locale such as `pt_BR`."""
@@ -36,7 +38,10 @@ class LocaleFormats:
 
     def format_ago(self, span: timedelta) -> str:
         """Return a time span from now, with its direction: `3 hours ago`, `in 2 days`."""
-        return format_timedelta(span, threshold=1.5, add_direction=True, locale=self._locale)
+        # Minutes are exact enough from an hour on, and make most times of a page equal.
+        seconds = span.total_seconds()
+        exact = seconds if abs(seconds) < _HOUR else round(seconds / 60) * 60
+        return _ago(self._locale, round(exact))
 
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""
@@ -55,6 +60,11 @@ class LocaleFormats:
 @lru_cache(maxsize=1024)
 def _date(locale: Locale, day: date) -> str:
     return format_date(day, "long", locale)
+
+
+@lru_cache(maxsize=4096)
+def _ago(locale: Locale, seconds: int) -> str:
+    return format_timedelta(seconds, threshold=1.5, add_direction=True, locale=locale)
 
 
 @lru_cache(maxsize=4096)

@@ -113,9 +113,11 @@ class Search(Protocol):
     """Searches that may read many rows, outside the transaction; transactions do not wait for them."""
 
     async def __call__(
-        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
+        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
     ) -> Sequence[Rows]:
-        """Return the rows of each statement, all from one snapshot. A process runs one scan at a time.
+        """Return the rows of each statement, all from one snapshot; each may name some of the values.
+
+        A process runs one scan at a time.
 
         Raises SearchTimedOut if they take longer than `within`, waiting for other scans included; Unavailable.
         """

@@ -11,11 +11,22 @@ from typing import Any
 
 import sqlalchemy
 from sqlalchemy import (
+    ARRAY,
+    JSON,
+    Boolean,
     ColumnElement,
+    Dialect,
     Insert,
+    String,
     Table,
+    TypeDecorator,
     bindparam,
+    func,
+    select,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 from sqlmodel import SQLModel, col
 
 from models.base import metadata
@@ -24,6 +35,42 @@ from models.base import metadata
 def is_(column: Any, name: str) -> ColumnElement[bool]:
     """Return a comparison of a column with a named value; the name is the column's unless given."""
     return col(column) == bindparam(name, type_=column.type)
+
+
+class is_any(FunctionElement[bool]):  # noqa: N801 - written like a function, as `is_`
+    """A comparison of a column of text with the members of a named list.
+
+    Unlike `in_`, it needs no statement of its own for each number of members.
+    """
+
+    type = Boolean()
+    inherit_cache = True
+
+    def __init__(self, column: Any, name: str) -> None:
+        super().__init__(col(column), bindparam(name, type_=_Texts()))
+
+
+class _Texts(TypeDecorator[list[str]]):
+    """A list of texts as a parameter: an array on PostgreSQL, JSON on SQLite."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return ARRAY(String()) if dialect.name == "postgresql" else JSON()
+
+
+@compiles(is_any, "postgresql")
+def _in_array(element: is_any, compiler: Any, **options: Any) -> str:
+    column, values = element.clauses
+    return str(compiler.process(column == func.any(values), **options))
+
+
+@compiles(is_any, "sqlite")
+def _in_json(element: is_any, compiler: Any, **options: Any) -> str:
+    column, values = element.clauses
+    each = func.json_each(values).table_valued("value")
+    return str(compiler.process(column.in_(select(each.c.value)), **options))
 
 
 def table_of(model: type[SQLModel]) -> Table:

@@ -1,7 +1,7 @@
 """List users for administrators: search, filter, sort, paginate."""
 
 import operator
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, NoReturn
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, NoReturn
 from sqlalchemy import (
     ColumnElement,
     Integer,
-    Select,
     and_,
+    bindparam,
     collate,
     func,
     literal,
@@ -31,6 +31,8 @@ from domain.errors import Field, ValidationError
 from domain.ports import Rows, SearchTimedOut
 from domain.users import admins, roles
 from models import Audit, User
+from models.base import Instant
+from models.statements import is_
 from models.user import USER_COLUMNS, UserRow
 
 
@@ -92,17 +94,21 @@ async def list_users(ctx: Context, query: UserQuery) -> Page:
         raise SearchTooBroad from None
 
 
-def last_search(ctx: Context) -> Select[Any]:
-    """Return the statement that finds the record of a search by the caller in the last minute."""
-    return (
-        select(col(Audit.id))
-        .where(
-            col(Audit.user_id) == ctx.signed_in.user.id,
-            col(Audit.event) == events.USERS_SEARCHED.name,
-            col(Audit.time) > ctx.now - _SEARCH_RECORDED_EVERY,
-        )
-        .limit(1)
+LAST_SEARCH = (
+    select(col(Audit.id))
+    .where(
+        is_(Audit.user_id, "searcher"),
+        col(Audit.event) == events.USERS_SEARCHED.name,
+        col(Audit.time) > bindparam("searched_since", type_=Instant()),
     )
+    .limit(1)
+)
+"""The record of a search by `searcher`."""
+
+
+def searcher(ctx: Context) -> Mapping[str, object]:
+    """Return the values of LAST_SEARCH: the caller, and the beginning of the last minute."""
+    return {"searcher": ctx.signed_in.user.id, "searched_since": ctx.now - _SEARCH_RECORDED_EVERY}
 
 
 def record_search(ctx: Context, last: Rows) -> None:
@@ -117,16 +123,16 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, query)]
     where = and_(true(), *(condition.clause for condition in conditions))
-    order = order_of(ctx, query.sort_by)
+    order = order_of(ctx.db.dialect, query.sort_by)
     by = [column.desc() if query.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(query.limit).offset(query.offset)
     # Counted only up to a limit, because counting millions of matches would read all of them.
     some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
     number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number, last_search(ctx))
+    statements = (page.execution_options(row=UserRow), number, LAST_SEARCH)
     is_scan = not all(condition.is_indexed for condition in conditions)
     users, counted, last = await ctx.resources.database.search(
-        statements, policy.scan_timeout, is_scan=is_scan
+        statements, policy.scan_timeout, is_scan=is_scan, **searcher(ctx)
     )
     record_search(ctx, last)
     total = counted.scalar()
@@ -215,7 +221,7 @@ def pattern(ctx: Context, name: str, comparison: str, value: str) -> Condition:
     is_indexed = name in ("email", "name")
     if ctx.db.dialect == "sqlite" and is_indexed:
         # SQLite does not use an index for LIKE with ESCAPE, so the prefix is compared as a range.
-        order = order_of(ctx, name)
+        order = order_of(ctx.db.dialect, name)
         is_indexed = name == "email" or lowered.isascii()
         if is_indexed:
             begins = and_(begins, order >= lowered, order < lowered + _LAST)
@@ -231,12 +237,12 @@ def _column(name: str) -> Any:
     return col(getattr(User, name))
 
 
-def order_of(ctx: Context, name: str) -> Any:
+def order_of(dialect: str, name: str) -> Any:
     """Return the expression that sorts by a column, with an index."""
     if name != "name":
         return _column(name)
     # The service replaces SQLite's `lower` with a Python function, which an index cannot contain.
-    return collate(col(User.name), "NOCASE") if ctx.db.dialect == "sqlite" else func.lower(col(User.name))
+    return collate(col(User.name), "NOCASE") if dialect == "sqlite" else func.lower(col(User.name))
 
 
 def _time(value: str) -> datetime:

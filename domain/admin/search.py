@@ -6,9 +6,22 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import and_, exists, func, literal, or_, select, true, tuple_, union_all
+from sqlalchemy import (
+    Executable,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+    union_all,
+)
 from sqlmodel import col
 
 from domain.admin import exports, listing, permissions
@@ -198,14 +211,17 @@ def _matches(wanted: UserSearch) -> Sequence[Match | None]:
 async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, wanted, match)]
-    where = and_(true(), *(condition.clause for condition in conditions))
-    page = _sorted(ctx, wanted).where(where).limit(wanted.limit + 1)
-    some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
-    number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number, listing.last_search(ctx))
-    is_scan = not all(condition.is_indexed for condition in conditions)
+    position = wanted.after or wanted.before
+    values = {} if position is None else {"value": position.value, "id": position.id}
+    order = _Order(ctx.db.dialect, wanted.sort, wanted.after is not None, wanted.before is not None)
+    limits = wanted.limit + 1, policy.count_limit + 1
+    statements = _statements(order, conditions, *limits) if conditions else _every_user(order, *limits)
     rows, counted, last = await ctx.resources.database.search(
-        statements, policy.scan_timeout, is_scan=is_scan
+        statements,
+        policy.scan_timeout,
+        is_scan=not all(condition.is_indexed for condition in conditions),
+        **listing.searcher(ctx),
+        **values,
     )
     listing.record_search(ctx, last)
     users, has_more = list(rows)[: wanted.limit], len(list(rows)) > wanted.limit
@@ -225,20 +241,45 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     )
 
 
-def _sorted(ctx: Context, wanted: UserSearch) -> Any:
+class _Order(NamedTuple):
+    """The order of a list, and on which side of a position its page is."""
+
+    dialect: str
+    sort: str
+    after: bool
+    before: bool
+
+
+def _statements(
+    order: _Order, conditions: Sequence[Condition], limit: int, count_limit: int
+) -> Sequence[Executable]:
+    """Return the statements for a page, for the number of users, and for the last search of the caller."""
+    where = and_(true(), *(condition.clause for condition in conditions))
+    some = select(literal(1).label("one")).select_from(User).where(where).limit(count_limit)
+    page = _sorted(order).where(where).limit(limit).execution_options(row=UserRow)
+    return page, select(func.count()).select_from(some.subquery()), listing.LAST_SEARCH
+
+
+@cache
+def _every_user(order: _Order, limit: int, count_limit: int) -> Sequence[Executable]:
+    """Return the statements without conditions, which would otherwise be compiled for each page."""
+    return _statements(order, (), limit, count_limit)
+
+
+def _sorted(order: _Order) -> Any:
     """Return the statement for one page, without its conditions; backwards for a page that ends before a position."""
-    order, own_id = listing.order_of(ctx, _COLUMNS[wanted.sort]), col(User.id)
-    is_descending = (wanted.sort == "created") != (wanted.before is not None)
-    columns = [column.desc() if is_descending else column.asc() for column in (order, own_id)]
+    name = _COLUMNS[order.sort]
+    sorted_by: Any = listing.order_of(order.dialect, name)
+    own_id: Any = col(User.id)
+    is_descending = (order.sort == "created") != order.before
+    columns = [column.desc() if is_descending else column.asc() for column in (sorted_by, own_id)]
     statement = select(*USER_COLUMNS).order_by(*columns)
-    position = wanted.after or wanted.before
-    if position is None:
+    if not (order.after or order.before):
         return statement
-    column: Any = getattr(User, _COLUMNS[wanted.sort])
-    value: Any = literal(position.value, type_=column.type)
-    if wanted.sort == "name" and ctx.db.dialect != "sqlite":
+    value: Any = bindparam("value", type_=getattr(User, name).type)
+    if order.sort == "name" and order.dialect != "sqlite":
         value = func.lower(value)
-    here, there = tuple_(order, own_id), tuple_(value, literal(position.id))
+    here, there = tuple_(sorted_by, own_id), tuple_(value, bindparam("id", type_=own_id.type))
     return statement.where(here < there if is_descending else here > there)
 
 

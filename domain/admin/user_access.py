@@ -24,9 +24,33 @@ from domain.ports import SearchTimedOut
 from models import Account, Audit, Purpose, User
 from models.account import AccountRow
 from models.passkey import Passkey, PasskeyRow
+from models.statements import is_any
 from models.user import UserRow
 
 _SIGNED_IN = "sign_in.succeeded"
+
+_LAST_SIGN_IN = (
+    select(col(Audit.time))
+    .where(
+        col(Audit.user_id) == col(User.id),
+        # An expression, so that no index of events is used: that of users has few rows to look at.
+        col(Audit.event).concat("") == _SIGNED_IN,
+        col(Audit.outcome) == "success",
+    )
+    .order_by(col(Audit.time).desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_WAYS_IN = (
+    select(col(Account.user_id), col(Account.provider_id))
+    .where(is_any(Account.user_id, "user_ids"))
+    .order_by(col(Account.provider_id)),
+    select(col(Passkey.user_id), func.count())
+    .where(is_any(Passkey.user_id, "user_ids"))
+    .group_by(Passkey.user_id),
+    select(col(User.id), _LAST_SIGN_IN).where(is_any(User.id, "user_ids")),
+)
+"""The accounts, the number of passkeys, and the last sign-in of each of the users `user_ids`."""
 
 
 @dataclass(slots=True)
@@ -117,30 +141,9 @@ async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn
     ids = [user.id for user in users]
     if not ids:
         return {}
-    last = (
-        select(col(Audit.time))
-        .where(
-            col(Audit.user_id) == col(User.id),
-            # An expression, so that no index of events is used: that of users has few rows to look at.
-            col(Audit.event).concat("") == _SIGNED_IN,
-            col(Audit.outcome) == "success",
-        )
-        .order_by(col(Audit.time).desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    statements = (
-        select(col(Account.user_id), col(Account.provider_id))
-        .where(col(Account.user_id).in_(ids))
-        .order_by(col(Account.provider_id)),
-        select(col(Passkey.user_id), func.count())
-        .where(col(Passkey.user_id).in_(ids))
-        .group_by(Passkey.user_id),
-        select(col(User.id), last).where(col(User.id).in_(ids)),
-    )
     try:
         accounts, passkeys, sign_ins = await ctx.resources.database.search(
-            statements, ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+            _WAYS_IN, ctx.policy[AdminPolicy].scan_timeout, is_scan=False, user_ids=ids
         )
     except SearchTimedOut:
         raise errors.Unavailable from None

@@ -24,6 +24,8 @@ from models.oauth_grant import LIST_GRANTS, ListedGrant, OauthGrant, live
 from models.statements import table_of
 
 _COUNTED_WITHIN = timedelta(milliseconds=150)
+_NUMBERS = select(func.count(), func.count(col(OauthClient.disabled_at))).select_from(table_of(OauthClient))
+"""How many clients there are, and how many of them are disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,8 @@ async def count_clients(ctx: Context) -> tuple[int, int] | None:
     Raises Forbidden, TwoFactorRequired.
     """
     require(ctx)
-    number = select(func.count(), func.count(col(OauthClient.disabled_at))).select_from(table_of(OauthClient))
     try:
-        [counted] = await ctx.resources.database.search([number], _COUNTED_WITHIN, is_scan=False)
+        [counted] = await ctx.resources.database.search([_NUMBERS], _COUNTED_WITHIN, is_scan=False)
     except SearchTimedOut:
         return None
     total, disabled = counted.first() or (0, 0)

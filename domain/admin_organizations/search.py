@@ -33,6 +33,7 @@ from models.user import FIND_USER
 _GROUPS = ("organization", "member", "invitation", "team", "team_member")
 """The first parts of the names of events about organizations."""
 _COUNTED_WITHIN = timedelta(milliseconds=150)
+_NUMBER = select(func.count()).select_from(table_of(Organization))
 _EVENT_COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
 
 
@@ -137,9 +138,8 @@ async def count_organizations(ctx: Context) -> int | None:
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired.
     """
     require(ctx)
-    number = select(func.count()).select_from(table_of(Organization))
     try:
-        [counted] = await ctx.resources.database.search([number], _COUNTED_WITHIN, is_scan=False)
+        [counted] = await ctx.resources.database.search([_NUMBER], _COUNTED_WITHIN, is_scan=False)
     except SearchTimedOut:
         return None
     return int(counted.scalar())

@@ -138,9 +138,13 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
         # The index of actors has only records about other users.
         own = [col(Audit.user_id) == wanted.actor_id, acted]
         return [own, [acted, col(Audit.user_id).is_distinct_from(col(Audit.actor_id))]]
-    if wanted.address is None and wanted.events is not None:
-        return [[col(Audit.event) == name] for name in wanted.events]
-    return [[]]
+    return [[col(Audit.event) == name] for name in wanted.events or ()] if _is_by_event(wanted) else [[]]
+
+
+def _is_by_event(wanted: AuditQuery) -> bool:
+    """Return whether each event is a range of its own."""
+    others = (wanted.subject, wanted.actor_id, wanted.address)
+    return wanted.events is not None and others == (None, None, None)
 
 
 def _nearest(
@@ -154,7 +158,7 @@ def _nearest(
 
 def _conditions(wanted: AuditQuery) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if wanted.events is not None:
+    if wanted.events is not None and not _is_by_event(wanted):
         conditions.append(col(Audit.event).in_(wanted.events))
     if wanted.actor_id is not None:
         conditions.append(col(Audit.actor_id) == wanted.actor_id)

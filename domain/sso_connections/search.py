@@ -23,6 +23,14 @@ from models.sso_domain import SsoDomain
 from models.statements import table_of
 
 _COUNTED_WITHIN = timedelta(milliseconds=150)
+_NUMBERS = select(
+    func.count(), func.count().filter(col(SsoConnection.state) == ConnectionState.PAUSED.value)
+).select_from(table_of(SsoConnection))
+"""How many connections there are, and how many of them are paused."""
+_MISSING = select(func.count(func.distinct(col(SsoDomain.connection_id)))).where(
+    col(SsoDomain.missed_at).is_not(None)
+)
+"""How many connections have a domain whose record was not found."""
 _ORGANIZATION = col(Organization.id) == col(SsoConnection.organization_id)
 
 
@@ -150,15 +158,9 @@ async def organization_of(ctx: Context, row: ConnectionRow) -> OrganizationRow |
 async def count_connections(ctx: Context) -> ConnectionCounts | None:
     """Return numbers of connections; None if counting takes too long. Raises Forbidden, TwoFactorRequired."""
     require(ctx)
-    numbers = select(
-        func.count(), func.count().filter(col(SsoConnection.state) == ConnectionState.PAUSED.value)
-    ).select_from(table_of(SsoConnection))
-    missing = select(func.count(func.distinct(col(SsoDomain.connection_id)))).where(
-        col(SsoDomain.missed_at).is_not(None)
-    )
     try:
         counted, missed = await ctx.resources.database.search(
-            [numbers, missing], _COUNTED_WITHIN, is_scan=False
+            [_NUMBERS, _MISSING], _COUNTED_WITHIN, is_scan=False
         )
     except SearchTimedOut:
         return None

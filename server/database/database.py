@@ -86,7 +86,7 @@ class Database:
         return self._snapshot()
 
     async def search(
-        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool
+        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
     ) -> list[Rows]:
         """Return the rows of each statement, read in one snapshot. Implements `domain.ports.Search`.
 
@@ -99,7 +99,7 @@ class Database:
             try:
                 # defence: ADM16 scan-timeout
                 async with asyncio.timeout(within.total_seconds()) as limit, scan:
-                    return [await snapshot.execute(statement) for statement in statements]
+                    return [await snapshot.execute(statement, **values) for statement in statements]
             except TimeoutError:
                 if limit.expired():
                     raise SearchTimedOut from None

@@ -1,10 +1,10 @@
 """How SQLite finds users: by the indexes of what is searched for, whatever the number of users (row C11)."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from domain.admin import search, user_access
 from domain.admin.search import UserSearch
 from domain.context import Caller, Context, RequestFacts
 from domain.sessions import sessions
+from server.database.compile import compile_statement
 from tests.handlers.people import add_person
 from tests.labs.bench.console import fill_sqlite
 from tests.service import Service, running_service
@@ -29,15 +30,17 @@ class Recording:
     """A database that keeps the statements of searches."""
 
     database: Any
-    statements: list[Any] = field(default_factory=list)
+    statements: list[tuple[Executable, Mapping[str, object]]] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.database, name)
 
-    async def search(self, statements: Sequence[Executable], *arguments: Any, **named: Any) -> Any:
-        """Search, and keep the statements."""
-        self.statements += statements
-        return await self.database.search(statements, *arguments, **named)
+    async def search(
+        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
+    ) -> Any:
+        """Search, and keep the statements with their values."""
+        self.statements += [(statement, values) for statement in statements]
+        return await self.database.search(statements, within, is_scan=is_scan, **values)
 
 
 async def plans(service: Service, path: Path, token: str, wanted: UserSearch) -> list[str]:
@@ -58,8 +61,8 @@ async def plans(service: Service, path: Path, token: str, wanted: UserSearch) ->
     with closing(sqlite3.connect(path)) as file:
         return [
             str(step[3])
-            for statement in recording.statements
-            for step in file.execute(f"EXPLAIN QUERY PLAN {_sql(statement)}")
+            for statement, values in recording.statements
+            for step in _explained(file, statement, values)
         ]
 
 
@@ -69,8 +72,11 @@ async def _found(service: Service, token: str) -> Any:
     return found
 
 
-def _sql(statement: Any) -> str:
-    return str(statement.compile(dialect=SQLiteDialect_pysqlite(), compile_kwargs={"literal_binds": True}))
+def _explained(
+    file: sqlite3.Connection, statement: Executable, values: Mapping[str, object]
+) -> Iterable[Any]:
+    compiled = compile_statement(statement, SQLiteDialect_pysqlite(), tuple(values))
+    return file.execute(f"EXPLAIN QUERY PLAN {compiled.sql}", compiled.arguments(values))
 
 
 @pytest.mark.threat("C11")
