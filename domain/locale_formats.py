@@ -45,7 +45,7 @@ class LocaleFormats:
 
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""
-        return format_decimal(number, locale=self._locale)
+        return _number(self._locale, number)
 
     def translations(self, catalog: Path) -> NullTranslations:
         """Read a file of translations (`.po`)."""
@@ -56,10 +56,15 @@ class LocaleFormats:
         return Translations(compiled)
 
 
-# Cached, because Babel needs 30 µs to format a date or time; a page may show a hundred, of which few are distinct.
+# Cached, because Babel needs 30 µs for a date, time or number; a page may show hundreds, of which few are distinct.
 @lru_cache(maxsize=1024)
 def _date(locale: Locale, day: date) -> str:
     return format_date(day, "long", locale)
+
+
+@lru_cache(maxsize=4096)
+def _number(locale: Locale, number: int) -> str:
+    return format_decimal(number, locale=locale)
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import select
-from sqlmodel import col
 
 from domain import errors
 from domain.admin import permissions
@@ -15,7 +14,10 @@ from domain.users import admins, locking, lookup, roles
 from domain.users.errors import StaleProfile, UserNotFound
 from models import User
 from models.base import to_milliseconds
+from models.statements import is_any
 from models.user import USER_COLUMNS, UserRow
+
+_USERS = select(*USER_COLUMNS).where(is_any(User.id, "user_ids")).execution_options(row=UserRow)
 
 
 async def existing(ctx: Context, user_id: str) -> UserRow:
@@ -78,10 +80,9 @@ async def names_of(ctx: Context, user_ids: Collection[str | None]) -> Mapping[st
     ids = sorted({user_id for user_id in user_ids if user_id is not None})
     if not ids or not roles.permits(ctx.policy, ctx.signed_in.user, "user", "get"):
         return {}
-    statement = select(*USER_COLUMNS).where(col(User.id).in_(ids)).execution_options(row=UserRow)
     try:
         [found] = await ctx.resources.database.search(
-            [statement], ctx.policy[AdminPolicy].scan_timeout, is_scan=False
+            [_USERS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False, user_ids=ids
         )
     except SearchTimedOut:
         raise errors.Unavailable from None

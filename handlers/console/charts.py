@@ -79,24 +79,25 @@ class Chart:
 
     def bars(self, localization: Localization) -> Iterator[Bar]:
         """Yield the bar of each day, with its text in the language of the page."""
-        step = WIDTH / max(len(self.days), 1)
+        step, top = WIDTH / max(len(self.days), 1), self.top
         for place, day in enumerate(self.days):
             numbers = {label: of_days[place] for label, of_days in self.series.items()}
             shown = [f"{label} {localization.format_number(n)}" for label, n in numbers.items() if n] or ["0"]
             yield Bar(
                 round(place * step, 1),
                 round(step - _GAP, 1),
-                list(self._parts(list(numbers.values()))),
+                list(_parts(list(numbers.values()), top)),
                 f"{localization.format_date(day)}: {', '.join(shown)}",
             )
 
-    def _parts(self, numbers: Sequence[int]) -> Iterator[Part]:
-        end = float(HEIGHT)
-        for series, number in enumerate(numbers):
-            if number:
-                height = max(number / self.top * HEIGHT, _LEAST)
-                end = max(end - height, 0)
-                yield Part(round(end, 1), round(max(height - _SEAM, _LEAST - _SEAM), 1), series)
+
+def _parts(numbers: Sequence[int], top: int) -> Iterator[Part]:
+    end = float(HEIGHT)
+    for series, number in enumerate(numbers):
+        if number:
+            height = max(number / top * HEIGHT, _LEAST)
+            end = max(end - height, 0)
+            yield Part(round(end, 1), round(max(height - _SEAM, _LEAST - _SEAM), 1), series)
 
 
 def by_label(

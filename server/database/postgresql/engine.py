@@ -54,8 +54,6 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
             command_timeout=timeout,
             server_settings=parameters,
             statement_cache_size=prepared,
-            # The search for important events is longer than the 15 KiB that asyncpg keeps, and takes 2 ms to parse.
-            max_cacheable_statement_size=0,
         )
         if not pooled and _is_standby(opened):
             opened.terminate()
