@@ -37,17 +37,19 @@ def is_(column: Any, name: str) -> ColumnElement[bool]:
     return col(column) == bindparam(name, type_=column.type)
 
 
-class is_any(FunctionElement[bool]):  # noqa: N801 - written like a function, as `is_`
-    """A comparison of a column of text with the members of a named list.
+def is_any(column: Any, name: str) -> ColumnElement[bool]:
+    """Return a comparison of a column of text with the members of a named list.
 
     Unlike `in_`, it needs no statement of its own for each number of members.
     """
+    return _IsAny(col(column), bindparam(name, type_=_Texts()))
+
+
+class _IsAny(FunctionElement[bool]):
+    """Whether the first expression is in the list that is the second one."""
 
     type = Boolean()
     inherit_cache = True
-
-    def __init__(self, column: Any, name: str) -> None:
-        super().__init__(col(column), bindparam(name, type_=_Texts()))
 
 
 class _Texts(TypeDecorator[list[str]]):
@@ -60,14 +62,14 @@ class _Texts(TypeDecorator[list[str]]):
         return ARRAY(String()) if dialect.name == "postgresql" else JSON()
 
 
-@compiles(is_any, "postgresql")
-def _in_array(element: is_any, compiler: Any, **options: Any) -> str:
+@compiles(_IsAny, "postgresql")
+def _in_array(element: _IsAny, compiler: Any, **options: Any) -> str:
     column, values = element.clauses
     return str(compiler.process(column == func.any(values), **options))
 
 
-@compiles(is_any, "sqlite")
-def _in_json(element: is_any, compiler: Any, **options: Any) -> str:
+@compiles(_IsAny, "sqlite")
+def _in_json(element: _IsAny, compiler: Any, **options: Any) -> str:
     column, values = element.clauses
     each = func.json_each(values).table_valued("value")
     return str(compiler.process(column.in_(select(each.c.value)), **options))

@@ -103,10 +103,10 @@ LAST_SEARCH = (
     )
     .limit(1)
 )
-"""The record of a search by `searcher`."""
+"""The record of a search by the user `searcher` after `searched_since`."""
 
 
-def searcher(ctx: Context) -> Mapping[str, object]:
+def last_search_values(ctx: Context) -> Mapping[str, object]:
     """Return the values of LAST_SEARCH: the caller, and the beginning of the last minute."""
     return {"searcher": ctx.signed_in.user.id, "searched_since": ctx.now - _SEARCH_RECORDED_EVERY}
 
@@ -132,7 +132,7 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     statements = (page.execution_options(row=UserRow), number, LAST_SEARCH)
     is_scan = not all(condition.is_indexed for condition in conditions)
     users, counted, last = await ctx.resources.database.search(
-        statements, policy.scan_timeout, is_scan=is_scan, **searcher(ctx)
+        statements, policy.scan_timeout, is_scan=is_scan, **last_search_values(ctx)
     )
     record_search(ctx, last)
     total = counted.scalar()

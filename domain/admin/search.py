@@ -220,7 +220,7 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
         statements,
         policy.scan_timeout,
         is_scan=not all(condition.is_indexed for condition in conditions),
-        **listing.searcher(ctx),
+        **listing.last_search_values(ctx),
         **values,
     )
     listing.record_search(ctx, last)

@@ -5,7 +5,7 @@ What the cells say is read from the specifications; `make table` writes them int
 
 import json
 import pkgutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import Any
 
@@ -51,7 +51,6 @@ SETTINGS = {
     "limits.enabled": "false",
 }
 MATRIX = matrix.read()
-DIALECTS = ("sqlite", "postgresql")
 
 Prepared = tuple[Subject, Snapshot]
 Prepare = Callable[[Users], Awaitable[Prepared]]
@@ -145,17 +144,6 @@ def audit_events() -> set[str]:
     return set(EVENTS)
 
 
-def scenarios() -> Iterator[tuple[str, Event, Users]]:
-    """Yield every event with each kind of user to whom it happens, on one database: each event happens on both, to
-    different users, and users of each kind are on both."""
-    for number, event in enumerate(MATRIX.events):
-        kinds = [users for users in KINDS if users in event.users]
-        for place, users in enumerate(kinds):
-            here = DIALECTS[(number + place) % 2]
-            for dialect in (here,) if len(kinds) > 1 else DIALECTS:
-                yield dialect, event, users
-
-
 class TestMatrix:
     def test_has_one_verdict_for_every_cell(self) -> None:
         assert MATRIX.complaints() == []
@@ -224,12 +212,8 @@ class TestCells:
         assert await tried(subject, held) == {way.name: Verdict.STAYS for way in held}
 
     @pytest.mark.parametrize(
-        ("dialect", "event", "users"),
-        [
-            pytest.param(dialect, event, users, id=f"{dialect}-{event.name}: {users}")
-            for dialect, event, users in scenarios()
-        ],
-        indirect=["dialect"],
+        ("event", "users"),
+        [pytest.param(event, users, id=f"{event.name}: {users}") for event, users in MATRIX.scenarios()],
     )
     async def test_say_what_becomes_of_each_way(self, subject: Subject, event: Event, users: Users) -> None:
         await event.happen(subject)
