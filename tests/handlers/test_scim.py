@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from domain.organizations.members import add_directly
-from domain.scim.totals import COUNTED
+from domain.scim.large_directories import COUNTED
 from models import User
+from models.member import Member
 from models.scim_link import ScimLink
 from models.statements import values_of
 from tests.conftest import MakeService
@@ -60,17 +61,25 @@ async def members(service: Service) -> dict[str, str]:
     return {row.email: row.role for row in found}
 
 
-async def add_many(service: Service, number: int) -> None:
-    """Add users to the only directory."""
-    [connection] = await service.rows("SELECT id FROM sso_connection")
+async def add_many(service: Service, number: int, *, are_members: bool = True) -> None:
+    """Add users to the only directory, and to its organization."""
+    [connection] = await service.rows("SELECT id, organization_id FROM sso_connection")
     users = [user_row(f"u{index}", email_verified=True) for index in range(number)]
     links = [
-        {"connection_id": connection.id, "user_id": each.id, "attributes": b"", "id": each.id, **TIMES}
+        {"connection_id": connection.id, "user_id": each.id, "attributes": b"", "id": each.id}
+        | {"provisioned": True, **TIMES}
+        for each in users
+    ]
+    members = [
+        {"organization_id": connection.organization_id, "user_id": each.id, "role": "member", "id": each.id}
+        | {"is_owner": False, **TIMES}
         for each in users
     ]
     async with service.services.database.transaction() as db:
         await insert_many(db, User, [values_of(each) for each in users])
         await insert_many(db, ScimLink, links)
+        if are_members:
+            await insert_many(db, Member, members)
 
 
 class TestDiscovery:
@@ -334,7 +343,7 @@ class TestList:
     async def test_counts_a_large_directory_once_a_minute(
         self, service: Service, directory: Directory
     ) -> None:
-        await add_many(service, COUNTED)
+        await add_many(service, COUNTED, are_members=False)
 
         before = await directory.get("/Users", count=1)
         await directory.create("zoe@example.com")
@@ -346,6 +355,42 @@ class TestList:
 
         assert before["totalResults"] == within["totalResults"] == COUNTED + 1
         assert end["totalResults"] == after["totalResults"] == found["totalResults"] == COUNTED + 2
+
+    @pytest.mark.both_databases
+    async def test_reads_on_in_a_large_directory_where_the_page_before_ended(
+        self, service: Service, directory: Directory
+    ) -> None:
+        await add_many(service, COUNTED + 5)
+
+        async def ids(**query: int | str) -> list[str]:
+            return [each["id"] for each in (await directory.get("/Users", count=200, **query))["Resources"]]
+
+        first = await directory.get("/Users", count=200, cursor="")
+        expected = await ids(cursor=first["nextCursor"])
+        read = await ids(startIndex=1)
+        for id_ in read[:3]:
+            await directory.send("DELETE", f"/Users/{id_}")
+        following = await ids(startIndex=201)
+        service.clock.advance(seconds=61)
+        later = await ids(startIndex=201)
+
+        assert read == [each["id"] for each in first["Resources"]]
+        assert following == expected
+        assert later[:-3] == expected[3:]
+
+    @pytest.mark.both_databases
+    async def test_says_how_many_are_left_of_a_large_directory_that_shrank(
+        self, service: Service, directory: Directory
+    ) -> None:
+        await add_many(service, COUNTED + 5)
+        number = (await directory.get("/Users", count=0))["totalResults"]
+        last = await directory.get("/Users", startIndex=number - 1)
+        for each in last["Resources"]:
+            await directory.send("DELETE", f"/Users/{each['id']}")
+
+        empty = await directory.get("/Users", startIndex=number - 1)
+
+        assert (empty["Resources"], empty["totalResults"]) == ([], number - 2)
 
     async def test_pages_by_cursor(self, directory: Directory) -> None:
         for name in "abc":
