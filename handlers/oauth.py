@@ -56,7 +56,7 @@ async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails
 # oauth.continue
 async def continue_(ctx: Context, body: shapes.ContinueOAuthRequest) -> shapes.OAuthContinuation:
     """Note what the user has done on a page of a request."""
-    url = await consents.go_on(
+    url = await consents.continue_request(
         ctx,
         body["oauth_query"],
         selected=body.get("selected", False),

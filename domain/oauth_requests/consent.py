@@ -15,7 +15,7 @@ from domain.sessions.errors import SessionNotFresh
 from domain.users import locking
 
 
-async def go_on(ctx: Context, oauth_query: str, *, selected: bool, created: bool) -> str:
+async def continue_request(ctx: Context, oauth_query: str, *, selected: bool, created: bool) -> str:
     """Note that the caller has selected their account, or has just signed up; return the URL to continue at.
 
     Raises RequestNotFound.

@@ -34,4 +34,4 @@ async def show_account_choice(
 async def select_account(ctx: Context, body: shapes.SelectedAccountForm) -> Redirect:
     """Note that the user has chosen to be who they are, and continue."""
     query = urlencode({"request": body["request"]})
-    return Redirect(await consents.go_on(ctx, query, selected=True, created=False))
+    return Redirect(await consents.continue_request(ctx, query, selected=True, created=False))

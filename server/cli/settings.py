@@ -43,10 +43,10 @@ def settings(
         typer.echo(table())
         return
 
-    in_force = profiles.complete(load(os.environ, Path.cwd()), Path.cwd())
+    effective = profiles.complete(load(os.environ, Path.cwd()), Path.cwd())
     rows = [
         (one.key, _value(one), one.origin)
-        for one in effective_settings(in_force, os.environ, Path.cwd())
+        for one in effective_settings(effective, os.environ, Path.cwd())
         if one.key.startswith(name) and not (changed and one.source == "default")
     ]
     if rows:

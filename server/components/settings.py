@@ -27,10 +27,10 @@ class ListedSettings(Component):
 
     def _list(self) -> Sequence[SettingInForce]:
         """Return every setting. Implements `domain.ports.SettingsInForce`."""
-        return self._in_force
+        return self._effective
 
     @cached_property
-    def _in_force(self) -> Sequence[SettingInForce]:
+    def _effective(self) -> Sequence[SettingInForce]:
         found = effective_settings(self._settings, os.environ, Path.cwd())
         return [
             SettingInForce(

@@ -29,7 +29,7 @@ _PAUSE = 0.2
 _LOCK_TIMEOUT = 0.5
 """Seconds that a step waits for a table lock; meanwhile every request for that table waits behind it."""
 
-_RETREAT = 2.0
+_RETRY_PAUSE = 2.0
 """Seconds before the next attempt, in which those requests proceed."""
 
 
@@ -86,7 +86,7 @@ async def _try(attempt: Callable[[], Awaitable[bool]]) -> _Blocked | None:
     except DBAPIError as error:
         if not is_lock_timeout(error):  # defence: R22 lock-timeout-retry
             raise
-        return _Blocked("another transaction has been using a table that is to be changed", _RETREAT)
+        return _Blocked("another transaction has been using a table that is to be changed", _RETRY_PAUSE)
     return None if is_done else _Blocked("another instance has been migrating the database", _PAUSE)
 
 

@@ -44,7 +44,7 @@ _ATTEMPTS = 3
 _SLICE = 500
 """Rows that are decoded at once; other requests run between the slices of a long list."""
 
-_FAREWELL = 2.0
+_CLOSE_TIMEOUT = 2.0
 """Timeout in seconds for closing a connection gracefully."""
 
 
@@ -146,7 +146,7 @@ class PostgresqlReads:
         self._closed = True
         for batch in (*self._batches.values(), *self._lists.values(), *self._twos.values()):
             await batch.close()
-        await asyncio.gather(self._batch_pool.close(_FAREWELL), self._pool.close(_FAREWELL))
+        await asyncio.gather(self._batch_pool.close(_CLOSE_TIMEOUT), self._pool.close(_CLOSE_TIMEOUT))
 
     def _batch(self, query: ReadStatement[Result]) -> "BatchLoader[Result]":
         batch = self._batches.get(query)
