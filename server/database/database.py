@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ _PAUSE = 0.5
 
 _PROBE = text("SELECT 1")
 
-_FAREWELL = 2.0
+_CLOSE_TIMEOUT = 2.0
 """Timeout in seconds for closing a connection gracefully."""
 
 _POOLER_ERROR = "unsupported startup parameter"
@@ -93,8 +93,19 @@ class Database:
         `within` limits the time of all statements; of several scans only one runs at a time. Raises SearchTimedOut, and
         the errors of the driver.
         """
+        try:
+            return await self._search(statements, within, is_scan, values)
+        except SearchTimedOut:
+            # An outage is not a slow search: this raises the error of a database that does not respond.
+            async with self._snapshot() as snapshot:
+                await snapshot.start()
+            raise
+
+    async def _search(
+        self, statements: Sequence[Executable], within: timedelta, is_scan: bool, values: Mapping[str, object]
+    ) -> list[Rows]:
         async with self._snapshot() as snapshot:
-            await snapshot.execute(_PROBE)  # An outage is not a slow search.
+            await snapshot.start(is_single=len(statements) == 1)
             scan = self._scans if is_scan else contextlib.nullcontext()
             try:
                 # defence: ADM16 scan-timeout
@@ -129,7 +140,7 @@ class Database:
         await self._reads.close()
         if self._group_commit is not None:
             await self._group_commit.close()
-        await self.pool.close(_FAREWELL)
+        await self.pool.close(_CLOSE_TIMEOUT)
 
 
 def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = False) -> Database:

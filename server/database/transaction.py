@@ -102,6 +102,10 @@ class Transaction(ABC):
         await self._fetch("RELEASE SAVEPOINT part", ())
 
     @abstractmethod
+    async def start(self, *, is_single: bool = False) -> None:
+        """Acquire the connection now. A transaction of a single statement need not begin by itself."""
+
+    @abstractmethod
     async def commit(self) -> None:
         """Execute deferred statements, commit, and release the connection."""
 

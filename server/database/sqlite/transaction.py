@@ -27,6 +27,10 @@ class SqliteTransaction(Transaction):
         self._group_commit = group_commit
         self._connection: Connection | None = None
 
+    async def start(self, *, is_single: bool = False) -> None:
+        """Begin with the write lock."""
+        await self._begun()
+
     async def commit(self) -> None:
         """Commit; by group commit if all statements are deferred and none has been executed."""
         if self._connection is None and self._deferred and self.hook is None:
@@ -49,14 +53,15 @@ class SqliteTransaction(Transaction):
     async def _fetch(
         self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
     ) -> Sequence[Row]:
-        if self._connection is None:
-            self._connection = await acquire_begun(self._pool, time.monotonic() + self._timeout)
-        return await self._connection.fetch(sql, arguments, names=names, in_thread=in_thread)
+        return await (await self._begun()).fetch(sql, arguments, names=names, in_thread=in_thread)
 
     async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
+        await (await self._begun()).fetch_many(sql, arguments)
+
+    async def _begun(self) -> Connection:
         if self._connection is None:
             self._connection = await acquire_begun(self._pool, time.monotonic() + self._timeout)
-        await self._connection.fetch_many(sql, arguments)
+        return self._connection
 
     async def _end(self) -> None:
         connection, self._connection = self._connection, None
@@ -76,6 +81,10 @@ class SqliteSnapshot(Transaction):
         self._timeout = timeout
         self._connection: Connection | None = None
 
+    async def start(self, *, is_single: bool = False) -> None:
+        """Open the connection."""
+        await self._begun()
+
     async def commit(self) -> None:
         """End the snapshot; there is nothing to commit."""
         await self._end()
@@ -83,13 +92,16 @@ class SqliteSnapshot(Transaction):
     async def _fetch(
         self, sql: str, arguments: Sequence[object], *, names: bool = False, in_thread: bool = False
     ) -> Sequence[Row]:
-        if self._connection is None:
-            self._connection = await connect(self._path, self._timeout)
-            await self._connection.begin(self._timeout, mode="DEFERRED")
-        return await self._connection.fetch(sql, arguments, names=names, in_thread=True)
+        return await (await self._begun()).fetch(sql, arguments, names=names, in_thread=True)
 
     async def _fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
         raise AssertionError("a snapshot only reads")
+
+    async def _begun(self) -> Connection:
+        if self._connection is None:
+            self._connection = await connect(self._path, self._timeout)
+            await self._connection.begin(self._timeout, mode="DEFERRED")
+        return self._connection
 
     async def _end(self) -> None:
         connection, self._connection = self._connection, None
