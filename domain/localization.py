@@ -66,8 +66,8 @@ class Localization:
 
     def format_datetime(self, instant: datetime) -> str:
         """Return an instant, such as `25 November 2026, 10:19 UTC`."""
-        minute = instant.astimezone(UTC).time().replace(second=0, microsecond=0)
-        return _formats(self.language).format_datetime(_day(instant), minute)
+        minute = instant.astimezone(UTC).replace(second=0, microsecond=0)
+        return _formats(self.language).format_datetime(minute.date(), minute.time())
 
     def format_duration(self, span: timedelta) -> str:
         """Return a time span in the largest unit that is still exact enough: `45 minutes`, `24 hours`, `7 days`."""
@@ -79,10 +79,11 @@ class Localization:
 
     def format_ago(self, instant: datetime, now: datetime) -> str:
         """Return how long ago an instant was, or how long from now it is: `3 hours ago`, `in 2 days`, `now`."""
-        if abs(instant - now) < timedelta(seconds=1):
+        seconds = (instant - now).total_seconds()
+        if abs(seconds) < 1:
             # Babel has no word for it, and says `in 0 seconds`.
             return self.gettext(N_("now"))
-        return _formats(self.language).format_ago(instant - now)
+        return _formats(self.language).format_ago(seconds)
 
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""

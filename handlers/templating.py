@@ -2,8 +2,9 @@
 
 Each template has the variable `localization`, a `domain.localization.Localization`. If one Environment serves all
 languages, it is passed to `render`. `{% trans %}`, `_()`, `gettext()` and `ngettext()` translate; the filters
-`format_date`, `format_datetime`, `format_duration` and `format_number` format values for the language. A
-macro that uses them is imported `with context`, unless the Environment is of one language only.
+`format_date`, `format_datetime`, `format_duration` and `format_number` format values for the language, and `ago` says
+how long before `now` an instant was. A macro that uses them is imported `with context`, unless the Environment is of
+one language only.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +69,7 @@ def _localize(environment: Environment) -> None:
     # The functions of the i18n extension need four calls per text, which was a tenth of the time of a page.
     environment.globals |= {"_": _gettext, "gettext": _gettext}
     environment.filters |= {
+        "ago": _ago,
         "format_date": _format_date,
         "format_datetime": _format_datetime,
         "format_duration": _format_duration,
@@ -110,6 +112,15 @@ def _gettext(context: Context, text: str, /, **values: object) -> str:
 @pass_context
 def _ngettext(context: Context, singular: str, plural: str, number: int) -> str:
     return _localization(context).ngettext(singular, plural, number)
+
+
+@pass_context
+def _ago(context: Context, instant: datetime, now: datetime) -> Markup:
+    """Return the element of how long ago an instant was, with the exact time as its tooltip."""
+    words = _localization(context)
+    exact, ago = words.format_datetime(instant), words.format_ago(instant, now)
+    # Formats and words come from Babel and the catalogs, so that nothing has to be escaped.
+    return Markup(f'<time datetime="{instant.isoformat()}" title="{exact}">{ago}</time>')  # noqa: S704 - see above
 
 
 @pass_context

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from sqlalchemy import (
     ColumnElement,
+    Executable,
     Integer,
     and_,
     bindparam,
@@ -28,7 +29,7 @@ from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.ports import Rows, SearchTimedOut
+from domain.ports import SearchTimedOut
 from domain.users import admins, roles
 from models import Audit, User
 from models.base import Instant
@@ -94,7 +95,7 @@ async def list_users(ctx: Context, query: UserQuery) -> Page:
         raise SearchTooBroad from None
 
 
-LAST_SEARCH = (
+_LAST_SEARCH = (
     select(col(Audit.id))
     .where(
         is_(Audit.user_id, "searcher"),
@@ -102,20 +103,30 @@ LAST_SEARCH = (
         col(Audit.time) > bindparam("searched_since", type_=Instant()),
     )
     .limit(1)
+    .scalar_subquery()
 )
 """The record of a search by the user `searcher` after `searched_since`."""
 
 
-def last_search_values(ctx: Context) -> Mapping[str, object]:
-    """Return the values of LAST_SEARCH: the caller, and the beginning of the last minute."""
+def count_statement(where: ColumnElement[bool], limit: int) -> Executable:
+    """Return the statement that counts users, up to a limit, and finds a record of a search by the caller.
+
+    Counting millions of matches would read all of them.
+    """
+    some = select(literal(1).label("one")).select_from(User).where(where).limit(limit)
+    return select(select(func.count()).select_from(some.subquery()).scalar_subquery(), _LAST_SEARCH)
+
+
+def count_values(ctx: Context) -> Mapping[str, object]:
+    """Return the values of `count_statement`: the caller, and the beginning of the last minute."""
     return {"searcher": ctx.signed_in.user.id, "searched_since": ctx.now - _SEARCH_RECORDED_EVERY}
 
 
-def record_search(ctx: Context, last: Rows) -> None:
+def record_search(ctx: Context, last: str | None) -> None:
     """Record a search of the caller, unless there is a record from the last minute: `last`, or one of this request."""
     # Each page of a list is a search: a record of each would bury the others.
     is_recorded = any(record.event == events.USERS_SEARCHED.name for record in ctx.records)
-    if not is_recorded and last.first() is None:  # defence: C7 once-a-minute
+    if not is_recorded and last is None:  # defence: C7 once-a-minute
         events.users_searched(ctx)  # defence: C7 recorded
 
 
@@ -126,16 +137,12 @@ async def _page(ctx: Context, query: UserQuery) -> Page:
     order = order_of(ctx.db.dialect, query.sort_by)
     by = [column.desc() if query.descending else column.asc() for column in (order, col(User.id))]
     page = select(*USER_COLUMNS).where(where).order_by(*by).limit(query.limit).offset(query.offset)
-    # Counted only up to a limit, because counting millions of matches would read all of them.
-    some = select(literal(1).label("one")).select_from(User).where(where).limit(policy.count_limit + 1)
-    number = select(func.count()).select_from(some.subquery())
-    statements = (page.execution_options(row=UserRow), number, LAST_SEARCH)
+    statements = (page.execution_options(row=UserRow), count_statement(where, policy.count_limit + 1))
     is_scan = not all(condition.is_indexed for condition in conditions)
-    users, counted, last = await ctx.resources.database.search(
-        statements, policy.scan_timeout, is_scan=is_scan, **last_search_values(ctx)
+    users, [(total, last)] = await ctx.resources.database.search(
+        statements, policy.scan_timeout, is_scan=is_scan, **count_values(ctx)
     )
     record_search(ctx, last)
-    total = counted.scalar()
     return Page(users, min(total, policy.count_limit), is_capped=total > policy.count_limit)
 
 

@@ -216,16 +216,15 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     order = _Order(ctx.db.dialect, wanted.sort, wanted.after is not None, wanted.before is not None)
     limits = wanted.limit + 1, policy.count_limit + 1
     statements = _statements(order, conditions, *limits) if conditions else _every_user(order, *limits)
-    rows, counted, last = await ctx.resources.database.search(
+    rows, [(total, last)] = await ctx.resources.database.search(
         statements,
         policy.scan_timeout,
         is_scan=not all(condition.is_indexed for condition in conditions),
-        **listing.last_search_values(ctx),
+        **listing.count_values(ctx),
         **values,
     )
     listing.record_search(ctx, last)
     users, has_more = list(rows)[: wanted.limit], len(list(rows)) > wanted.limit
-    total = counted.scalar()
     backwards = wanted.before is not None
     if backwards:
         users.reverse()
@@ -253,11 +252,10 @@ class _Order(NamedTuple):
 def _statements(
     order: _Order, conditions: Sequence[Condition], limit: int, count_limit: int
 ) -> Sequence[Executable]:
-    """Return the statements for a page, for the number of users, and for the last search of the caller."""
+    """Return the statements for a page, and for the number of users with the last search of the caller."""
     where = and_(true(), *(condition.clause for condition in conditions))
-    some = select(literal(1).label("one")).select_from(User).where(where).limit(count_limit)
     page = _sorted(order).where(where).limit(limit).execution_options(row=UserRow)
-    return page, select(func.count()).select_from(some.subquery()), listing.LAST_SEARCH
+    return page, listing.count_statement(where, count_limit)
 
 
 @cache

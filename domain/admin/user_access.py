@@ -1,8 +1,8 @@
 """How users sign in: read it, remove a way to sign in, send a link that sets a password; export the data of a user."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlmodel import col
@@ -41,23 +41,22 @@ _LAST_SIGN_IN = (
     .limit(1)
     .scalar_subquery()
 )
-_WAYS_IN = (
-    select(col(Account.user_id), col(Account.provider_id))
-    .where(is_any(Account.user_id, "user_ids"))
-    .order_by(col(Account.provider_id)),
-    select(col(Passkey.user_id), func.count())
-    .where(is_any(Passkey.user_id, "user_ids"))
-    .group_by(Passkey.user_id),
-    select(col(User.id), _LAST_SIGN_IN).where(is_any(User.id, "user_ids")),
+_PROVIDERS = (
+    select(func.aggregate_strings(col(Account.provider_id), "\n"))
+    .where(col(Account.user_id) == col(User.id))
+    .scalar_subquery()
+)
+_PASSKEYS = select(func.count()).where(col(Passkey.user_id) == col(User.id)).scalar_subquery()
+_SIGN_IN_METHODS = select(col(User.id), _PROVIDERS, _PASSKEYS, _LAST_SIGN_IN).where(
+    is_any(User.id, "user_ids")
 )
 """The accounts, the number of passkeys, and the last sign-in of each of the users `user_ids`."""
 
 
-@dataclass(slots=True)
-class WaysIn:
+class SignInMethods(NamedTuple):
     """How a user can sign in, and when they last did."""
 
-    providers: list[str] = field(default_factory=list)
+    providers: Sequence[str] = ()
     """Provider ids in alphabetical order; `credential` for a password."""
     passkeys: int = 0
     last_sign_in: datetime | None = None
@@ -136,22 +135,19 @@ async def export_user(ctx: Context, user_id: str) -> export.Held:
     return await export.export_for(ctx, user.id)
 
 
-async def ways_in(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, WaysIn]:
+async def sign_in_methods(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, SignInMethods]:
     """Return how each of these users can sign in, and when they last did, by user id."""
     ids = [user.id for user in users]
     if not ids:
         return {}
     try:
-        accounts, passkeys, sign_ins = await ctx.resources.database.search(
-            _WAYS_IN, ctx.policy[AdminPolicy].scan_timeout, is_scan=False, user_ids=ids
+        [found] = await ctx.resources.database.search(
+            [_SIGN_IN_METHODS], ctx.policy[AdminPolicy].scan_timeout, is_scan=False, user_ids=ids
         )
     except SearchTimedOut:
         raise errors.Unavailable from None
-    by_user = {user_id: WaysIn() for user_id in ids}
-    for user_id, provider in accounts:
-        by_user[user_id].providers.append(provider)
-    for user_id, number in passkeys:
-        by_user[user_id].passkeys = number
-    for user_id, time in sign_ins:
-        by_user[user_id].last_sign_in = time
-    return by_user
+    by_user = {
+        user_id: SignInMethods(sorted(providers.split("\n")) if providers else (), passkeys, last_sign_in)
+        for user_id, providers, passkeys, last_sign_in in found
+    }
+    return {user_id: by_user.get(user_id, SignInMethods()) for user_id in ids}

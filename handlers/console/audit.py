@@ -1,7 +1,7 @@
 """The audit trail: the list of events, one event, the export, and the newest events of a user."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain import authentication_methods
 from domain.admin import audit, targets, user_sessions
@@ -127,20 +127,32 @@ async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> s
     return owner and here.url(f"{user_acts.page_of(owner)}/sessions")
 
 
-async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -> Sequence[Mapping[str, Any]]:
+class Line(NamedTuple):
+    """An event as the pages show it."""
+
+    event: AuditEvent
+    sentence: str
+    outcome: str
+    user: UserRow | None
+    actor: UserRow | None
+    by: str | None
+    """Who acted, in words, if no user did."""
+
+
+async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -> Sequence[Line]:
     """Return events as the pages show them, with the users that they name."""
     names = await targets.names_of(
         ctx, {user_id for event in events for user_id in (event.user_id, event.actor_id)}
     )
     return [
-        {
-            "event": event,
-            "sentence": _sentence(here.localization, event),
-            "outcome": here.localization.gettext(_OUTCOMES.get(event.outcome, event.outcome)),
-            "user": names.get(event.user_id or ""),
-            "actor": names.get(event.actor_id or ""),
-            "by": _by(here.localization, event),
-        }
+        Line(
+            event,
+            _sentence(here.localization, event),
+            here.localization.gettext(_OUTCOMES.get(event.outcome, event.outcome)),
+            names.get(event.user_id or ""),
+            names.get(event.actor_id or ""),
+            _by(here.localization, event),
+        )
         for event in events
     ]
 

@@ -1,8 +1,8 @@
 """The frame of all pages of the console: navigation, search, environment label, and a notice that is shown once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
@@ -77,7 +77,15 @@ def done_at(ctx: Context, url: str, notice: str) -> Redirect:
     return Redirect(url, (cookies.set_notice(ctx.policy.cookies, notice),))
 
 
-def _navigation(view: ConsoleView, user: UserRow, here: str) -> list[Mapping[str, object]]:
+class _Entry(NamedTuple):
+    """A link of the navigation."""
+
+    url: str
+    label: str
+    is_current: bool
+
+
+def _navigation(view: ConsoleView, user: UserRow, here: str) -> Sequence[_Entry]:
     """Return the entries of the navigation; the longest path that the page is below is the current one."""
     entries = registry.navigation(view.policy, user)
     # The overview is above all pages, so that it is only current itself.
@@ -88,10 +96,6 @@ def _navigation(view: ConsoleView, user: UserRow, here: str) -> list[Mapping[str
     ]
     current = max(holding, key=len, default=None)
     return [
-        {
-            "url": view.url(entry.path),
-            "label": view.localization.gettext(entry.label),
-            "is_current": entry.path == current,
-        }
+        _Entry(view.url(entry.path), view.localization.gettext(entry.label), entry.path == current)
         for entry in entries
     ]

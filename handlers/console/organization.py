@@ -89,9 +89,7 @@ async def show(
     )
 
 
-async def _events(
-    ctx: Context, here: ConsoleView, organization_id: str
-) -> Sequence[Mapping[str, Any]] | None:
+async def _events(ctx: Context, here: ConsoleView, organization_id: str) -> Sequence[audit.Line] | None:
     """Return the newest audit events for callers who may read them; None if the search takes too long."""
     if not registry.may(ctx, "service", "manage"):
         return ()
