@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, literal_column, select, union_all
 from sqlmodel import col
 
+from domain.audit.record import EVENTS
 from domain.context import Context
 from domain.keyset import Place, Position, place
 from models import Audit, Outcome
@@ -120,16 +121,11 @@ async def newest(
 def _newest(events: tuple[str, ...], limit: int) -> Select[Any]:
     """Return the statement for the newest records of some events.
 
-    The names are part of it: with parameters PostgreSQL plans for an event of average frequency, and reads all records
-    to find those of a rare one. The ranges have only ids: asyncpg prepares a statement of more than 15 KiB anew each
-    time.
+    The ranges have only ids: asyncpg prepares a statement of more than 15 KiB anew each time.
     """
     anywhere, time, id_ = place(before=None, after=None), col(Audit.time), col(Audit.id)
     ranges = [
-        select(time, id_)
-        .where(col(Audit.event) == bindparam(None, name, literal_execute=True))
-        .order_by(*anywhere.order(time, id_))
-        .limit(_number(limit))
+        select(time, id_).where(_is_event(name)).order_by(*anywhere.order(time, id_)).limit(_number(limit))
         for name in events
     ]
     found = _merged(ranges, anywhere, limit).subquery()
@@ -156,7 +152,18 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
         # The index of actors has only records about other users.
         own = [col(Audit.user_id) == wanted.actor_id, acted]
         return [own, [acted, col(Audit.user_id).is_distinct_from(col(Audit.actor_id))]]
-    return [[col(Audit.event) == name] for name in wanted.events or ()] if _is_by_event(wanted) else [[]]
+    return [[_is_event(name)] for name in wanted.events or ()] if _is_by_event(wanted) else [[]]
+
+
+def _is_event(name: str) -> ColumnElement[bool]:
+    """Return the condition of an event.
+
+    Known names are part of the statement: with a parameter PostgreSQL plans for an event of average frequency, and reads
+    all records to find those of a rare one.
+    """
+    value: Any = bindparam(None, name, literal_execute=True) if name in EVENTS else name
+    condition: ColumnElement[bool] = col(Audit.event) == value
+    return condition
 
 
 def _is_by_event(wanted: AuditQuery) -> bool:
