@@ -33,8 +33,8 @@ from tests.service import PASSWORD, declared_settings, variables
 
 MOST_MS = 300.0
 """The goal: milliseconds to the first byte of every page, at the median."""
-PER_SECOND = 300.0
-"""The goal: pages per second of a processor."""
+LIST, PER_SECOND = "/console/users", 300.0
+"""The list of users, and its goal: pages per second of a processor."""
 TURN, TURNS = 64, 5
 """Requests for a page in a turn, and turns."""
 ROOT = {"name": "Root", "email": "root@example.com", "password": PASSWORD}
@@ -220,16 +220,20 @@ def _rates(server: Server, lone: Server, cookie: str) -> str:
         "bare ASGI": Asked(lone, [turns.get("/")]),
         **{
             path: Asked(server, [turns.get(path, f"Cookie: {cookie}\r\nAccept: text/html\r\n")], turn=TURN)
-            for path in ("/console/users", "/console", "/console/audit")
+            for path in (LIST, "/console", "/console/audit")
         },
     }
     settle([server, lone])
     taken = uvloop.run(turns.take(requests, TURNS))
-    lines = ["| Page | CPU µs | per second of a processor | of bare ASGI | at least 300 |", "|---" * 5 + "|"]
+    lines = ["| Page | CPU µs | per second of a processor | of bare ASGI | goal: 300 |", "|---" * 5 + "|"]
     for name, microseconds in taken.items():
         median = statistics.median(microseconds)
         rate, share = 1_000_000 / median, turns.share(taken["bare ASGI"], microseconds)
         lines.append(
-            f"| {name} | {median:.0f} | {rate:,.0f} | {share:.1%} | {'yes' if rate >= PER_SECOND else '**no**'} |"
+            f"| {name} | {median:.0f} | {rate:,.0f} | {share:.1%} | {_met(rate) if name == LIST else ''} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _met(rate: float) -> str:
+    return "yes" if rate >= PER_SECOND else "**no**"
