@@ -31,10 +31,6 @@ class ConsoleView(View):
         """Return the name of a user; the email address if there is nothing to be seen in the name."""
         return user.name if user.name.strip() else user.email
 
-    def ago(self, instant: datetime) -> str:
-        """Return how long ago an instant was, in the language of the page."""
-        return self.localization.format_ago(instant, self.now)
-
 
 def view(
     ctx: Context, page: str | None = None, ui_locales: str | None = None, **query: str | None

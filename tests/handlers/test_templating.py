@@ -89,3 +89,20 @@ def test_dates_durations_and_numbers_are_those_of_the_language(
     )
 
     assert render(environment, source, language, **values) == f"{instant}|{day}|{span}|{number}"
+
+
+@pytest.mark.parametrize(
+    ("language", "exact", "ago"),
+    [
+        ("en", "25 November 2026, 22:19 UTC", "3 hours ago"),
+        ("de", "25. November 2026, 22:19 UTC", "vor 3 Stunden"),
+    ],
+)
+def test_how_long_ago_something_was_has_the_exact_time_beside_it(
+    environment: Environment, language: str, exact: str, ago: str
+) -> None:
+    now = INSTANT + timedelta(hours=3)
+
+    shown = render(environment, "{{ at|ago(now) }}", language, at=INSTANT, now=now)
+
+    assert shown == f'<time datetime="{INSTANT.isoformat()}" title="{exact}">{ago}</time>'
