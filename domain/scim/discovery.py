@@ -41,7 +41,10 @@ async def schemas(ctx: Context, request: ScimRequest) -> ScimReply:
 
 def _reply(ctx: Context, request: ScimRequest, found: Sequence[Document]) -> ScimReply:
     if not request.id:
-        return ScimReply(ctx.port[ScimProtocol].page(found, total=len(found), start=1, cursor=None))
+        number = len(found)
+        return ScimReply(
+            ctx.port[ScimProtocol].page(found, number=number, total=number, start=1, cursor=None)
+        )
     for each in found:
         if each["id"] == request.id:
             return ScimReply(each)

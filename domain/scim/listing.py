@@ -9,8 +9,8 @@ from sqlmodel import col
 
 from domain import tokens
 from domain.context import Context
+from domain.scim import totals
 from domain.scim.errors import InvalidCursor, InvalidFilter, InvalidValue
-from domain.scim.large_directories import COUNTED, LargeDirectories, Resources
 from domain.scim.policy import ScimPolicy
 from domain.scim.protocol import USERS, Condition, ScimProtocol
 from domain.scim.request import ScimRequest
@@ -85,61 +85,45 @@ async def rows(
     """
     for condition in page.conditions:
         statement = statement.where(_sql(page.endpoint, condition))
-    # Without conditions the links alone are counted and skipped: each has its user or team.
-    every = statement if page.conditions else _links(page.endpoint)
-    read = _Reader(ctx, directory.connection.id, statement.order_by(col(ScimLink.id)), every)
+    named = {"connection_id": directory.connection.id}
+    ordered = statement.order_by(col(ScimLink.id))
     if page.start is None:
-        found = await read.after(page.after, page.count + 1)
+        if page.after is not None:
+            ordered = ordered.where(col(ScimLink.id) > page.after)
+        found = list(await ctx.db.execute(ordered.limit(page.count + 1), **named))
         more = len(found) > page.count and page.count > 0
         return found[: page.count], None, found[page.count - 1].id if more else None
-    total = await read.count(every if page.conditions else every.limit(COUNTED + 1))
-    if page.conditions or total <= COUNTED:
-        return await read.skipping(page.start - 1, page.count), total, None
-    return (*await _rows_of_many(ctx, read, page, page.start - 1), None)
+    # Without conditions the links alone are counted and skipped: each has its user or team.
+    every = statement if page.conditions else _links(page.endpoint)
+    ids = every.with_only_columns(col(ScimLink.id)).order_by(col(ScimLink.id))
+    chosen = ids.limit(page.count).offset(page.start - 1).subquery()
+    found = list(await ctx.db.execute(ordered.join(chosen, col(ScimLink.id) == chosen.c.id), **named))
+    return found, await _total(ctx, directory, page, every, len(found)), None
 
 
-async def _rows_of_many(ctx: Context, read: "_Reader", page: Page, index: int) -> tuple[Sequence[Any], int]:
-    """Return the rows behind an index in a large directory, and how many there are in all."""
-    large, resources = ctx.port[LargeDirectories], Resources(read.connection_id, page.endpoint)
-    total = await large.total(resources, ctx.now, lambda: read.count(read.every))
-    last = large.end(resources, index, ctx.now)
-    found = await read.after(last, page.count) if last is not None else ()
-    if not found:
-        # Nothing is behind the end of the page before if resources before it were added: as many are skipped anew.
-        found = await read.skipping(index, page.count)
-    if found:
-        large.set_end(resources, index + len(found), found[-1].id, ctx.now)
-        total = max(total, index + len(found))
-    elif page.count:
-        total = min(total, index)
-    return found, total
+async def _total(ctx: Context, directory: Directory, page: Page, every: Select[Any], read: int) -> int:
+    """Return how many resources there are; `read` are on this page.
 
+    Of a large directory without conditions it is how many there lately were, unless this is the last page.
+    """
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads resources of a directory, in the order of their links' ids."""
+    async def count(rows: Select[Any]) -> int:
+        number = select(func.count()).select_from(rows.subquery())
+        return int((await ctx.db.execute(number, connection_id=directory.connection.id)).scalar())
 
-    ctx: Context
-    connection_id: str
-    ordered: Select[Any]
-    every: Select[Any]
-    """Selects the same resources, to count and to skip them."""
-
-    async def after(self, link_id: str | None, count: int) -> Sequence[Any]:
-        statement = self.ordered if link_id is None else self.ordered.where(col(ScimLink.id) > link_id)
-        return await self._rows(statement.limit(count))
-
-    async def skipping(self, index: int, count: int) -> Sequence[Any]:
-        ids = self.every.with_only_columns(col(ScimLink.id)).order_by(col(ScimLink.id))
-        chosen = ids.limit(count).offset(index).subquery()
-        return await self._rows(self.ordered.join(chosen, col(ScimLink.id) == chosen.c.id))
-
-    async def count(self, resources: Select[Any]) -> int:
-        number = select(func.count()).select_from(resources.subquery())
-        return int((await self.ctx.db.execute(number, connection_id=self.connection_id)).scalar())
-
-    async def _rows(self, statement: Select[Any]) -> Sequence[Any]:
-        return list(await self.ctx.db.execute(statement, connection_id=self.connection_id))
+    if page.conditions:
+        return await count(every)
+    number = await count(every.limit(totals.COUNTED + 1))
+    if number <= totals.COUNTED:
+        return number
+    cache, key = ctx.port[totals.TotalsCache], (directory.connection.id, page.endpoint)
+    kept = cache.get(*key, ctx.now)
+    # The last page is not full, or ends where the number says.
+    if kept is not None and read == page.count and (page.start or 1) - 1 + read < kept:
+        return kept
+    total = await count(every)
+    cache.keep(*key, ctx.now, total)
+    return total
 
 
 def _links(endpoint: str) -> Select[Any]:

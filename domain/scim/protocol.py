@@ -93,9 +93,18 @@ class ScimProtocol(Protocol):
         """
 
     def page(
-        self, resources: Sequence[Document], *, total: int | None, start: int | None, cursor: str | None
+        self,
+        resources: Sequence[Document],
+        *,
+        number: int,
+        total: int | None,
+        start: int | None,
+        cursor: str | None,
     ) -> Document:
-        """Return a list. `total` and `start` are None in a list by cursor; `cursor` is that of the next page."""
+        """Return a page of resources; `number` were read for it, also those that are left out.
+
+        `total` and `start` are None in a list by cursor; `cursor` is that of the next page.
+        """
 
     def service_configuration(self, base_url: str, page_size: int) -> Document:
         """Return the capabilities of the service."""

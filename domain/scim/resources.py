@@ -209,7 +209,11 @@ async def reply_page(
     rows, total, cursor = await listing.rows(ctx, directory, page, kind.every)
     own = await _own(ctx, directory, kind, rows)
     resources = await _resources(ctx, directory, kind, own, request)
-    return ScimReply(ctx.port[ScimProtocol].page(resources, total=total, start=page.start, cursor=cursor))
+    # Clients add the number to the index. Without the users that are left out they would read pages again and again.
+    made = ctx.port[ScimProtocol].page(
+        resources, number=len(rows), total=total, start=page.start, cursor=cursor
+    )
+    return ScimReply(made)
 
 
 async def _own(

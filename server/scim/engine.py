@@ -109,14 +109,20 @@ class Engine:
         return dumped
 
     def page(
-        self, resources: Sequence[Document], *, total: int | None, start: int | None, cursor: str | None
+        self,
+        resources: Sequence[Document],
+        *,
+        number: int,
+        total: int | None,
+        start: int | None,
+        cursor: str | None,
     ) -> Document:
-        """Return a page of resources."""
+        """Return a page of resources; `number` were read for it, also those that are left out."""
         page = {
             "schemas": [str(ListResponse.__schema__)],
             "totalResults": total,
             "startIndex": start,
-            "itemsPerPage": len(resources),
+            "itemsPerPage": number,
             "nextCursor": cursor,
             "Resources": list(resources),
         }
