@@ -7,8 +7,9 @@ how long before `now` an instant was. A macro that uses them is imported `with c
 one language only.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context
@@ -54,14 +55,14 @@ def template_environment(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    _localize(made)
+    _localize(made, only)
     if only is not None:
         made.globals["localization"] = only
         made.add_extension(_fixed_texts(only))
     return made
 
 
-def _localize(environment: Environment) -> None:
+def _localize(environment: Environment, only: Localization | None) -> None:
     environment.add_extension(EXTENSION)
     environment.policies["ext.i18n.trimmed"] = True
     install: Callable[..., None] = environment.install_gettext_callables  # type: ignore[attr-defined]
@@ -69,11 +70,8 @@ def _localize(environment: Environment) -> None:
     # The functions of the i18n extension need four calls per text, which was a tenth of the time of a page.
     environment.globals |= {"_": _gettext, "gettext": _gettext}
     environment.filters |= {
-        "ago": _ago,
-        "format_date": _format_date,
-        "format_datetime": _format_datetime,
-        "format_duration": _format_duration,
-        "format_number": _format_number,
+        name: _in_language_of_context(function) if only is None else partial(function, only)
+        for name, function in _FILTERS.items()
     }
 
 
@@ -114,30 +112,26 @@ def _ngettext(context: Context, singular: str, plural: str, number: int) -> str:
     return _localization(context).ngettext(singular, plural, number)
 
 
-@pass_context
-def _ago(context: Context, instant: datetime, now: datetime) -> Markup:
+def _ago(language: Localization, instant: datetime, now: datetime) -> Markup:
     """Return the element of how long ago an instant was, with the exact time as its tooltip."""
-    words = _localization(context)
-    exact, ago = words.format_datetime(instant), words.format_ago(instant, now)
+    exact, ago = language.format_datetime(instant), language.format_ago(instant, now)
     # Formats and words come from Babel and the catalogs, so that nothing has to be escaped.
     return Markup(f'<time datetime="{instant.isoformat()}" title="{exact}">{ago}</time>')  # noqa: S704 - see above
 
 
-@pass_context
-def _format_date(context: Context, moment: date) -> str:
-    return _localization(context).format_date(moment)
+_FILTERS: Mapping[str, Callable[..., str]] = {
+    "ago": _ago,
+    "format_date": Localization.format_date,
+    "format_datetime": Localization.format_datetime,
+    "format_duration": Localization.format_duration,
+    "format_number": Localization.format_number,
+}
+"""The filters by name: functions of a language and a value."""
 
 
-@pass_context
-def _format_datetime(context: Context, instant: datetime) -> str:
-    return _localization(context).format_datetime(instant)
+def _in_language_of_context(function: Callable[..., str]) -> Callable[..., str]:
+    @pass_context
+    def filtered(context: Context, *values: object) -> str:
+        return function(_localization(context), *values)
 
-
-@pass_context
-def _format_duration(context: Context, span: timedelta) -> str:
-    return _localization(context).format_duration(span)
-
-
-@pass_context
-def _format_number(context: Context, number: int) -> str:
-    return _localization(context).format_number(number)
+    return filtered

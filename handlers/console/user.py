@@ -67,7 +67,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
             (row, provider_name(here, row.provider_id)) for row in accounts if row.provider_id != CREDENTIAL
         ],
         passkeys=await user_access.list_passkeys(ctx, user.id) if with_passkeys else None,
-        last_sign_in=(await user_access.sign_in_methods(ctx, [user]))[user.id].last_sign_in,
+        last_sign_in=(await user_access.methods_of(ctx, [user]))[user.id].last_sign_in,
         sections=await _sections(ctx, here, user),
     )
 

@@ -1,6 +1,6 @@
 """The list of users."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -81,7 +81,9 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     }
     here = view(ctx, "/users", ui_locales, **{name: value or None for name, value in filters.items()})
     found = await user_search.search_users(ctx, wanted)
-    methods = await user_access.sign_in_methods(ctx, found.users)
+    methods = await user_access.methods_of(ctx, found.users)
+    providers = _providers(ctx, here)
+    labels = dict(providers)
     return layout.render(
         ctx,
         here,
@@ -91,16 +93,16 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         older=found.next and here.url("/users", **here.query, after=user_search.encode(found.next)),
         export_url=here.url("/users/export", **{**here.query, "sort": None}),
         acts=[act for act, (permission, _) in selection.ACTS.items() if registry.may(ctx, *permission)],
-        rows=[_row(here, user, methods[user.id]) for user in found.users],
+        rows=[_row(here, user, methods[user.id], labels) for user in found.users],
         filters=filters,
         active=sum(bool(value) for name, value in filters.items() if name not in ("search", "match", "sort")),
         role_names=[(name, name) for name in ctx.policy[RolePolicy].roles],
-        providers=_providers(ctx, here),
+        providers=providers,
     )
 
 
-def _row(here: ConsoleView, user: UserRow, methods: SignInMethods) -> "_Row":
-    names = [provider_name(here, provider) for provider in methods.providers]
+def _row(here: ConsoleView, user: UserRow, methods: SignInMethods, providers: Mapping[str, str]) -> _Row:
+    names = [providers.get(one) or provider_name(here, one) for one in methods.providers]
     if methods.passkeys:
         names.append(here.localization.gettext("Passkey"))
     return _Row(
