@@ -50,7 +50,7 @@ _PASSKEYS = select(func.count()).where(col(Passkey.user_id) == col(User.id)).sca
 _SIGN_IN_METHODS = select(col(User.id), _PROVIDERS, _PASSKEYS, _LAST_SIGN_IN).where(
     is_any(User.id, "user_ids")
 )
-"""The accounts, the number of passkeys, and the last sign-in of each of the users `user_ids`."""
+"""The ids of the providers, a line each, the number of passkeys, and the last sign-in of the users `user_ids`."""
 
 
 class SignInMethods(NamedTuple):
@@ -135,7 +135,7 @@ async def export_user(ctx: Context, user_id: str) -> export.Held:
     return await export.export_for(ctx, user.id)
 
 
-async def sign_in_methods(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, SignInMethods]:
+async def methods_of(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, SignInMethods]:
     """Return how each of these users can sign in, and when they last did, by user id."""
     ids = [user.id for user in users]
     if not ids:

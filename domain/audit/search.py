@@ -158,8 +158,8 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
 def _is_event(name: str) -> ColumnElement[bool]:
     """Return the condition of an event.
 
-    Known names are part of the statement: with a parameter PostgreSQL plans for an event of average frequency, and reads
-    all records to find those of a rare one.
+    Known names are part of the statement: with a parameter PostgreSQL plans for an event of average frequency, and
+    reads all records to find those of a rare one.
     """
     value: Any = bindparam(None, name, literal_execute=True) if name in EVENTS else name
     condition: ColumnElement[bool] = col(Audit.event) == value

@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     what: str
 
 
-class ConfiguredRow(NamedTuple):
+class _Configured(NamedTuple):
     """A connection as configured, with what could be looked up."""
 
     organization_id: str | None
@@ -58,7 +58,7 @@ async def apply(ctx: Context) -> list[Problem]:
     return problems
 
 
-async def _store(ctx: Context, provider_id: str, one: ConfiguredRow) -> None:
+async def _store(ctx: Context, provider_id: str, one: _Configured) -> None:
     """Create or change a configured connection, in place of one with the same name that comes from elsewhere."""
     row: ConnectionRow | None = (await ctx.db.execute(LOCK_CONNECTION, provider_id=provider_id)).first()
     if row is not None and (
@@ -73,8 +73,8 @@ async def _store(ctx: Context, provider_id: str, one: ConfiguredRow) -> None:
         await operator.change(ctx, row, prepared)
 
 
-async def _wanted(ctx: Context) -> tuple[Mapping[str, ConfiguredRow], list[Problem]]:
-    wanted: dict[str, ConfiguredRow] = {}
+async def _wanted(ctx: Context) -> tuple[Mapping[str, _Configured], list[Problem]]:
+    wanted: dict[str, _Configured] = {}
     problems: list[Problem] = []
     for provider_id, one in ctx.policy[SsoConnectionPolicy].configured.items():
         organization_id = await _organization(ctx, one.organization)
@@ -88,7 +88,7 @@ async def _wanted(ctx: Context) -> tuple[Mapping[str, ConfiguredRow], list[Probl
             for name in set(names) - set(free)
         ]
         required = [fields.domain(ctx, name) for name in one.required_domains]
-        wanted[provider_id] = ConfiguredRow(
+        wanted[provider_id] = _Configured(
             organization_id, free, [name for name in required if name in free], one
         )
     return wanted, problems
@@ -118,7 +118,7 @@ async def _known(ctx: Context) -> list[ConnectionRow]:
     return list(await ctx.db.execute(CONNECTIONS_OF_SOURCE, source=ConnectionSource.CONFIG.value))
 
 
-async def _are_applied(ctx: Context, wanted: Mapping[str, ConfiguredRow]) -> bool:
+async def _are_applied(ctx: Context, wanted: Mapping[str, _Configured]) -> bool:
     """Return whether the table has exactly these connections, as they are configured."""
     known = {row.provider_id: row for row in await _known(ctx)}
     return known.keys() == wanted.keys() and all(
@@ -126,7 +126,7 @@ async def _are_applied(ctx: Context, wanted: Mapping[str, ConfiguredRow]) -> boo
     )
 
 
-async def _is_applied(ctx: Context, row: ConnectionRow, one: ConfiguredRow) -> bool:
+async def _is_applied(ctx: Context, row: ConnectionRow, one: _Configured) -> bool:
     prepared = await _prepared(ctx, row, one)
     own = {each.domain: each.required for each in await domains.of(ctx, row)}
     return (
@@ -137,7 +137,7 @@ async def _is_applied(ctx: Context, row: ConnectionRow, one: ConfiguredRow) -> b
     )
 
 
-async def _prepared(ctx: Context, row: ConnectionRow | None, one: ConfiguredRow) -> Prepared:
+async def _prepared(ctx: Context, row: ConnectionRow | None, one: _Configured) -> Prepared:
     provider = await operator.with_key(ctx, _provider(ctx, row, one.configured))
     return Prepared(one.configured.columns, provider, one.domains, one.required)
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Protocol
@@ -93,19 +93,8 @@ class Database:
         `within` limits the time of all statements; of several scans only one runs at a time. Raises SearchTimedOut, and
         the errors of the driver.
         """
-        try:
-            return await self._search(statements, within, is_scan, values)
-        except SearchTimedOut:
-            # An outage is not a slow search: this raises the error of a database that does not respond.
-            async with self._snapshot() as snapshot:
-                await snapshot.start()
-            raise
-
-    async def _search(
-        self, statements: Sequence[Executable], within: timedelta, is_scan: bool, values: Mapping[str, object]
-    ) -> list[Rows]:
         async with self._snapshot() as snapshot:
-            await snapshot.start(is_single=len(statements) == 1)
+            await snapshot.start()  # An outage is not a slow search.
             scan = self._scans if is_scan else contextlib.nullcontext()
             try:
                 # defence: ADM16 scan-timeout

@@ -102,8 +102,8 @@ class Transaction(ABC):
         await self._fetch("RELEASE SAVEPOINT part", ())
 
     @abstractmethod
-    async def start(self, *, is_single: bool = False) -> None:
-        """Acquire the connection now. A transaction of a single statement need not begin by itself."""
+    async def start(self) -> None:
+        """Begin now, on a connection of a database that responds, and not at the first statement."""
 
     @abstractmethod
     async def commit(self) -> None:

@@ -63,17 +63,12 @@ class PostgresqlTransaction(Transaction):
         self._reads_snapshot = reads_snapshot
         self._connection: Driver | None = None
         self._has_begun = False
-        self._is_single = False
         self._is_broken = False
         """Whether the state of the connection is unknown."""
 
-    async def start(self, *, is_single: bool = False) -> None:
-        """Acquire a connection; begin on it, unless a single statement follows, which needs no BEGIN and ROLLBACK."""
-        self._is_single = is_single
-        if is_single:
-            self._connection = await self._acquire()
-        else:
-            await self._begun()
+    async def start(self) -> None:
+        """Acquire a connection, and begin on it."""
+        await self._begun()
 
     async def commit(self) -> None:
         """Commit: deferred statements alone are sent as one, which needs no transaction around it.
@@ -154,7 +149,7 @@ class PostgresqlTransaction(Transaction):
         """Return the connection, on which a transaction has begun."""
         if self._connection is None:
             self._connection = await self._acquire()
-        if not self._has_begun and not self._is_single:
+        if not self._has_begun:
             # Explicitly READ COMMITTED: rules lock what they change, and a stricter default would only cause retries.
             try:
                 await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)

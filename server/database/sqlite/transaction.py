@@ -27,7 +27,7 @@ class SqliteTransaction(Transaction):
         self._group_commit = group_commit
         self._connection: Connection | None = None
 
-    async def start(self, *, is_single: bool = False) -> None:
+    async def start(self) -> None:
         """Begin with the write lock."""
         await self._begun()
 
@@ -81,7 +81,7 @@ class SqliteSnapshot(Transaction):
         self._timeout = timeout
         self._connection: Connection | None = None
 
-    async def start(self, *, is_single: bool = False) -> None:
+    async def start(self) -> None:
         """Open the connection."""
         await self._begun()
 

@@ -51,7 +51,7 @@ async def plans(service: Service, path: Path, token: str, wanted: UserSearch) ->
         resources = replace(ctx.resources, database=recording)
         recorded = Context(resources, ctx.facts._replace(caller=caller))
         found = await search.search_users(recorded, wanted)
-        await user_access.sign_in_methods(recorded, found.users)
+        await user_access.methods_of(recorded, found.users)
 
     session, user = await _found(service, token)
     caller = Caller(token, session, user, by_cookie=False)
