@@ -23,7 +23,7 @@ class LocaleFormats:
     def __init__(self, locale: str) -> None:
         self._name = locale
         self._locale = Locale.parse(locale)
-        self._joined = str(self._locale.datetime_formats["medium"])
+        self._datetime_pattern = str(self._locale.datetime_formats["medium"])
 
     def format_date(self, day: date) -> str:
         """Return a day, such as `25 November 2026`."""
@@ -31,7 +31,7 @@ class LocaleFormats:
 
     def format_datetime(self, day: date, minute: time) -> str:
         """Return a day and a time in UTC, such as `25 November 2026, 10:19 UTC`."""
-        return f"{self._joined.format(_time(self._name, minute), self.format_date(day))} UTC"
+        return f"{self._datetime_pattern.format(_time(self._name, minute), self.format_date(day))} UTC"
 
     def format_duration(self, span: timedelta, unit: Literal["day", "hour", "minute"], threshold: int) -> str:
         """Return a time span in a unit; from `threshold` units on, in the next larger unit."""
@@ -40,8 +40,8 @@ class LocaleFormats:
     def format_ago(self, seconds: float) -> str:
         """Return a time span from now, with its direction: `3 hours ago`, `in 2 days`."""
         # Minutes are exact enough from an hour on, and hours from two days on. They make most times of a page equal.
-        grain = 1 if abs(seconds) < _HOUR else 60 if abs(seconds) < 48 * _HOUR else _HOUR
-        return _ago(self._name, round(seconds / grain) * grain)
+        step = 1 if abs(seconds) < _HOUR else 60 if abs(seconds) < 48 * _HOUR else _HOUR
+        return _ago(self._name, round(seconds / step) * step)
 
     def format_number(self, number: int) -> str:
         """Return a number with the separators of the language."""
@@ -56,8 +56,8 @@ class LocaleFormats:
         return Translations(compiled)
 
 
-# Cached, because Babel needs 30 µs for a date, time or number; a page may show hundreds, of which few are distinct. A
-# name is found in a cache three times as fast as a Locale.
+# Cached, because Babel needs 30 µs for a date, time or number; a page may show hundreds, of which few are distinct.
+# The key has the name of the locale, because hashing a Locale takes longer.
 @lru_cache(maxsize=1024)
 def _date(locale: str, day: date) -> str:
     return format_date(day, "long", locale)

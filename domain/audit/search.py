@@ -121,7 +121,7 @@ async def newest(
 def _newest(events: tuple[str, ...], limit: int) -> Select[Any]:
     """Return the statement for the newest records of some events.
 
-    The ranges have only ids: asyncpg prepares a statement of more than 15 KiB anew each time.
+    The ranges have only ids: asyncpg prepares a statement of more than 15 KiB for each request.
     """
     anywhere, time, id_ = place(before=None, after=None), col(Audit.time), col(Audit.id)
     ranges = [
@@ -156,7 +156,7 @@ def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
 
 
 def _is_event(name: str) -> ColumnElement[bool]:
-    """Return the condition of an event.
+    """Return the condition that a record is of an event.
 
     Known names are part of the statement: with a parameter PostgreSQL plans for an event of average frequency, and
     reads all records to find those of a rare one.

@@ -102,9 +102,9 @@ async def rows(
 
 
 async def _total(ctx: Context, directory: Directory, page: Page, every: Select[Any], read: int) -> int:
-    """Return how many resources there are; `read` are on this page.
+    """Return the number of resources; `read` is the number of those on this page.
 
-    Of a large directory without conditions it is how many there lately were, unless this is the last page.
+    In a large directory without conditions it may be a minute old, except on the last page.
     """
 
     async def count(rows: Select[Any]) -> int:
@@ -118,7 +118,7 @@ async def _total(ctx: Context, directory: Directory, page: Page, every: Select[A
         return number
     cache, key = ctx.port[totals.TotalsCache], (directory.connection.id, page.endpoint)
     kept = cache.get(*key, ctx.now)
-    # The last page is not full, or ends where the number says.
+    # A page that is not full, or that reaches the stored number, is the last one.
     if kept is not None and read == page.count and (page.start or 1) - 1 + read < kept:
         return kept
     total = await count(every)

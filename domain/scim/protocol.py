@@ -101,7 +101,7 @@ class ScimProtocol(Protocol):
         start: int | None,
         cursor: str | None,
     ) -> Document:
-        """Return a page of resources; `number` were read for it, also those that are left out.
+        """Return a page of resources; `number` is how many were read, including those that are left out.
 
         `total` and `start` are None in a list by cursor; `cursor` is that of the next page.
         """

@@ -209,7 +209,7 @@ async def reply_page(
     rows, total, cursor = await listing.rows(ctx, directory, page, kind.every)
     own = await _own(ctx, directory, kind, rows)
     resources = await _resources(ctx, directory, kind, own, request)
-    # Clients add the number to the index. Without the users that are left out they would read pages again and again.
+    # Clients add this number to `startIndex`. Without the users that are left out they would repeat pages for ever.
     made = ctx.port[ScimProtocol].page(
         resources, number=len(rows), total=total, start=page.start, cursor=cursor
     )

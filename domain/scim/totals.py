@@ -20,10 +20,10 @@ class TotalsCache:
     """The number and the time by the id of the connection and the endpoint."""
 
     def get(self, connection_id: str, endpoint: str, now: datetime) -> int | None:
-        """Return the number of a minute at most ago, if there is one."""
+        """Return the number if it was counted within the last minute, else None."""
         kept = self.counted.get((connection_id, endpoint))
         return kept[0] if kept is not None and kept[1] <= now < kept[1] + KEPT_FOR else None
 
     def keep(self, connection_id: str, endpoint: str, now: datetime, number: int) -> None:
-        """Keep a number that was counted now."""
+        """Store a number that was counted at `now`."""
         self.counted[connection_id, endpoint] = (number, now)

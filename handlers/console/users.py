@@ -101,8 +101,8 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     )
 
 
-def _row(here: ConsoleView, user: UserRow, methods: SignInMethods, providers: Mapping[str, str]) -> _Row:
-    names = [providers.get(one) or provider_name(here, one) for one in methods.providers]
+def _row(here: ConsoleView, user: UserRow, methods: SignInMethods, labels: Mapping[str, str]) -> _Row:
+    names = [labels.get(name) or provider_name(here, name) for name in methods.providers]
     if methods.passkeys:
         names.append(here.localization.gettext("Passkey"))
     return _Row(

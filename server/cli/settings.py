@@ -43,10 +43,10 @@ def settings(
         typer.echo(table())
         return
 
-    effective = profiles.complete(load(os.environ, Path.cwd()), Path.cwd())
+    completed = profiles.complete(load(os.environ, Path.cwd()), Path.cwd())
     rows = [
         (one.key, _value(one), one.origin)
-        for one in effective_settings(effective, os.environ, Path.cwd())
+        for one in effective_settings(completed, os.environ, Path.cwd())
         if one.key.startswith(name) and not (changed and one.source == "default")
     ]
     if rows:

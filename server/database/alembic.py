@@ -20,7 +20,7 @@ _PARTITIONS = text(
     "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
     " WHERE i.inhparent = to_regclass(quote_ident(:table)) ORDER BY c.relname"
 )
-_RESTORE = "restore a backup that is whole, or begin with an empty database"
+_RESTORE_ADVICE = "restore a backup that is whole, or begin with an empty database"
 
 
 def _config() -> Config:
@@ -49,12 +49,12 @@ def _refusing_missing_tables() -> Iterator[None]:
         yield
     except NoSuchTableError as error:
         raise SchemaRefused(
-            f"the database lacks the table {error}, which is to be changed: {_RESTORE}"
+            f"the database lacks the table {error}, which is to be changed: {_RESTORE_ADVICE}"
         ) from error
     except DBAPIError as error:
         if not is_missing_table(error):
             raise
-        raise SchemaRefused(f"the database lacks a table that is to be changed: {_RESTORE}") from error
+        raise SchemaRefused(f"the database lacks a table that is to be changed: {_RESTORE_ADVICE}") from error
 
 
 class PendingIndexes(NamedTuple):
@@ -144,7 +144,7 @@ def _refuse_unusable(connection: Connection, head: str) -> str | None:
     if len(revisions) > 1 or (tables and not revisions):
         raise SchemaRefused(
             f"alembic_version does not say at which revision the database's tables are ({', '.join(sorted(tables))}):"
-            f" {_RESTORE}"
+            f" {_RESTORE_ADVICE}"
         )
     found = revisions[0] if revisions else None
     if found is not None and found not in known():  # defence: R23 known-schema
@@ -161,7 +161,7 @@ def _refuse_incomplete(connection: Connection, head: str) -> None:
     if missing:
         noun = "table" if len(missing) == 1 else "tables"
         raise SchemaRefused(
-            f"the database schema is at {head}, but lacks the {noun} {', '.join(missing)}: {_RESTORE}"
+            f"the database schema is at {head}, but lacks the {noun} {', '.join(missing)}: {_RESTORE_ADVICE}"
         )
 
 

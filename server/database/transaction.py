@@ -101,9 +101,13 @@ class Transaction(ABC):
             raise
         await self._fetch("RELEASE SAVEPOINT part", ())
 
-    @abstractmethod
     async def start(self) -> None:
-        """Begin now, on a connection of a database that responds, and not at the first statement."""
+        """Begin now, and not at the first statement. Raises the errors of a database that does not respond."""
+        await self._begun()
+
+    @abstractmethod
+    async def _begun(self) -> object:
+        """Return the connection, on which the transaction has begun."""
 
     @abstractmethod
     async def commit(self) -> None:

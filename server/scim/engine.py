@@ -117,7 +117,7 @@ class Engine:
         start: int | None,
         cursor: str | None,
     ) -> Document:
-        """Return a page of resources; `number` were read for it, also those that are left out."""
+        """Return a page of resources; `number` is how many were read, including those that are left out."""
         page = {
             "schemas": [str(ListResponse.__schema__)],
             "totalResults": total,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from jinja2 import Environment
+from markupsafe import escape
 
 from domain.localization import LANGUAGES, localization
 from handlers.templating import template_environment
@@ -106,3 +107,15 @@ def test_how_long_ago_something_was_has_the_exact_time_beside_it(
     shown = render(environment, "{{ at|ago(now) }}", language, at=INSTANT, now=now)
 
     assert shown == f'<time datetime="{INSTANT.isoformat()}" title="{exact}">{ago}</time>'
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_time_has_a_character_that_html_would_need_escaped(language: str) -> None:
+    words = localization(language)
+    texts = [words.format_ago(INSTANT, INSTANT)]
+    for days in range(0, 800, 7):
+        moment = INSTANT + timedelta(days=days, hours=days % 24)
+        texts += [words.format_datetime(moment), words.format_ago(INSTANT, moment)]
+        texts += [words.format_ago(moment + timedelta(seconds=days), moment)]
+
+    assert [text for text in texts if str(escape(text)) != text] == []

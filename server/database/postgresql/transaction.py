@@ -66,10 +66,6 @@ class PostgresqlTransaction(Transaction):
         self._is_broken = False
         """Whether the state of the connection is unknown."""
 
-    async def start(self) -> None:
-        """Acquire a connection, and begin on it."""
-        await self._begun()
-
     async def commit(self) -> None:
         """Commit: deferred statements alone are sent as one, which needs no transaction around it.
 

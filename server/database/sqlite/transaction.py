@@ -27,10 +27,6 @@ class SqliteTransaction(Transaction):
         self._group_commit = group_commit
         self._connection: Connection | None = None
 
-    async def start(self) -> None:
-        """Begin with the write lock."""
-        await self._begun()
-
     async def commit(self) -> None:
         """Commit; by group commit if all statements are deferred and none has been executed."""
         if self._connection is None and self._deferred and self.hook is None:
@@ -80,10 +76,6 @@ class SqliteSnapshot(Transaction):
         self._path = path
         self._timeout = timeout
         self._connection: Connection | None = None
-
-    async def start(self) -> None:
-        """Open the connection."""
-        await self._begun()
 
     async def commit(self) -> None:
         """End the snapshot; there is nothing to commit."""
