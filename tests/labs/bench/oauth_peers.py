@@ -104,9 +104,7 @@ def _bare(directory: Path, cores: Cores, ends: ExitStack) -> Asked:
 
 
 def _gatewright(url: str, directory: Path, cores: Cores, ends: ExitStack) -> dict[Kind, Asked]:
-    # The peers do not log their requests either.
-    settings = {**oauth.SETTINGS, "GATEWRIGHT_LOG__LEVEL": "warning"}
-    server = gatewright("postgresql", url, directory, settings=settings)
+    server = gatewright("postgresql", url, directory, settings=oauth.SETTINGS)
     _start(server, cores, ends)
     asyncio.run(oauth.enter(url))
     return {

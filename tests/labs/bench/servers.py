@@ -182,6 +182,8 @@ def gatewright(
         "GATEWRIGHT_API_KEYS__LIMIT_PER_OWNER": "10000",
         "GATEWRIGHT_API_KEYS__SESSIONS": "true",
         "GATEWRIGHT_MAIL__SENDER": "none",
+        # Neither the bare application nor the peers write a line for each request.
+        "GATEWRIGHT_LOG__REQUESTS": "false",
         **(settings or {}),
     }
     return Server(
