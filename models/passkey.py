@@ -27,6 +27,7 @@ class Passkey(Record, table=True):
     public_key: bytes
     algorithm: int
     """The COSE number of the algorithm of its signatures."""
+    # Unsigned in WebAuthn, so that an INTEGER of PostgreSQL is too small.
     counter: int = Field(sa_type=BigInteger)
     """The last signature counter; 0 for authenticators that do not count."""
     device_type: str

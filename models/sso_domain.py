@@ -77,6 +77,7 @@ DUE_DOMAINS = (
             col(SsoDomain.missed_at).is_not(None),
         ),
     )
+    # `DOMAINS` is sorted already, and another `order_by` would only extend that.
     .order_by(None)
     .order_by(col(SsoDomain.updated_at), col(SsoDomain.id))
     .limit(bindparam("most", type_=Integer()))

@@ -19,6 +19,7 @@ class Team(SQLModel, table=True):
     organization_id: str = Field(foreign_key="organization.id", ondelete="CASCADE", max_length=32)
     name: str
     created_at: datetime = Field(sa_type=Instant)
+    # Null until the first change, as in Better Auth.
     updated_at: datetime | None = Field(default=None, sa_type=Instant)
 
 

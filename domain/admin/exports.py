@@ -93,6 +93,7 @@ class Export(Generic[Row]):
                 page = await self._read(last)
         finally:
             ending = partial(self._end, rows=number, is_complete=is_complete)
+            # The response has begun and cannot become an error, and the lease ends by itself.
             with contextlib.suppress(Unavailable):
                 await self.ctx.in_new_transaction(ending)
 

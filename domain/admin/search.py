@@ -275,6 +275,8 @@ def _sorted(order: _Order) -> Any:
     if not (order.after or order.before):
         return statement
     value: Any = bindparam("value", type_=getattr(User, name).type)
+    # PostgreSQL sorts by `lower(name)`, so that the position has to be lowered as well. The collation of SQLite ignores
+    # the case of both sides.
     if order.sort == "name" and order.dialect != "sqlite":
         value = func.lower(value)
     here, there = tuple_(sorted_by, own_id), tuple_(value, bindparam("id", type_=own_id.type))

@@ -128,6 +128,7 @@ async def export_user(ctx: Context, user_id: str) -> export.Held:
     """
     error = YouAreNotAllowedToGetUser
     permissions.require(ctx, "user", "get", error, fresh=True)
+    # The sessions of the user are a part of the data.
     permissions.require(ctx, "session", "list", error)
     user = await targets.existing(ctx, user_id)
     permissions.check_rank(ctx, user, error)

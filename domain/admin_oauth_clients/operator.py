@@ -131,6 +131,7 @@ async def update(
     known = row.metadata
     checked = _checked(ctx, {**known, **sent}, by, only=sent) if sent else known
     changed = {name for name in metadata.MEMBERS if checked.get(name) != known.get(name)}
+    # A form that is sent twice has nothing to change the second time, and is not refused as outdated.
     if changed:
         _check_version(row, seen)
         row = await clients.replace(ctx, row, checked)

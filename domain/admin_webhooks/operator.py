@@ -210,6 +210,7 @@ async def rotate_secret(
 
 async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> EndpointRow:
     """Replace the secret of a locked endpoint; the old one signs for `webhooks.secret_overlap`, older ones do not."""
+    # Each column has an encryption key of its own, so that the old secret cannot be copied as it is stored.
     old, overlap = ctx.cipher.decrypt(SECRET, row.secret), ctx.policy[WebhookPolicy].secret_overlap
     is_kept = old is not None and bool(overlap)
     events.secret_rotated(ctx, row.id, by_operator=ctx.is_operator)

@@ -110,6 +110,7 @@ async def add(
         "name": None,
         "enabled": True,
         "expires_at": None if lasts is None else ctx.now + lasts,
+        # Without a number of requests left a key has no limit, and its refill would mean nothing.
         "remaining": values.get("refill_amount"),
         "refill_amount": None,
         "refill_interval_ms": None,

@@ -62,6 +62,7 @@ def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> No
     """Check that a caller may set the fields that are present, whatever their values. Raises ServerOnlyProperty."""
     if is_manager:
         return
+    # As in Better Auth, anybody may send `remaining: null`.
     present = {name for name in MANAGED & fields.keys() if (name, fields[name]) != ("remaining", None)}
     # defence: KEY4 manager-only
     if present or ("permissions" in fields and not _is_granted(fields["permissions"], kind.grantable)):

@@ -131,6 +131,7 @@ async def verify(ctx: Context, token: str) -> UserRow:
 async def _follow_verification(ctx: Context, user: UserRow, row: OneTimeTokenRow) -> UserRow:
     if user.email != row.email:
         raise errors.InvalidToken
+    # Opened again, the link gives the same answer, because scanners of mail open it before its user does.
     if user.email_verified:
         return user
     events.email_verified(ctx, user.id)

@@ -247,5 +247,6 @@ async def _retire(ctx: Context, rows: Collection[SigningKeyRow]) -> None:
         events.signing_key_retired(ctx, old.kid, old.algorithm)
         for row in rows:
             is_next = row.algorithm == old.algorithm and row.signs_from == old.signs_until
+            # The activation of a key that signed at once was recorded when it was created.
             if is_next and row.created_at < row.signs_from and row.revoked_at is None:
                 events.signing_key_activated(ctx, row.kid, row.algorithm)

@@ -62,6 +62,7 @@ async def _rotate(
         predecessor=token.token,
     )
     response = await tokens.issue(ctx, client, wanted)
+    # A client that uses the successor has received it, so that another use of the former token is theft.
     if token.predecessor is not None:  # defence: O9 successor
         ctx.db.defer(
             USE_SUCCESSOR, rotated=token.predecessor, successor_used=True, replay=None, updated_at=ctx.now

@@ -187,6 +187,7 @@ def _authentication(grant: GrantRow) -> dict[str, Any]:
 
 def _half_hash(token: str, algorithm: str) -> str:
     """Return the left half of the hash of a token (OpenID Connect Core 1.0, 3.1.3.6)."""
+    # The hash is that of the signature: SHA-512 for Ed25519 (RFC 8032, 5.1), SHA-256 for the other algorithms.
     function = hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256
     whole = function(token.encode()).digest()  # defence: O24 at-hash
     return base64.urlsafe_b64encode(whole[: len(whole) // 2]).rstrip(b"=").decode()

@@ -42,6 +42,7 @@ def subject(assertion: str) -> str | None:
     except (IndexError, binascii.Error, ValueError):
         return None
     found = claims.get("sub") if isinstance(claims, dict) else None
+    # PostgreSQL stores no U+0000, so that the look-up of such a client would fail.
     return found if isinstance(found, str) and "\0" not in found else None
 
 

@@ -89,6 +89,7 @@ async def invite_as(
         # defence: ORG6 resent-role
         access.require_rank(ctx, member, (former.role,), YouAreNotAllowedToInviteUserWithThisRole)
         return await _resend(ctx, organization, inviter, former)
+    # An expired one too: an address has at most one pending row in an organization.
     if former is not None:
         await _replace(ctx, former)
     chosen_teams = await teams.requested(ctx, organization.id, request.team_ids)
@@ -168,6 +169,7 @@ async def cancel(ctx: Context, invitation_id: str) -> InvitationWithTeams:
 
     Raises InvitationNotFound, YouAreNotAllowedToCancelThisInvitation.
     """
+    # Found by its id alone, because no secret has an empty digest.
     found = await ctx.db.execute(FIND_INVITATION, invitation_id=invitation_id, secret_digest=b"")
     row: InvitationRow | None = found.first()
     if row is None or not row.is_open(ctx.now):

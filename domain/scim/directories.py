@@ -43,6 +43,7 @@ async def enter(ctx: Context, request: ScimRequest) -> Directory:
         raise InvalidScimToken
     *connection, token_id, last_used_at = found
     directory = Directory(ConnectionRow(*connection), token_id)
+    # Before the limit, so that its refusal is among the failures that the connection lists.
     request.connection_id = directory.connection.id
     ctx.connection_actor = ConnectionActor("directory", directory.connection.id)
     await limits.check_program(ctx, "scim", directory.token_id, ctx.policy[ScimPolicy].rate)

@@ -143,6 +143,7 @@ async def _apply(
     if name != team.name:
         team = await teams.set_name(ctx, team.id, name)
     changed = await group_members.replace(ctx, directory, team, sent.members)
+    # Roles follow the names of groups, so that another name may change those of every member.
     if len(names) > 1:
         changed = [*changed, *sent.members]
     await group_members.set_roles(ctx, directory, changed, names)

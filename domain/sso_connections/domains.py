@@ -91,6 +91,7 @@ async def replace(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> boo
     Domains that stay keep their verification. Those that the operator names need no proof. Raises DomainTaken.
     """
     known = {one.domain: one for one in await of(ctx, row)}
+    # One token for all domains of a connection: the operation that requests their verification returns only one.
     token = next((one.token for one in known.values()), None) or tokens.token()
     await drop(ctx, row, keep=names)
     is_changed = known.keys() != set(names)
@@ -117,6 +118,7 @@ def _needs_no_proof(ctx: Context) -> bool:
 
 
 async def _add(ctx: Context, row: ConnectionRow, name: str, token: str) -> None:
+    # A claim that still needs its proof keeps no other connection from the domain.
     if _needs_no_proof(ctx):
         await _check_free(ctx, row, name)
     with retried():

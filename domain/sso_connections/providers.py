@@ -223,6 +223,7 @@ def _read_saml(
         for service in metadata.get(name, ()):
             if service["Binding"] == REDIRECT_BINDING:
                 values.setdefault(column, service["Location"])
+    # A new URL without one for responses must not keep that of the former URL.
     if "logout_url" in values:
         values.setdefault("logout_response_url", None)
     if "mapping" in sent:

@@ -49,6 +49,7 @@ async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
     user = await _with_profile(ctx, user, given)
     if origin.organization_id is not None:
         await _with_membership(ctx, user, origin.organization_id, given)
+    # What follows, such as the session, is an act of the user, not of the connection.
     ctx.connection_actor = None
     return user
 

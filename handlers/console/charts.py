@@ -75,6 +75,7 @@ class Chart:
         while power * 10 < highest:
             power *= 10
         ends = (step * power for step in (2, 3, 4, 5, 6, 8, 10))
+        # Even, because the page labels the middle of the scale as well.
         return next(end for end in ends if end >= highest and end % 2 == 0)
 
     def bars(self, localization: Localization) -> Iterator[Bar]:

@@ -38,6 +38,7 @@ def changes(row: ApiKeyRow, form: Mapping[str, Any]) -> Fields:
     shown = form_values(row)
     differing = {name for name, value in shown.items() if form.get(name, value).split() != value.split()}
     values = {name: value for name, value in _values(form).items() if name in differing}
+    # The operation takes amount and interval only together.
     if {"refillAmount", "refillInterval"} & differing:
         written = _values({**shown, **form})
         amount = written["refillAmount"]

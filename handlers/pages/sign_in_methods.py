@@ -96,6 +96,7 @@ async def complete_sign_in(
     browser ends when the new one replaces it, and not before.
     """
     if isinstance(opened, PendingSignIn):
+        # Backup codes are not listed as a method, and a user without another one may still have them.
         method = opened.methods[0] if opened.methods else "backup"
         keeps_session = bool(await replacement.presented(ctx, opened.user_id))
         return view.redirect(

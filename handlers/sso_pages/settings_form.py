@@ -40,6 +40,7 @@ _ATTRIBUTES = {"emailAttribute": "email", "nameAttribute": "name", "groupsAttrib
 def values(ctx: Context, view: View, row: ConnectionRow) -> Mapping[str, Any]:
     """Return the values of the template with the form of a connection."""
     known = [name for name in ctx.policy[OrganizationPolicy].roles if name != OWNER]
+    # Several roles, or one that is no longer configured, would otherwise be lost when another field is changed.
     offered = known if row.default_role in known else [row.default_role, *known]
     return {
         "stored": _stored(ctx, row),

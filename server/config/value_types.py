@@ -89,6 +89,7 @@ def _domain(text: str) -> str:
     match = _DOMAIN.fullmatch(text)
     if match is None:
         raise ValueError("should be a domain such as example.com")
+    # A leading dot has no meaning in the Domain of a cookie (RFC 6265, 5.2.3).
     return match[1].lower()
 
 

@@ -71,6 +71,7 @@ def unwrapped(hashed: str) -> tuple[str, str] | None:
     match = _WRAPPED.fullmatch(hashed)
     if match is None:
         raise ValueError("not a wrapped hash")
+    # Only to refuse base64 that cannot be decoded, which the pattern lets through.
     _salts(_settings(match["scheme"])[1])
     return match["scheme"], match["outer"]
 

@@ -102,6 +102,7 @@ def _replacement(end: datetime) -> Iterator[str]:
 def _removal(name: str, end: datetime) -> Iterator[str]:
     """Yield the statements that drop the first partition, which ends at `end`. They need one transaction."""
     yield f"DROP TABLE {name}"
+    # Its records are older than those of the month that is dropped, so that they have expired as well.
     yield f"DROP TABLE IF EXISTS {EARLIER}"
     yield f"CREATE TABLE {EARLIER} PARTITION OF {AUDIT} FOR VALUES FROM (MINVALUE) TO ({literal(end)})"
 

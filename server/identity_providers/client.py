@@ -60,6 +60,7 @@ class ProviderClient:
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
         """Exchange a code for a verified identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        # Before the exchange: the code of another provider must not be sent to this one (RFC 9207).
         await self.check_issuer(params.issuer)
         async with self._available():
             request = messages.code_request(

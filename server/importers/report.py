@@ -85,4 +85,5 @@ def _field(row: Row, name: str) -> str | None:
 def _shown(value: object) -> str | None:
     if value is None or isinstance(value, Problem):
         return None
+    # orjson refuses unpaired surrogates, which the fields of a source may contain.
     return str(value)[:LONGEST_SHOWN].encode("utf-8", "replace").decode()

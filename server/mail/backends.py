@@ -24,6 +24,7 @@ from server.mail.templates import Brand, TemplateRenderer, environments
 def renderer(settings: Settings) -> TemplateRenderer:
     """Return the renderer of outbox rows. Raises TemplateError for a broken template in `mail.templates_dir`."""
     mail, pages = settings[MailSettings], settings[PagesSettings]
+    # Only SMTP needs `mail.from`: without it, an email in a file or on the console has this sender.
     sender = mail.from_address or formataddr((settings.app_name, "no-reply@localhost.localdomain"))
     return TemplateRenderer(
         settings.app_name,

@@ -75,6 +75,7 @@ def _of_entity(entity: Element, now: datetime) -> SamlMetadata:
     )
     if role is None:
         raise MetadataRefused("protocolSupportEnumeration of IDPSSODescriptor does not name SAML 2.0.")
+    # The end of a collection of entities holds for each of them, too (saml-metadata-2.0-os, 2.3.1).
     for each in (entity.getparent(), entity, role):
         end = None if each is None else time_attribute(each, "validUntil")
         if end is not None and end <= now:
@@ -119,6 +120,7 @@ def _certificates(role: Element) -> Sequence[CertificateFacts]:
     """Return the certificates that sign, each once. Raises MetadataRefused for none, and for weak ones."""
     found: dict[str, CertificateFacts] = {}
     for descriptor in role.findall(md("KeyDescriptor")):
+        # Without `use` a key is for signing and for encryption (saml-metadata-2.0-os, 2.4.1.1).
         if descriptor.get("use", "signing") != "signing":
             continue
         for element in descriptor.iterfind(f"{ds('KeyInfo')}/{ds('X509Data')}/{ds('X509Certificate')}"):

@@ -60,10 +60,12 @@ class DnsDomainNames:
 
         Each name server that responds must have it. A wildcard has the record for a random label, too.
         """
+        # The second form is that of Better Auth's package for single sign-on.
         values = {value, f"{label}={value}"}
         found = await self._texts(f"{label}.{domain}")
         if not all(values & texts for texts in found):  # defence: SSO9 both-servers
             return False
+        # Cut, because a label has at most 63 characters (RFC 1035, 2.3.4).
         others = await self._texts(f"{label[:20]}-{tokens.token(16)}.{domain}")
         return not any(values & texts for texts in others)  # defence: SSO9 wildcard
 

@@ -98,5 +98,6 @@ class SqliteSnapshot(Transaction):
     async def _end(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
+            # A search that has run out of time may still be running, and closing would wait for its end.
             connection.interrupt()
             await connection.close()
