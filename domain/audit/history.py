@@ -38,7 +38,7 @@ class HistoryRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Records, newest first; `last` is the position at which the next page begins, None at the end."""
+    """A page of records, newest first. `last` is the position of its last row; None on the last page."""
 
     records: Sequence[HistoryRecord]
     last: Position | None
@@ -47,9 +47,10 @@ class HistoryPage:
 async def page_of_caller(
     ctx: Context, before: Position | None = None, *, event: Event | None = None, limit: int = PAGE
 ) -> HistoryPage:
-    """Return the caller's newest records, or those before a position, of the last 90 days.
+    """Return a page of the audit records about the caller of the last 90 days, newest first.
 
-    They are records of one event, or by default of all events that users see in their history.
+    With `before`, they are older than that position. Without `event`, they are records of all events that users see in
+    their history.
     """
     user_id, since = ctx.signed_in.user.id, ctx.now - SHOWN_FOR
     events = _shown_events() if event is None else (event.name,)
@@ -89,6 +90,6 @@ def _of_user(events: tuple[str, ...], limit: int) -> Select[Any]:
     columns = [col(getattr(Audit, name)) for name in HistoryRecord._fields]
     newest_first = (col(Audit.time).desc(), col(Audit.id).desc())
     # As parameters, the hundred names would be copied and sent with each request.
-    names = bindparam(None, events, expanding=True, literal_execute=True)
+    names: Any = bindparam(None, events, expanding=True, literal_execute=True)
     is_wanted = by(Audit.user_id), col(Audit.event).in_(names)
     return select(*columns).where(*is_wanted).order_by(*newest_first).limit(limit)
