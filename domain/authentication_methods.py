@@ -1,4 +1,4 @@
-"""Authentication methods. A capability declares its own next to its audit events."""
+"""Authentication methods. Each capability declares the methods that it adds, next to its audit events."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,18 @@ METHODS: "dict[str, AuthenticationMethod]" = {}
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationMethod:
-    """A method as sessions and audit records name it. Declaring one registers it in `METHODS`."""
+    """A way to authenticate, such as a password, as sessions and audit records name it.
+
+    Creating one registers it in `METHODS`.
+    """
 
     name: str
     label: str | None
-    """Its name for people, in English, marked with `N_`; None if the provider is shown, as of `oauth:google`."""
+    """The name shown to people, in English, marked with `N_`; None if the provider is shown instead, as for
+    `oauth:google`."""
     amr: str = ""
-    """The values of `amr` (RFC 8176) of a session that begins with it, separated by spaces; empty if it begins none, or
-    if they differ between uses."""
+    """The values of `amr` (RFC 8176) of a session that this method opens, separated by spaces; empty if it opens none,
+    or if the values differ between sign-ins."""
 
     def __post_init__(self) -> None:
         """Register the method. Raises ValueError if the name is already registered."""
@@ -25,11 +29,14 @@ class AuthenticationMethod:
 
 
 def find(name: str) -> AuthenticationMethod | None:
-    """Return the method that a session or audit record names, without the provider after a colon; None if unknown."""
+    """Return the method with the name that a session or audit record has; None if it is unknown.
+
+    A provider after a colon, as in `oauth:google`, is ignored.
+    """
     return METHODS.get(name.partition(":")[0])
 
 
 def amr_of(name: str) -> str:
-    """Return the values of `amr` for the method of a session, separated by spaces; empty if none is known."""
+    """Return the values of `amr` for the method with this name, separated by spaces; empty if there are none."""
     method = find(name)
     return "" if method is None else method.amr

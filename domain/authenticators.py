@@ -4,7 +4,7 @@ from typing import NamedTuple, Protocol
 
 
 class ResponseRefused(Exception):
-    """The response of an authenticator is malformed, or proves nothing."""
+    """The response of an authenticator is malformed, or its verification has failed."""
 
 
 class RelyingParty(NamedTuple):
@@ -32,7 +32,7 @@ class NewCredential(NamedTuple):
     """The COSE number of the signature algorithm."""
     counter: int
     aaguid: str
-    """The model of the authenticator."""
+    """The identifier of the authenticator's model."""
     backup_eligible: bool
     backed_up: bool
     user_verified: bool
@@ -58,9 +58,9 @@ class VerifiedAssertion(NamedTuple):
 
 
 class Authenticators(Protocol):
-    """Checks responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), without any state.
+    """Verifies responses of authenticators (Web Authentication Level 3, sections 7.1 and 7.2), without any state.
 
-    Counters, challenges and owners are compared by the caller.
+    The caller uses up the challenge, and compares the counter and the owner of the credential.
     """
 
     algorithms: tuple[int, ...]
@@ -69,7 +69,7 @@ class Authenticators(Protocol):
     def verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
     ) -> NewCredential:
-        """Return the credential of a response to this challenge. Raises ResponseRefused."""
+        """Verify the response to this challenge; return the new credential. Raises ResponseRefused."""
 
     def verify_assertion(
         self,
@@ -79,4 +79,7 @@ class Authenticators(Protocol):
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return the contents of a response to this challenge, signed by this key. Raises ResponseRefused."""
+        """Verify the response to this challenge with the public key of the credential; return its contents.
+
+        Raises ResponseRefused.
+        """

@@ -74,25 +74,26 @@ class Caller:
 
     @property
     def session(self) -> SessionRow:
-        """The session of a caller of an operation that accepts no API keys."""
+        """The caller's session. Use it only in operations that accept no API keys."""
         assert isinstance(self.credential, SessionRow), "the contract accepts no API keys here"  # noqa: S101
         return self.credential
 
     @property
     def impersonated_by(self) -> str | None:
-        """The administrator who acts in the name of the user, or None."""
+        """The id of the administrator who acts in the name of the user, or None."""
         return self.credential.impersonated_by if isinstance(self.credential, SessionRow) else None
 
 
 class ConnectionActor(NamedTuple):
-    """A company's connection that acts in a request: by its directory, or by a sign-in through it."""
+    """A single sign-on connection that acts in a request: its directory (SCIM) changes users, or a user signs in
+    through the connection."""
 
     kind: Literal["directory", "connection"]
     connection_id: str
 
 
 class Challenge(NamedTuple):
-    """A sign-in that waits for its second factor, as read by one statement from a pending token."""
+    """A sign-in that waits for its second factor, found by the pending token of the request."""
 
     digest: bytes
     user: UserRow
@@ -102,7 +103,7 @@ class Challenge(NamedTuple):
     mailbox: bool = False
     """Whether the first factor was a link or code sent by email, so that another email cannot be the second."""
     email: str | None = None
-    """The address that the first factor proved, if it was such a link or code."""
+    """The address that the first factor proved, if it was a link or code sent by email; otherwise None."""
 
 
 def _no_cookies(name: bytes) -> Sequence[str]:
@@ -115,10 +116,10 @@ def _is_not_navigation() -> bool:
 
 @dataclass(slots=True, eq=False)
 class RequestCookies:
-    """The cookies of a request other than the session's. Parsed on demand, because few rules need them."""
+    """The cookies of a request other than the session cookie, parsed on demand because few rules need them."""
 
     values: Callable[[bytes], Sequence[str]] = _no_cookies
-    """Returns the raw values of all cookies with a name (as bytes); a browser may send several of different scopes."""
+    """Returns the raw values of all cookies with a name. A browser may send several, of different domains and paths."""
     pending_name: bytes = b""
     device_name: bytes = b""
 
@@ -129,7 +130,7 @@ class RequestCookies:
 
     @property
     def devices(self) -> Sequence[str]:
-        """The tokens of trusted devices, unchecked."""
+        """The tokens in the cookies of trusted devices, not verified."""
         return self.values(self.device_name)
 
 
@@ -143,16 +144,16 @@ class PageRequest:
     accept_language: str | None = None
     """The header Accept-Language."""
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The checked fields of a form that was sent."""
+    """The validated fields of the form that the request submits; empty if it submits none."""
     submitted: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The fields of a form that is shown again, as they were sent."""
     refusal: Refusal | None = None
-    """Why it is shown again."""
+    """Why the form is shown again; None unless it was refused."""
     entries: str | None = None
-    """The parameter of the URL with these fields, encrypted; None if they are not in the URL."""
+    """The URL parameter that holds the fields of `submitted`, encrypted; None if the URL has none."""
 
     def carried(self, name: str) -> str | None:
-        """Return a form field that every step carries along, or None."""
+        """Return a form field that each page of a flow passes on to the next, such as `callbackURL`, or None."""
         return self.form.get(name)
 
 
@@ -166,13 +167,13 @@ class RequestFacts(NamedTuple):
     challenge: Challenge | None = None
     cookies: RequestCookies = NO_COOKIES
     verifier: str | None = None
-    """The name of the service that verifies an API key."""
+    """The name of the service that asks this one to verify an API key; None for all other requests."""
     page: PageRequest | None = None
     """Set for the operations that respond with hosted pages."""
     is_navigation: Callable[[], bool] = _is_not_navigation
     """Returns whether a browser opens, prefetches or embeds a page, as opposed to a request by a program."""
     query: bytes = b""
-    """The query as it was sent, which signatures may cover."""
+    """The query string, byte for byte as it was sent, because a signature may cover it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,20 +184,21 @@ class Rollback(Generic[Result]):
 
 
 Job = Callable[["Context"], Awaitable[Result | Rollback[Result]]]
-"""A rule with everything but its context."""
+"""A rule whose arguments are all bound except its context."""
 
 
 Completion = Callable[["Context", Sequence[Any]], Awaitable[None]]
-"""Writes what was collected in a transaction."""
+"""Writes items that rules have collected; see `Context.before_commit` and `Context.after_refusal`."""
 
 
 class Runner(Protocol):
     """Runs rules, each in its own context and transaction: `server.unit_of_work.UnitOfWork.run`."""
 
     def __call__(self, job: Job[Result], facts: RequestFacts | None = None) -> Awaitable[Result]:
-        """Return what the job returns, after its commit; without facts it is a job of the service itself.
+        """Run a job, commit its transaction, and return its result. Without `facts` it is a job of the service itself.
 
-        After a database conflict the job runs again with a new `now`. Raises the job's refusals, and Unavailable.
+        After a database conflict the job runs again with a new `now`. Raises the job's refusals, and Unavailable if the
+        database does not respond.
         """
 
 
@@ -224,11 +226,13 @@ class Context:
     records: list[AuditRecord] = field(default_factory=list)
     """Audit events: successes are written at commit, all others whatever the transaction's outcome."""
     before_commit: "defaultdict[Completion, list[Any]]" = field(default_factory=partial(defaultdict, list))
-    """What rules have collected for a function that is called once at the end of the transaction, before its commit."""
+    """The items that rules have collected, by the function that writes them. Each function is called once, before the
+    commit."""
     after_refusal: "defaultdict[Completion, list[Any]]" = field(default_factory=partial(defaultdict, list))
-    """The same for a request that is refused: the function is called in a new transaction."""
+    """Items that are written even if the request is refused, by the function that writes them. Each function is called
+    in a new transaction, after this one has ended."""
     queued: set[str] = field(default_factory=set)
-    """The kinds of rows for the outbox worker that this transaction has queued: it is woken after the commit."""
+    """The kinds of rows that this transaction has queued for the outbox worker, which is woken after the commit."""
     transaction: Transaction | None = None
     connection_actor: ConnectionActor | None = None
     """The connection that acts, set by the rule that has authenticated its directory or identity provider."""
@@ -247,12 +251,12 @@ class Context:
 
     @property
     def caller(self) -> Caller | None:
-        """The signed-in user, if there is one."""
+        """The signed-in user with their session or API key; None for an anonymous request or a background job."""
         return self.facts.caller
 
     @property
     def signed_in(self) -> Caller:
-        """The caller of an operation that requires a session."""
+        """The caller. Use it only in operations that require a caller."""
         assert self.facts.caller is not None, "the contract requires a session for this operation"  # noqa: S101
         return self.facts.caller
 
@@ -263,7 +267,7 @@ class Context:
 
     @property
     def is_directory(self) -> bool:
-        """Whether a directory acts."""
+        """Whether the directory (SCIM) of a single sign-on connection acts."""
         return self.connection_actor is not None and self.connection_actor.kind == "directory"
 
     @property

@@ -30,7 +30,7 @@ class Refusal(Exception):
     keeps_writes: ClassVar[bool] = False
     ends_challenge: ClassVar[bool] = False
     is_protocol: ClassVar[bool] = False
-    """Whether it has the form and the names of another protocol, and no code of ours."""
+    """Whether the response has the form and the error names of another protocol, such as OAuth, instead of `code`."""
     retry_after: int | None = None
     details: Mapping[str, Any] = MappingProxyType({})
     """Further keys of the body, which the contract documents."""
@@ -42,7 +42,8 @@ class Refusal(Exception):
             cls.code = _WORD_START.sub("_", cls.__name__).upper()
 
     def __init__(self, message: str | None = None, *, retry_after: int | None = None, **details: Any) -> None:
-        """Use the class's message unless another one names a field; `retry_after` is in seconds."""
+        """Create the refusal, by default with the message of the class. `retry_after` is in seconds; `details` are
+        further keys of the body."""
         if details:
             self.details = details
         if message is not None:
@@ -53,14 +54,14 @@ class Refusal(Exception):
 
 
 def every_refusal() -> list[type[Refusal]]:
-    """Return the refusals of all capabilities, with the families, and without the errors of other protocols."""
+    """Return all refusal classes, including the families, without the errors of other protocols."""
     # A refusal registers itself when its module is imported.
     import_modules(domain, except_for=domain.LOADED_LATER)
     return [kind for kind in _DECLARED if not kind.is_protocol]
 
 
 def every_protocol_error() -> list[type[Refusal]]:
-    """Return the errors of other protocols, which have names of their own."""
+    """Return the refusal classes that are errors of other protocols (`is_protocol`)."""
     import_modules(domain, except_for=domain.LOADED_LATER)
     return [kind for kind in _DECLARED if kind.is_protocol]
 
@@ -118,7 +119,7 @@ class Limited(Refusal):
     code = "TOO_MANY_REQUESTS"
     message = "Too many requests. Please try again later."
     kind = "failures"
-    """The limit that was reached, for metrics of refusals: wrong passwords and codes, or `requests`."""
+    """The kind of limit, for metrics: `failures` (wrong passwords and codes), `requests` or `api_keys`."""
 
 
 class Unavailable(Refusal):
@@ -134,7 +135,7 @@ class Unavailable(Refusal):
 
 
 class Field(NamedTuple):
-    """A field that is missing or malformed, by its JSON name; a nested one by its path, with dots."""
+    """A field that is missing or malformed. `name` is its JSON name; of a nested field the path, with dots."""
 
     place: str
     """`body`, `query` or `path`."""
@@ -148,7 +149,7 @@ class ValidationError(BadRequest):
     message = "Invalid request"
 
     def __init__(self, message: str | None = None, *fields: Field) -> None:
-        """Create the error for these fields, in the order of the message; empty if no field is wrong."""
+        """Create the error. `fields` are the wrong ones, in the order of the message; empty if it is about no field."""
         super().__init__(message)
         self.fields = fields
 

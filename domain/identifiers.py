@@ -17,25 +17,25 @@ class InvalidEmail(BadRequest):
 
 
 class UsernameTooShort(BadRequest):
-    """Fewer than 3 characters."""
+    """The username has fewer than 3 characters."""
 
     message = "Username is too short"
 
 
 class UsernameTooLong(BadRequest):
-    """More than 30 characters."""
+    """The username has more than 30 characters."""
 
     message = "Username is too long"
 
 
 class InvalidUsername(BadRequest):
-    """Characters other than ASCII letters, digits, `_` and `.`."""
+    """The username has characters other than ASCII letters, digits, `_` and `.`."""
 
     message = "Username is invalid"
 
 
 class InvalidDisplayUsername(BadRequest):
-    """Control characters, or not 1 to 64 characters."""
+    """The display username has control characters, or not 1 to 64 characters."""
 
     message = "Display username is invalid"
 
@@ -65,7 +65,7 @@ EMAIL_PATTERN = (
     r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 )
-"""One dot-atom and a domain of two labels or more."""
+"""Matches a local part that is a dot-atom (RFC 5322), and a domain of two labels or more."""
 ENCODED_WORD = re.compile(r"=\?.*\?=")
 """Matches an encoded word (RFC 2047). No email address may contain one: mail programs and servers read
 `=?utf-8?q?eve=40x.test?=` as the text that it encodes."""
@@ -122,7 +122,10 @@ def username(text: str) -> str:
 
 
 def username_to_look_up(text: str) -> str:
-    """Return the username in lower case, to look it up. Raises the same refusals with status 422."""
+    """Return the username in lower case, to look it up.
+
+    Raises UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername.
+    """
     return _username(text, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername)
 
 
@@ -135,7 +138,10 @@ def username_or_none(text: str) -> str | None:
 
 
 def display_username(text: str) -> str:
-    """Return the text unchanged if it is 1 to 64 code points by the rules of names. Raises InvalidDisplayUsername."""
+    """Return the text unchanged if it has 1 to 64 code points, none of which controls the display.
+
+    Raises InvalidDisplayUsername.
+    """
     if len(text) not in DISPLAY_USERNAME_LENGTHS or _NAME.fullmatch(text) is None:
         raise InvalidDisplayUsername
     return text
@@ -147,13 +153,15 @@ def is_name(text: str) -> bool:
 
 
 def clean_name(text: str) -> str:
-    """Return a foreign text as a valid name: without characters that control the display, cut to the maximum length."""
+    """Return a text from another system as a valid name: characters that control the display are removed, and the
+    rest is cut to the maximum length."""
     kept = (character for character in text if _NAME.fullmatch(character) and not _is_surrogate(character))
     return "".join(kept).strip()[:NAME_LENGTH]
 
 
 def is_issuer(text: str) -> bool:
-    """Return whether an authenticator may show the text as the service's name."""
+    """Return whether the text may be the service's name in an authenticator app: at most 64 code points, no control
+    characters, no colon."""
     return len(text) <= ISSUER_LENGTH and _ISSUER.fullmatch(text) is not None
 
 
@@ -163,7 +171,7 @@ def _is_surrogate(character: str) -> bool:
 
 
 def instant_or_none(text: str) -> datetime | None:
-    """Return a time with its zone (RFC 3339) in UTC, else None."""
+    """Parse a time with a zone (RFC 3339), and return it in UTC; None if the text is not such a time."""
     try:
         moment = datetime.fromisoformat(text)
         return None if moment.tzinfo is None else moment.astimezone(UTC)
@@ -173,7 +181,7 @@ def instant_or_none(text: str) -> datetime | None:
 
 
 def image_or_none(text: str | None) -> str | None:
-    """Return the URL of a picture if it may be stored, else None."""
+    """Return the URL of a picture unchanged if it may be stored, else None."""
     if text is None or len(text) > IMAGE_LENGTH or _IMAGE.fullmatch(text) is None:
         return None
     return text

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 LEEWAY = 60  # defence: V18 leeway
 """The tolerated difference in seconds between a provider's clock and the service's."""
 DIRECT_AGE = timedelta(hours=1)
-"""The maximum age of an ID token that an application sends."""
+"""The maximum age of an ID token that an application obtained from a provider and sends to this service."""
 
 
 class IdentityRefused(Exception):
@@ -24,7 +24,7 @@ class SubjectMissing(IdentityRefused):
 
 
 class CodeRefused(Exception):
-    """The provider does not accept the code."""
+    """The provider does not accept the authorization code."""
 
 
 class IssuerMismatch(Exception):
@@ -32,7 +32,7 @@ class IssuerMismatch(Exception):
 
 
 class RefreshRefused(Exception):
-    """The provider refused to refresh these tokens."""
+    """The provider does not accept the refresh token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ProviderTraits:
     is_openid: bool
     takes_id_tokens: bool
     refreshes: bool
-    """Whether it may give refresh tokens at all."""
+    """Whether the provider can issue refresh tokens."""
     disable_sign_up: bool = False
     disable_implicit_sign_up: bool = False
     require_verified_email: bool = False
@@ -69,7 +69,7 @@ class AuthorizationParams:
 
 @dataclass(frozen=True, slots=True)
 class CallbackParams:
-    """The parameters of the redirect back, and the stored values of the request."""
+    """The parameters of the redirect from a provider to this service, and the values stored when the flow began."""
 
     redirect_uri: str
     code: str = field(repr=False)
@@ -123,14 +123,14 @@ class Tokens:
 
 
 class TokenUse(Enum):
-    """The permitted use of an ID token that a client posts."""
+    """How often an application may sign in by sending an ID token to this service."""
 
     OURS = auto()
-    """It cannot be used: the provider sent it to this service."""
+    """Never: the provider sent the ID token to this service itself."""
     ONCE = auto()
-    """An application, once: it has a nonce."""
+    """Once, because the ID token has a nonce."""
     UNTIL_IT_ENDS = auto()
-    """An application, until it expires: it has no nonce."""
+    """Any number of times until the ID token expires, because it has no nonce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Provider(Protocol):
         """The settings of this provider."""
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Return the URL of the provider's page; works from cached metadata while the provider is down."""
+        """Return the URL of the provider's sign-in page; cached metadata is used while the provider is down."""
 
     async def check_issuer(self, issuer: str | None) -> None:
         """Compare the `iss` of a redirect (None if absent) with the provider's own (RFC 9207).
@@ -162,19 +162,22 @@ class Provider(Protocol):
         """
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
-        """Exchange a code for a verified identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        """Exchange an authorization code for a verified identity.
+
+        Raises IssuerMismatch, CodeRefused, IdentityRefused.
+        """
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
         """Verify an ID token that an application sent. Raises IdentityRefused, SubjectMissing."""
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
-        """Refresh tokens. Raises RefreshRefused."""
+        """Return new tokens for a refresh token. Raises RefreshRefused."""
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Return the current profile of a token's owner. Raises IdentityRefused.
+        """Return the current profile of the user to whom an access token belongs.
 
-        Queries the userinfo endpoint; without one, returns the claims of the stored ID token, which was verified when
-        it was received. Refuses a profile of another subject.
+        The profile comes from the userinfo endpoint. If the provider has none, it is that of `id_token`, which was
+        verified when it was received. Raises IdentityRefused, also if the profile is not that of `subject`.
         """
 
 

@@ -1,4 +1,5 @@
-"""Keyset pagination of lists by time, newest first: a page lies next to a position, so that no row is counted."""
+"""Keyset pagination of lists by time, newest first: a page begins at the position of a row, not at an offset, so no
+rows are counted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,35 +15,35 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The place of a row in a list."""
+    """The time and the id of a row, by which its list is sorted."""
 
     time: datetime
     id: str
 
 
 class Ends(NamedTuple):
-    """The ends of a page, at which its neighbours begin; None where there is no further page."""
+    """The positions of the first and the last row of a page; None on a side that has no further page."""
 
     first: Position | None
-    """The position before which newer rows are."""
+    """The position of the first row, if there are newer rows."""
     last: Position | None
-    """The position after which older rows are."""
+    """The position of the last row, if there are older rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page lies: next to a position, or without one at the newest row."""
+    """Where a page begins: next to the row at `position`, or at the newest row if that is None."""
 
     position: Position | None
     is_older: bool = True
-    """Whether the page has the rows that are older than the position."""
+    """Whether the page has the rows older than `position`; otherwise it has the newer ones."""
 
     def order(self, time: Any, id_: Any) -> Sequence[Any]:
-        """Return the order in which rows are read, beginning with the nearest."""
+        """Return the ORDER BY terms for these columns of time and id; the row nearest to the position is first."""
         return (time.desc(), id_.desc()) if self.is_older else (time.asc(), id_.asc())
 
     def conditions(self, time: Any, id_: Any) -> Sequence[ColumnElement[bool]]:
-        """Return the conditions of the rows on this side of the position."""
+        """Return the WHERE conditions, for these columns of time and id, of the rows on this side of the position."""
         if self.position is None:
             return ()
         moment, last = literal(self.position.time, Instant), literal(self.position.id)
@@ -56,7 +57,7 @@ class Place:
     ) -> tuple[Sequence[Row], Ends]:
         """Return the rows of the page, newest first, and its ends.
 
-        `found` are the nearest rows in the order of the place, one more than `limit` if there are more.
+        `found` are the rows that a query with `conditions`, `order` and a limit of `limit` + 1 has returned.
         """
         has_more, rows = len(found) > limit, list(found[:limit])
         if not rows:
@@ -70,8 +71,8 @@ class Place:
 
 
 def place(*, before: Position | None, after: Position | None = None) -> Place:
-    """Return the place of a page: `before` is the position of a newer row, `after` that of an older one.
+    """Return the place of the page with the rows older than `before`, or with those newer than `after`.
 
-    At most one is given.
+    At most one is given; without either, the page begins at the newest row.
     """
     return Place(before or after, is_older=after is None)

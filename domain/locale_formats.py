@@ -38,7 +38,7 @@ class LocaleFormats:
         return format_timedelta(span, granularity=unit, threshold=threshold, locale=self._locale)
 
     def format_ago(self, seconds: float) -> str:
-        """Return a time span from now, with its direction: `3 hours ago`, `in 2 days`."""
+        """Return a time relative to now, such as `3 hours ago` or `in 2 days`; negative `seconds` are in the past."""
         # Minutes are exact enough from an hour on, and hours from two days on. They make most times of a page equal.
         step = 1 if abs(seconds) < _HOUR else 60 if abs(seconds) < 48 * _HOUR else _HOUR
         return _ago(self._name, round(seconds / step) * step)
@@ -48,7 +48,7 @@ class LocaleFormats:
         return _number(self._name, number)
 
     def translations(self, catalog: Path) -> NullTranslations:
-        """Read a file of translations (`.po`)."""
+        """Return the translations in a `.po` file."""
         compiled = BytesIO()
         with catalog.open("rb") as file:
             write_mo(compiled, read_po(file, locale=str(self._locale)))

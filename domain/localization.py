@@ -57,7 +57,7 @@ class Localization:
         return self.translations.gettext(text) if text else ""
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
-        """Return the translation for this number of things."""
+        """Return the translation of the singular or plural that this number requires."""
         return self.translations.ngettext(singular, plural, number)
 
     def format_date(self, moment: date) -> str:
@@ -118,7 +118,7 @@ def _unit_of(minutes: int) -> Unit:
 
 @cache
 def localization(language: str) -> Localization:
-    """Return one of LANGUAGES with its catalog, which is read once."""
+    """Return one of LANGUAGES with its translations, which are read once and cached."""
     return Localization(language, _translations(language))
 
 
@@ -135,7 +135,8 @@ def supported(tag: str | None) -> str | None:
 def negotiate(*wishes: str | None, accept_language: str | None = None, default: str = "en") -> str:
     """Return the language for a user: the first supported preference, else the best of Accept-Language, else `default`.
 
-    A preference is a BCP 47 tag, or several separated by spaces as in `ui_locales` (OpenID Connect Core 1.0, 3.1.2.1).
+    `wishes` are the preferences: None, or a BCP 47 tag, or several separated by spaces as in `ui_locales` (OpenID
+    Connect Core 1.0, 3.1.2.1).
     """
     tags = [tag for wish in wishes if wish for tag in wish.split()[:8]]
     ranked = _by_weight(accept_language) if accept_language else []

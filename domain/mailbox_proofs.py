@@ -1,4 +1,7 @@
-"""Sign in the user of a proven mailbox: find or create the user, remove unproven access, pass the gate."""
+"""Sign in a user who has proven an email address by a link or code.
+
+The user is created if the address has none. Access that a stranger may have set up beforehand is removed.
+"""
 
 from dataclasses import dataclass
 
@@ -29,7 +32,7 @@ class NewUserSignupDisabled(Forbidden):
 
 
 class BannedMailboxUser(BannedUser):
-    """The link or code was right, but the user is banned; it is used up."""
+    """The link or code was right, but the user is banned; the link or code is used up."""
 
     code = BannedUser.code
     keeps_writes = True
@@ -37,18 +40,18 @@ class BannedMailboxUser(BannedUser):
 
 @dataclass(frozen=True, slots=True)
 class MailboxSignIn:
-    """A session or a sign-in that waits for a second factor."""
+    """The result of a sign-in by a link or code: a session, or a sign-in that waits for a second factor."""
 
     opened: OpenedSession | PendingSignIn
     is_new: bool
-    """Whether the user was created for it."""
+    """Whether this sign-in has created the user."""
     removed_access: bool = False
-    """Whether ways into the account were removed that a stranger may have prepared."""
+    """Whether access to the account was removed that a stranger may have set up before the address was proven."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """The profile of a user created by a proof, and whether the method may create one."""
+    """The profile of the user to create if the address has none; `allowed` says whether the method may create users."""
 
     allowed: bool
     name: str = ""
@@ -56,12 +59,15 @@ class NewUser:
 
 
 def may_sign_up(ctx: Context, *, method_allows: bool) -> bool:
-    """Return whether an unknown address may get an account."""
+    """Return whether a user may be created for an unknown address: the method allows it, and sign-up is enabled."""
     return method_allows and ctx.policy[SignUpPolicy].enabled  # defence: M7 sign-up
 
 
 def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> str | None:
-    """Return the reason why no sign-in email is sent to an address, or None."""
+    """Return why a link or code is not sent to an address: `no such user` or `banned`; None if it is sent.
+
+    `user` is the user of the address, None if it has none.
+    """
     if user is None:
         return None if may_sign_up(ctx, method_allows=method_allows) else "no such user"
     return "banned" if user.is_banned(ctx.now) else None
@@ -70,9 +76,10 @@ def refusal_of(ctx: Context, user: UserRow | None, *, method_allows: bool) -> st
 async def sign_in(
     ctx: Context, user: UserRow | None, email: str, new: NewUser, *, method: str, remembered: bool
 ) -> MailboxSignIn:
-    """Sign in the user of an address that was proven just now; `user` is their row, locked, if there is one.
+    """Sign in the user of `email`, which was proven just now by a link or code.
 
-    Raises NewUserSignupDisabled, BannedMailboxUser; the proof stays used up.
+    `user` is the locked row of the user; None creates a user from `new`. Raises NewUserSignupDisabled and
+    BannedMailboxUser, after which the link or code stays used up, and SsoRequired.
     """
     is_new, removed_access = user is None, False
     if user is None:

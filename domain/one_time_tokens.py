@@ -48,7 +48,7 @@ class UsedChallenge(NamedTuple):
     """A challenge that this request used up."""
 
     user_id: str | None
-    """The user it is bound to, if any."""
+    """The user to whom the challenge was bound, if any."""
 
 
 async def issue(
@@ -61,9 +61,10 @@ async def issue(
     payload: bytes | None = None,
     remembered: bool | None = None,
 ) -> str:
-    """Create a token for the user, valid for `expires_in`, and bound to `email` if one is given.
+    """Return a new token for a user, or without a user (None), and store its digest.
 
-    `payload` is stored encrypted; `remembered` says whether the token's session outlives the browser.
+    It is valid for `expires_in`, and bound to `email` if that is given. `payload` is stored as given: the caller
+    encrypts it. `remembered` says whether the session that the token opens outlives the browser.
     """
     token = tokens.token()
     ctx.db.add(
@@ -90,7 +91,10 @@ def issue_challenge(
     expires_in: timedelta,
     binding: bytes | None = None,
 ) -> bytes:
-    """Create a challenge of 32 random bytes for an authenticator, bound to a user and to `binding` if given."""
+    """Return a new challenge of 32 random bytes for an authenticator, and store its digest.
+
+    It is bound to the user and to `binding`, unless these are None.
+    """
     challenge = tokens.random_bytes(32)
     ctx.db.add(
         OneTimeToken(
@@ -109,9 +113,10 @@ def issue_challenge(
 async def consume_challenge(
     ctx: Context, purpose: Purpose, challenge: bytes, *, bound: tuple[str, bytes] | None = None
 ) -> UsedChallenge | None:
-    """Use up a challenge, or return None if it is not valid; `bound` requires this user and binding.
+    """Use up a challenge; return None if it is unknown, used, expired or for another purpose.
 
-    Of any number of simultaneous calls exactly one returns it.
+    `bound`, a user id and a binding, requires that the challenge was issued for both. Of any number of simultaneous
+    calls exactly one succeeds.
     """
     used = delete(OneTimeToken).where(
         col(OneTimeToken.digest) == tokens.digest_of_bytes(challenge),
@@ -127,19 +132,25 @@ async def consume_challenge(
 
 
 async def issue_decoy(ctx: Context) -> str:
-    """Create an expired token without a user, so that an unknown user costs the same work."""
+    """Return an expired token without a user, so that a request for an unknown user takes as long as any other."""
     return await issue(ctx, Purpose.SPENT, None, expires_in=timedelta(0))
 
 
 async def find(ctx: Context, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
-    """Return the stored row of a token and its user, whatever its purpose and expiry; the token is not used up."""
+    """Return the stored row of a token and its user, whatever its purpose and expiry; the token is not used up.
+
+    None if the token is unknown or has no user.
+    """
     if not tokens.is_token(token):
         return None
     return await ctx.reads.one(ONE_TIME_TOKEN_BY_DIGEST, tokens.digest(token))
 
 
 async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTimeTokenRow, UserRow] | None:
-    """Return the stored row of a token if it is valid for this purpose; the token is not used up."""
+    """Return the stored row of a token and its user if the token is valid for this purpose, else None.
+
+    The token is not used up.
+    """
     row = await find(ctx, token)
     # defence: V29 V82 live-grant
     if row is None or row[0].purpose != purpose or row[0].expires_at <= ctx.now:
@@ -148,7 +159,10 @@ async def find_live(ctx: Context, purpose: Purpose, token: str) -> tuple[OneTime
 
 
 async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken | None:
-    """Return the data of a valid token of this purpose, with or without a user; the token is not used up."""
+    """Return the data of a token, with or without a user, if it is valid for this purpose, else None.
+
+    The token is not used up.
+    """
     if not tokens.is_token(token):
         return None
     rows = await ctx.db.execute(_MAILED, token=tokens.digest(token), kind=purpose, now=ctx.now)
@@ -157,7 +171,7 @@ async def find_mailed(ctx: Context, purpose: Purpose, token: str) -> MailedToken
 
 
 async def consume(ctx: Context, purpose: Purpose, user_id: str | None, token: str) -> bool:
-    """Use up the user's token, or one without a user if `user_id` is None.
+    """Use up a token of this user, or one without a user (None); return whether it was valid for this purpose.
 
     Of any number of simultaneous calls exactly one returns true.
     """
@@ -177,7 +191,10 @@ async def revoke(ctx: Context, user_id: str, *purposes: Purpose) -> None:
 
 
 def revoke_mailed(ctx: Context, *emails: str, purposes: tuple[Purpose, ...] = MAILBOX_PROOFS) -> None:
-    """Revoke, at commit, every link and code that was sent to one of these addresses, with or without a user."""
+    """Revoke, at commit, every link and code that was sent to one of these addresses, with or without a user.
+
+    `purposes` limits what is revoked, by default to links and codes that prove a mailbox.
+    """
     for email in emails:
         ctx.db.defer(_delete_mailed(purposes), to=email)
 
@@ -191,7 +208,7 @@ def _delete_mailed(purposes: tuple[Purpose, ...]) -> Delete:
 
 
 async def revoke_all_users(ctx: Context) -> None:
-    """Revoke every token and code. Marks of used ID tokens stay."""
+    """Revoke every token and code of all users. Marks of used ID tokens stay, so that these cannot be used again."""
     # A spent row marks an ID token that was used; without it the ID token could be used again.
     # defence: V18 keep-spent
     await ctx.db.execute(delete(OneTimeToken).where(col(OneTimeToken.purpose) != Purpose.SPENT))

@@ -1,6 +1,6 @@
-"""Requests to URLs that users and clients choose: how one fails, and the check of such a URL when it is saved.
+"""Requests to URLs that users and clients choose: why a request fails, and the check of a URL when it is saved.
 
-`server/outbound` implements it.
+`server/outbound` implements the check.
 """
 
 from enum import StrEnum
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class OutboundFailure(StrEnum):
-    """Why there is no response. The words are stored and shown, so they must not depend on what was found there."""
+    """Why a request got no response. The values are stored and shown, so they must reveal nothing about the host."""
 
     DNS = "dns"
     """The host has no address, or the look-up did not end in time."""
     REFUSED_ADDRESS = "refused_address"
     """The URL is not allowed: its form, its port, or one of the addresses of its host."""
     CONNECT = "connect"
-    """No connection, or it ended before the head of a response, or what came is not HTTP/1.1."""
+    """The connection failed, or ended before the head of a response, or the response is not HTTP/1.1."""
     TLS = "tls"
     """No TLS 1.2 or newer, or a certificate that is not valid for the host."""
     TIMEOUT = "timeout"
@@ -36,8 +36,8 @@ class OutboundGuard(Protocol):
     """The rules for URLs that the service may send requests to."""
 
     async def check(self, url: str) -> None:
-        """Check the form of a URL and every address of its host now; no request is sent.
+        """Check the form of a URL and the current addresses of its host; no request is sent.
 
-        It is a quick answer only: every request is checked again. Takes up to 3 seconds, so do not call it within a
-        transaction. Raises OutboundError.
+        The check is early feedback for the user: it is repeated for every request. It takes up to 3 seconds, so do not
+        call it within a transaction. Raises OutboundError.
         """

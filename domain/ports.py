@@ -19,26 +19,30 @@ class Reads(Protocol):
     """Single queries outside any transaction. Every result is read after the call begins."""
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Return the first row for `value`, or None. Raises Unavailable if the database does not respond in time."""
+        """Run a query with the parameter `value`; return the first row, or None.
+
+        Raises Unavailable if the database does not respond in time.
+        """
 
     def two(
         self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
     ) -> Awaitable[tuple[Result | None, Other | None]]:
-        """Return the first row of one query for `value`, and that of another for `other`, read at the same time.
+        """Run two queries at once, with the parameters `value` and `other`; return the first row of each, or None.
 
-        Both queries must have a key.
-        Raises Unavailable if the database does not respond in time.
+        Both queries must have a `key`. Raises Unavailable if the database does not respond in time.
         """
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Return, for each of a few non-text values, the row with that key, or None.
+        """Return, for each value, the row that has it as key, or None. The values are few, and not text.
 
         Raises Unavailable if the database does not respond in time.
         """
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Return every row for `value`, in the query's order. Raises Unavailable if the database does not respond
-        in time."""
+        """Run a query with the parameter `value`; return all rows in the query's order.
+
+        Raises Unavailable if the database does not respond in time.
+        """
 
 
 class Rows(list[Any]):
@@ -68,14 +72,14 @@ class Transaction(Protocol):
         """The SQL dialect, for the few statements that differ between databases."""
 
     async def execute(self, statement: Executable, /, **values: object) -> Rows:
-        """Execute a statement with these named values, after deferred statements; return its rows.
+        """Execute the deferred statements, then this statement with these named values; return its rows.
 
-        An INSERT or UPDATE also sets the columns of those names. Raises SQLAlchemy's IntegrityError if a row with a
-        unique value already exists.
+        An INSERT or UPDATE stores a value in the column of the same name, if there is one. Raises SQLAlchemy's
+        IntegrityError if a row with a unique value already exists.
         """
 
     async def execute_many(self, statement: Executable, values: Sequence[Mapping[str, object]]) -> None:
-        """Execute a statement once per set of values, all with the same names; returns nothing."""
+        """Execute a statement once for each mapping of named values; all have the same names. Returns no rows."""
 
     def defer(self, statement: Executable, /, **values: object) -> None:
         """Defer a statement to the next statement or the commit; deferred statements are sent together.
@@ -87,9 +91,10 @@ class Transaction(Protocol):
         """Defer the insertion of a row."""
 
     def require(self, statement: Executable, error: type[Exception], /, **values: object) -> None:
-        """Execute deferred statements only if this statement, which is executed first, returns a row.
+        """Require that this statement, which is executed before the deferred statements, returns a row.
 
-        Otherwise the call that executes the deferred statements raises this exception; then roll the transaction back.
+        If it returns none, the call that executes the deferred statements raises `error`, and the transaction must be
+        rolled back.
         """
 
     async def flush(self) -> None:
@@ -115,11 +120,13 @@ class Search(Protocol):
     async def __call__(
         self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
     ) -> Sequence[Rows]:
-        """Return the rows of each statement, all from one snapshot; each may name some of the values.
+        """Run all statements on one snapshot of the database; return the rows of each.
 
-        A process runs one scan at a time.
+        `values` are the named parameters of the statements. `is_scan` means that a statement may read a whole table; a
+        process runs one such search at a time.
 
-        Raises SearchTimedOut if they take longer than `within`, waiting for other scans included; Unavailable.
+        Raises SearchTimedOut if the search takes longer than `within`, including the wait for other scans, and
+        Unavailable.
         """
 
 
@@ -186,18 +193,18 @@ class SettingInForce(NamedTuple):
     group: str
     """The key without its last part; empty for a setting outside of groups."""
     value: str
-    """As it would be set; of a secret `set` or `not set`."""
+    """The value as it is written in the configuration; for a secret only `set` or `not set`."""
     is_secret: bool
     source: str
     """`default`, `profile`, `file` or `variable`."""
     origin: str
-    """The file and the line, the variable, or the profile."""
+    """The file and line, the environment variable, or the profile that sets it; otherwise `default`."""
     description: str
     """Its description in the reference of settings, in English, with names in backticks."""
     anchor: str
     """The heading of its group in the reference."""
     digests: Sequence[str] = ()
-    """Of a secret that is set: its digests under every service secret, to compare it with that of another process."""
+    """For a secret that is set, its digests under each service secret, which are compared between processes."""
 
 
 class SettingsInForce(Protocol):
@@ -245,9 +252,10 @@ class Hasher(Protocol):
     """Password hashing in a bounded pool of threads. Passwords are passed as sent."""
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Admit a few callers at a time, in order of arrival, to prepare the input of a hash. Raises Overloaded.
+        """Return a context in which a caller prepares the input of a hash, such as a database read.
 
-        Overloaded is raised on entry if the queue for hashing is full. Do not hash inside the block.
+        A few callers at a time enter it, in order of arrival. Entering raises Overloaded if the queue for hashing is
+        full. Do not hash inside the block.
         """
 
     async def hash(self, password: str) -> str:
@@ -269,10 +277,13 @@ class Hasher(Protocol):
         """The argon2id parameters of the current policy, to be stored with a hash of a code."""
 
     async def hash_code(self, code: str, salt: bytes, params: str) -> bytes:
-        """Return 32 bytes of argon2id over a code with this salt, at the cost it was stored with. Raises Overloaded."""
+        """Return the argon2id hash (32 bytes) of a code with this salt. Raises Overloaded.
+
+        `params` are the `hash_params` that were stored with the code.
+        """
 
     def needs_rehash(self, hashed: str) -> bool:
-        """Return whether the hash does not follow the current policy."""
+        """Return whether the hash has other parameters than the current policy, so that it should be replaced."""
 
 
 class Cipher(Protocol):
@@ -303,16 +314,16 @@ class LimitResult(NamedTuple):
     """The result of counting against limits."""
 
     spent_until: datetime | None = None
-    """When to retry, if nothing was counted; otherwise None."""
+    """When to retry, if a limit was already reached and so nothing was counted; otherwise None."""
     filled: frozenset[bytes] = frozenset()
-    """The keys that reached their limit with this call: reported to one caller per window and key."""
+    """The keys whose limit this call has reached. In each window, one caller gets a key here."""
 
 
 class Counters(Protocol):
     """Counters in fixed windows that begin with the first count, shared by every instance.
 
     They are stored in the database, or in another store, where changes take effect at once even if the transaction is
-    rolled back. A window that ends much later than a new one was created before the clock was set back: it counts as
+    rolled back. If a window ends much later than a new one would, the clock was set back after it began: it counts as
     over.
     """
 
@@ -351,18 +362,18 @@ class SigningKeys(Protocol):
     async def sign(
         self, claims: Mapping[str, Any], now: datetime, *, algorithm: str | None = None, typ: str = "JWT"
     ) -> str:
-        """Return a signed token (RFC 7519) with these claims and this type, by default of the first algorithm.
+        """Return a signed token (RFC 7519) with these claims and this type.
 
-        Raises Unavailable without a key of the algorithm that signs.
+        `algorithm` defaults to the first one of the policy. Raises Unavailable if no key of the algorithm can sign.
         """
 
     async def verify(
         self, token: str, now: datetime, *, typ: str = "JWT", ignore_expiry: bool = False
     ) -> Mapping[str, Any] | None:
-        """Return the claims of a token of this type that a published key signed, or None.
+        """Return the claims of a token of this type that was signed by a published key.
 
-        None for malformed, forged and other tokens alike, and unless `ignore_expiry` for expired ones. The caller
-        checks the audience. Raises Unavailable if the keys must be read and the database does not respond.
+        None for every other token and, unless `ignore_expiry`, for an expired one. The caller checks the audience.
+        Raises Unavailable if the keys must be read and the database does not respond.
         """
 
 
@@ -370,16 +381,20 @@ class KeyUsage(Protocol):
     """The use of API keys, as recorded in this process."""
 
     def verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification: `valid`, or the code of its refusal. Without a verifier the key itself was sent."""
+        """Count a verification for metrics. `result` is `valid` or the code of the refusal.
+
+        `verifier` is the service that asked; None if a request was sent with the key itself.
+        """
 
     def used(self, key_id: str, now: datetime) -> None:
-        """Note the use of a key whose uses are not counted; its `lastRequest` is written in the background."""
+        """Note the use of a key whose uses are not limited; its `lastRequest` is written in the background."""
 
     def is_first(self, *what: str, now: datetime) -> bool:
-        """Return whether this is the first such event within a minute."""
+        """Return whether this is the first call with these texts within a minute."""
 
     def is_burst(self, verifier: str, now: datetime) -> bool:
-        """Count an invalid key, and return whether it reaches a verifier's limit per minute."""
+        """Count an invalid key that a verifier has sent; return whether their number has just reached the limit per
+        minute."""
 
 
 class Ports:

@@ -12,7 +12,7 @@ _BIASED = bytes(range(248, 256))
 """A byte below 248 picks one of the 62 characters without bias; a higher one is discarded."""
 
 MOST_PRESENTED = 4
-"""How many different tokens in cookies of one name are looked up."""
+"""The maximum number of tokens in cookies of one name; if a request has more, none of them is looked up."""
 
 BACKUP_CODE_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
@@ -54,7 +54,7 @@ def user_code() -> str:
 
 
 def spread(part: float) -> float:
-    """Return a number from -`part` to `part`, which spreads times at random."""
+    """Return a random number from -`part` to `part`, by which times are spread."""
     return _choice.uniform(-part, part)
 
 
@@ -84,7 +84,7 @@ def is_token(text: str) -> bool:
 
 
 def presented(values: Sequence[str], has_form: Callable[[str], bool] = is_token) -> Sequence[str]:
-    """Return the values of a cookie that have the form of a token; an empty list if they are too many to look up."""
+    """Return the values of a cookie that have the form of a token; none if there are more than `MOST_PRESENTED`."""
     tokens = [value for value in values if has_form(value)]
     return tokens if len(tokens) <= MOST_PRESENTED else ()  # defence: V27 most-presented
 

@@ -144,7 +144,7 @@ class TrustedOrigins:
     exact: frozenset[str]
     """Canonical origins, as browsers send them."""
     pattern: re.Pattern[str] = field(repr=False)
-    """The wildcard entries, over canonical origins."""
+    """Matches the canonical origins that the wildcard entries trust."""
     custom: tuple[str, ...] = ()
     """The entries with a custom scheme."""
 

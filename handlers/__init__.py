@@ -1,1 +1,1 @@
-"""One module per tag of the contract, one async function per operation."""
+"""The handlers of requests: one module or package per tag of the OpenAPI contract, one async function per operation."""

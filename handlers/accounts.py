@@ -8,19 +8,19 @@ from models.account import AccountRow
 
 # accounts.list_linked
 async def list_linked(ctx: Context) -> list[shapes.LinkedAccount]:
-    """Return the ways the caller may sign in."""
+    """Return the ways in which the caller can sign in: a password and accounts at providers."""
     return [account_shape(row) for row in await accounts.of_caller(ctx)]
 
 
 # accounts.unlink
 async def unlink(ctx: Context, body: shapes.UnlinkAccountRequest) -> shapes.Status:
-    """Remove one way to sign in."""
+    """Remove one way to sign in from the caller."""
     await accounts.unlink(ctx, body.get("providerId"), body.get("accountId"))
     return {"status": True}
 
 
 def account_shape(row: AccountRow) -> shapes.LinkedAccount:
-    """Return one way in which a user signs in, without its tokens."""
+    """Return a way to sign in in the form of API responses, without its tokens."""
     # Field by field, so that a column with a password or token is never sent by mistake.
     # defence: V31 account-fields
     return {

@@ -110,7 +110,7 @@ async def search_users(  # noqa: PLR0913 - one parameter per parameter of the qu
     after: str | None = None,
     before: str | None = None,
 ) -> shapes.FoundUsers:
-    """Return a page of users that match a text and filters."""
+    """Return a page of the users that match a text and filters."""
     sort = sort or "created"
     after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
     found = await user_search.search_users(
@@ -154,7 +154,7 @@ async def export_users(  # noqa: PLR0913 - one parameter per parameter of the qu
     created_from: str | None = None,
     created_before: str | None = None,
 ) -> Stream:
-    """Return all users that match, as CSV."""
+    """Return all users that match a text and filters, as a CSV file."""
     wanted = user_search.UserSearch(
         text=(search or "").strip(),
         match=match,
@@ -170,7 +170,7 @@ async def export_users(  # noqa: PLR0913 - one parameter per parameter of the qu
 
 
 def users_file(ctx: Context, pages: AsyncGenerator[Sequence[UserRow], None]) -> Stream:
-    """Return users as a file, with the fields of a user as columns."""
+    """Return a CSV file of the users in `pages`, with the fields of `User` as columns."""
     return spreadsheets.stream("users", ctx.now, pages, wire.user, shapes.User.__annotations__)
 
 
@@ -189,7 +189,7 @@ async def list_user_sessions(ctx: Context, body: shapes.UserIdRequest) -> shapes
 
 # admin.has_permission
 async def has_permission(ctx: Context, body: shapes.HasPermissionRequest) -> shapes.PermissionVerdict:
-    """Return whether the caller has permissions."""
+    """Return whether one of the caller's roles grants all of the given permissions."""
     return {"error": None, "success": users.has_permission(ctx, body["permissions"])}
 
 
@@ -295,7 +295,7 @@ async def list_user_accounts(ctx: Context, id_: str) -> shapes.AccountsOfUser:
 
 # admin.unlink_user_account
 async def unlink_user_account(ctx: Context, body: shapes.UnlinkUserAccountRequest) -> shapes.Success:
-    """Remove an account of a user."""
+    """Remove an account with which a user can sign in."""
     await user_access.unlink_account(ctx, body["userId"], body["accountId"])
     return {"success": True}
 
@@ -335,7 +335,7 @@ async def impersonate_user(ctx: Context, body: shapes.UserIdRequest) -> Reply[sh
 
 # admin.stop_impersonating
 async def stop_impersonating(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.StoppedImpersonation]:
-    """End the caller's session in the name of a user."""
+    """End the session in which the caller acts in the name of a user, and restore their own session if possible."""
     presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
     opened = await impersonation.stop(ctx, presented)
     if opened is None:
@@ -359,7 +359,7 @@ def _refuse_owned(data: Mapping[str, Any], *further: str) -> None:
 
 
 def _columns(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns to change, by their names; an empty image becomes None."""
+    """Return the columns to change, by name; an empty image becomes None."""
     changes = {column: data[key] for key, column in _COLUMNS.items() if key in data}
     if changes.get("image") == "":
         changes["image"] = None

@@ -10,7 +10,7 @@ from models.oauth_client import ClientRow
 from models.oauth_grant import ListedGrant
 
 _LIMIT = 100
-"""The rows of a page unless a number is requested."""
+"""The number of rows of a page if the request does not name one."""
 
 
 # admin_oauth_clients.list_clients
@@ -48,7 +48,7 @@ async def list_grants(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> shapes.OAuthGrantPage:
-    """Return a page of what users have granted clients."""
+    """Return a page of grants: the access that users have given to clients."""
     rows, ends = await client_search.list_grants(
         ctx, client_id=client_id, user_id=user_id, after=_position(cursor), limit=limit or _LIMIT
     )
@@ -64,7 +64,7 @@ async def list_connections(ctx: Context, user_id: str) -> shapes.OAuthConnection
 
 # admin_oauth_clients.end_grants
 async def end_grants(ctx: Context, body: shapes.EndGrantsRequest) -> shapes.EndedGrants:
-    """End what users have granted clients."""
+    """End the grants of a client, of a user, or of a user to a client."""
     number = await client_search.end_grants(
         ctx,
         client_id=body.get("clientId"),

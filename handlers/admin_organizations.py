@@ -18,7 +18,7 @@ from handlers.responses import spreadsheets
 from handlers.responses.reply import Stream
 
 _LIMIT = 100
-"""The rows of a page unless a number is requested."""
+"""The number of rows of a page if the request does not name one."""
 
 
 # admin_organizations.list_all
@@ -49,7 +49,7 @@ async def list_all(
 async def export(
     ctx: Context, search: str | None = None, member: str | None = None, without_owner: bool | None = None
 ) -> Stream:
-    """Return all organizations that match, as CSV."""
+    """Return all organizations that match the filters, as a CSV file."""
     wanted = _wanted(search, member, without_owner)
     return organizations_file(ctx, await organization_search.export_organizations(ctx, wanted))
 
@@ -145,18 +145,18 @@ async def cancel_invitation(ctx: Context, body: shapes.CancelInvitationAsAdminRe
 
 
 def listed_shape(one: ListedOrganization) -> shapes.ListedOrganization:
-    """Return an organization and the number of its members."""
+    """Return an organization in the form of API responses, with the number of its members."""
     return {**organization_shape(one.organization), "memberCount": one.members}
 
 
 def organizations_file(ctx: Context, pages: AsyncGenerator[Sequence[ListedOrganization], None]) -> Stream:
-    """Return organizations as a file, with their fields as columns."""
+    """Return a CSV file of the organizations in `pages`, with the fields of `ListedOrganization` as columns."""
     columns = shapes.ListedOrganization.__annotations__
     return spreadsheets.stream("organizations", ctx.now, pages, listed_shape, columns)
 
 
 def position_text(position: Position | None) -> str | None:
-    """Return a position as text for a URL."""
+    """Encode a position in a list as text for a URL; return None for None."""
     return None if position is None else wire.cursor(*position)
 
 

@@ -57,7 +57,7 @@ async def list_own(
     limit: int | None = None,
     offset: int | None = None,
 ) -> shapes.ApiKeyPage:
-    """Return a page of keys."""
+    """Return a page of the API keys of the caller, of a user, or of an organization."""
     query = keys.KeyQuery(
         kind=config_id,
         user_id=user_id,
@@ -115,7 +115,7 @@ async def delete(ctx: Context, body: shapes.DeleteApiKeyRequest) -> shapes.Delet
 async def verify(
     ctx: Context, body: shapes.VerifyApiKeyRequest
 ) -> shapes.ApiKeyVerdict | Rollback[shapes.ApiKeyVerdict]:
-    """Verify a key for another service."""
+    """Verify an API key on behalf of another service."""
     try:
         verified = await verification.verify(
             ctx, body["key"], permissions=body.get("permissions"), kind=body.get("configId")
@@ -134,7 +134,7 @@ def _owner(owner: Owner) -> shapes.ApiKeyOwner:
 
 @lru_cache(maxsize=512)
 def api_key_shape(row: ApiKeyRow) -> shapes.ApiKey:
-    """Return an API key, without its text; every key is always present."""
+    """Return an API key in the form of API responses, without its text."""
     return {
         "id": row.id,
         "configId": row.kind,

@@ -53,7 +53,7 @@ async def export_events(  # noqa: PLR0913 - one parameter per parameter of the q
     from_: str | None = None,
     to: str | None = None,
 ) -> Stream:
-    """Return all audit events that match, as CSV."""
+    """Return all audit events that match the filters, as a CSV file."""
     given = filters(event, group, subject, actor, network, outcome, from_, to)
     pages = await audit.export_events(ctx, _wanted(given), spreadsheets.given(given))
     return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
@@ -66,7 +66,7 @@ async def get_event(ctx: Context, id_: str) -> shapes.AuditEvent:
 
 
 def event_shape(event: AuditEvent) -> shapes.AuditEvent:
-    """Return an audit event; every key is always present."""
+    """Return an audit event in the form of API responses."""
     return {
         "id": event.id,
         "time": wire.instant(event.time),
@@ -94,7 +94,10 @@ def filters(
     since: str | None,
     until: str | None,
 ) -> Mapping[str, str | None]:
-    """Return the filters of events by the names of their parameters; None for those without a value."""
+    """Return the filters of a search for events, by the names of the query parameters.
+
+    A parameter that is absent or blank has the value None.
+    """
     given = {
         "event": event,
         "group": group,
@@ -111,7 +114,10 @@ def filters(
 def event_filter(
     given: Mapping[str, str | None], *, since: datetime | None, until: datetime | None
 ) -> EventFilter:
-    """Return the filter that these filters of a query and these times are."""
+    """Return the filter for a search of audit events.
+
+    `given` is the result of `filters`; `since` and `until` are its `from` and `to` as times.
+    """
     outcome = given["outcome"]
     return EventFilter(
         event=given["event"],

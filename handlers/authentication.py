@@ -65,6 +65,6 @@ def _sign_in_options(body: shapes.SignInEmailRequest | shapes.SignInUsernameRequ
 
 # authentication.sign_out
 async def sign_out(ctx: Context, body: shapes.EmptyRequest) -> Reply[shapes.Success]:
-    """End every session in the request, if there is one."""
+    """End every session whose token is in the request."""
     await end_presented(ctx)
     return sign_out_response(ctx, {"success": True})

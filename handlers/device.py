@@ -8,7 +8,7 @@ from handlers import shapes, wire
 
 # device.start
 async def start(ctx: Context, parameters: OAuthParameters) -> shapes.StartedDevice:
-    """Start the request of a device."""
+    """Start a request for access by a device; return the codes with which the device and the user continue."""
     started = await requests.start(ctx, parameters)
     shape: shapes.StartedDevice = {
         "device_code": started.device_code,
@@ -24,7 +24,7 @@ async def start(ctx: Context, parameters: OAuthParameters) -> shapes.StartedDevi
 
 # device.sign_in
 async def sign_in(ctx: Context, parameters: OAuthParameters) -> shapes.DeviceSession:
-    """Return a session for a device that a user has approved."""
+    """Return a session for a device whose request a user has approved."""
     opened, scopes = await redemption.sign_in(ctx, parameters)
     return {
         "access_token": opened.token,
@@ -36,7 +36,7 @@ async def sign_in(ctx: Context, parameters: OAuthParameters) -> shapes.DeviceSes
 
 # device.read
 async def read(ctx: Context, user_code: str) -> shapes.DeviceRequest:
-    """Return the request of a device; its details only to a caller with a session."""
+    """Return the status of a device's request, and its details if the caller has a session."""
     known = await requests.read(ctx, user_code)
     row = known.row
     shape: shapes.DeviceRequest = {"user_code": user_code, "status": known.status.value}
@@ -63,6 +63,6 @@ async def approve(ctx: Context, body: shapes.DecideDeviceRequest) -> shapes.Succ
 
 # device.deny
 async def deny(ctx: Context, body: shapes.DecideDeviceRequest) -> shapes.Success:
-    """Refuse a device access."""
+    """Deny the request of a device."""
     await requests.deny(ctx, body["userCode"])
     return {"success": True}

@@ -15,5 +15,5 @@ async def openid(ctx: Context) -> Document:
 
 # discovery.oauth
 async def oauth(ctx: Context) -> Document:
-    """Return the metadata of the OAuth authorization server, which is the same."""
+    """Return the metadata of the OAuth authorization server, the same document as that of the OpenID provider."""
     return await openid(ctx)

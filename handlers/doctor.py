@@ -7,7 +7,7 @@ from handlers import shapes, wire
 
 # doctor.run
 async def run(ctx: Context) -> shapes.DoctorReport:
-    """Return the findings of the checks."""
+    """Run the checks of the installation, and return their findings."""
     report = await doctor.run(ctx)
     return {
         "checkedAt": wire.instant(report.checked_at),

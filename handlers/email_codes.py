@@ -10,7 +10,7 @@ from handlers.responses.sessions import session_response, two_factor_required
 
 # email_codes.send
 async def send(ctx: Context, body: shapes.SendEmailCodeRequest) -> shapes.Success:
-    """Queue the request for a code; the response is the same for every address."""
+    """Queue the request for a code by email; the response is the same for every address."""
     await email_codes.request(ctx, body["email"], codes.REQUESTED[body["type"]])
     return {"success": True}
 
@@ -24,7 +24,7 @@ async def check(ctx: Context, body: shapes.CheckEmailCodeRequest) -> shapes.Succ
 
 # email_codes.verify_email
 async def verify_email(ctx: Context, body: shapes.VerifyEmailCodeRequest) -> shapes.EmailCodeVerified:
-    """Verify an address; never creates a session."""
+    """Verify an email address with a code; no session is created."""
     user = await email_codes.verify_email(ctx, body["email"], body["otp"])
     return {"status": True, "token": None, "user": wire.user(user)}
 
@@ -64,20 +64,20 @@ async def forget_password(ctx: Context, body: shapes.RequestResetCodeRequest) ->
 
 # email_codes.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordByCodeRequest) -> shapes.Success:
-    """Replace a forgotten password with a mailed code."""
+    """Replace a forgotten password, with a code sent by email."""
     await email_codes.reset_password(ctx, body["email"], body["otp"], body["password"])
     return {"success": True}
 
 
 # email_codes.request_change
 async def request_change(ctx: Context, body: shapes.RequestEmailChangeRequest) -> shapes.Success:
-    """Send a code to a new address."""
+    """Send a code to the new email address of the caller."""
     await email_codes.request_change(ctx, body["newEmail"], body.get("otp"))
     return {"success": True}
 
 
 # email_codes.change_email
 async def change_email(ctx: Context, body: shapes.ChangeEmailByCodeRequest) -> shapes.Success:
-    """Change the address with the code sent to the new one."""
+    """Change the caller's email address with the code that was sent to the new one."""
     await email_codes.change_email(ctx, body["newEmail"], body["otp"])
     return {"success": True}

@@ -12,7 +12,7 @@ from handlers.responses.reply import Redirect
 async def verify(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.EmailVerified | Redirect | Rollback[Redirect]:
-    """Use a verification or email-change link, and redirect if it has a redirect URL."""
+    """Verify or change an email address with the token of a link; if there is a redirect URL, redirect to it."""
     try:
         user = await emails.verify(ctx, token)
     except errors.Unauthenticated as refusal:
@@ -26,13 +26,13 @@ async def verify(
 
 # emails.send_verification
 async def send_verification(ctx: Context, body: shapes.SendVerificationEmailRequest) -> shapes.Status:
-    """Request a verification link."""
+    """Request a link that verifies an email address."""
     await emails.send_verification(ctx, body["email"], body.get("callbackURL"))
     return {"status": True}
 
 
 # emails.change
 async def change(ctx: Context, body: shapes.ChangeEmailRequest) -> shapes.EmailChangeAccepted:
-    """Change the email address, or send the link that changes it."""
+    """Change the caller's email address at once, or send a link that changes it."""
     at_once = await emails.change(ctx, body["newEmail"], body.get("callbackURL"))
     return {"status": True, "message": "Email updated", "verificationSent": not at_once}

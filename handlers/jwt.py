@@ -20,7 +20,7 @@ async def issue(ctx: Context, audience: str | None = None) -> shapes.SessionToke
 
 # jwt.keys
 async def keys(ctx: Context) -> Document:
-    """Return the keys that verify tokens."""
+    """Return the public keys that verify tokens."""
     # From memory: other services must be able to verify tokens while the database is down.
     # defence: JWT12 memory
     document, policy = ctx.port[SigningKeys].document, ctx.policy[JwtPolicy]
@@ -34,13 +34,13 @@ def _cacheable(document: KeyDocument, max_age: timedelta) -> Document:
 
 # jwt.well_known_keys
 async def well_known_keys(ctx: Context) -> Document:
-    """Return the keys that verify tokens, at the path that some verifiers expect."""
+    """Return the public keys that verify tokens, at the path that some verifiers expect."""
     return await keys(ctx)
 
 
 # jwt.list_signing_keys
 async def list_signing_keys(ctx: Context) -> shapes.SigningKeys:
-    """Return the keys that sign tokens."""
+    """Return the signing keys and their states, without the private keys."""
     return {
         "keys": [
             {
@@ -60,13 +60,13 @@ async def list_signing_keys(ctx: Context) -> shapes.SigningKeys:
 
 # jwt.rotate_signing_key
 async def rotate_signing_key(ctx: Context, body: shapes.RotateSigningKeyRequest) -> shapes.SigningKeys:
-    """Create the next key of an algorithm."""
+    """Create the next signing key of an algorithm; return all signing keys."""
     await signing_keys.rotate(ctx, body["algorithm"], at_once=body.get("now", False))
     return await list_signing_keys(ctx)
 
 
 # jwt.revoke_signing_key
 async def revoke_signing_key(ctx: Context, body: shapes.RevokeSigningKeyRequest) -> shapes.SigningKeys:
-    """Revoke a key."""
+    """Revoke a signing key; return all signing keys."""
     await signing_keys.revoke(ctx, body["keyId"])
     return await list_signing_keys(ctx)

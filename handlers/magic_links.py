@@ -22,7 +22,7 @@ from handlers.responses.sessions import (
 )
 
 _ERRORS: dict[type[Refusal], str] = {NewUserSignupDisabled: "new_user_signup_disabled"}
-"""The values of `error` in a redirect that are not the code of the refusal."""
+"""The values of `error` in a redirect for refusals that are not named by their code."""
 
 
 # magic_links.request
@@ -41,7 +41,7 @@ async def request(ctx: Context, body: shapes.RequestMagicLinkRequest) -> shapes.
 
 # magic_links.peek
 async def peek(ctx: Context, token: str) -> shapes.MagicLinkPreview:
-    """Return the masked address of a link; the link is not used up."""
+    """Return the masked email address of a link, without using up the link."""
     email, is_new = await magic_links.peek(ctx, token)
     return {"email": email, "newUser": is_new}
 
@@ -55,7 +55,7 @@ async def verify(
     error_callback_url: str | None = None,
     oauth_query: str | None = None,
 ) -> Reply[shapes.MagicLinkVerified] | Reply[shapes.SignInAnswer] | Redirect | Rollback[Redirect]:
-    """Use up a link and sign in; if the link must be confirmed, redirect the browser to the confirming page."""
+    """Use up a link and sign in; if a browser opens the link and must confirm it, redirect to the confirming page."""
     page = magic_links.confirm_page(ctx.policy)
     # Mail scanners open every link. An opened link therefore only leads to a page with a button.
     if page is not None and ctx.facts.is_navigation():  # defence: M1 confirmed

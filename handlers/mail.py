@@ -8,7 +8,7 @@ from handlers import shapes, wire
 from models import MailState
 
 STATES = {state: name for name, states in outbox.STATES.items() for state in states}
-"""The names of the states of the outbox."""
+"""The name of each state of the outbox in the API."""
 
 
 # mail.list_messages
@@ -51,7 +51,7 @@ async def give_up(ctx: Context, body: shapes.MailRequest) -> shapes.Status:
 
 # mail.list_templates
 async def list_templates(ctx: Context) -> shapes.MailTemplates:
-    """Return the templates."""
+    """Return the email templates."""
     return {
         "templates": [
             {"name": template.name, "sentWhen": template.sent_when} for template in outbox.list_templates(ctx)
@@ -61,7 +61,7 @@ async def list_templates(ctx: Context) -> shapes.MailTemplates:
 
 # mail.preview
 async def preview(ctx: Context, template: str, language: str | None = None) -> shapes.MailPreview:
-    """Return an email with example values."""
+    """Return an email, rendered from a template with example values."""
     shown = outbox.preview(ctx, template, language)
     return {
         "template": shown.template,
@@ -74,7 +74,7 @@ async def preview(ctx: Context, template: str, language: str | None = None) -> s
 
 # mail.send_preview
 async def send_preview(ctx: Context, body: shapes.SendMailPreviewRequest) -> shapes.Status:
-    """Send an email with example values to the caller."""
+    """Send the caller an email, rendered from a template with example values."""
     await outbox.send_preview(ctx, body["template"], body.get("language"))
     return {"status": True}
 

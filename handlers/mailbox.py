@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/mailbox.yaml: emails as pages, for development."""
+"""The operations of openapi/paths/mailbox.yaml: sent emails as pages, for development."""
 
 import base64
 import hashlib
@@ -27,7 +27,8 @@ SANDBOXED: Header = (
     # both.
     b"sandbox allow-popups allow-popups-to-escape-sandbox",
 )
-"""For the HTML of an email, which only pages of this service may frame, and in which no script runs."""
+"""The header of a response with the HTML of an email: only pages of this service may embed it, and no script runs in
+it."""
 
 
 # mailbox.list_mails
@@ -38,7 +39,7 @@ async def list_mails(ctx: Context) -> Page:
 
 # mailbox.show_mail
 async def show_mail(ctx: Context, mail_id: str) -> Page:
-    """Show an email: its link or code, its HTML in a frame, its text."""
+    """Show an email: its link or code, its HTML in a frame, and its text."""
     return _page(ctx, "mail.html", mail=_sent_mail(ctx, mail_id))
 
 

@@ -22,20 +22,20 @@ from handlers.responses.sessions import sign_out_response
 
 # oauth.push_request
 async def push_request(ctx: Context, parameters: OAuthParameters) -> Reply[shapes.PushedRequest]:
-    """Store an authorization request that its client sends by itself."""
+    """Store an authorization request that a client sends itself, without a browser; return its `request_uri`."""
     uri, life = await authorization.push(ctx, parameters)
     return Reply({"request_uri": uri, "expires_in": int(life.total_seconds())}, status=201)
 
 
 # oauth.authorize
 async def authorize(ctx: Context, parameters: OAuthParameters) -> Redirect | Rollback[Redirect]:
-    """Redirect a user to the next page of an authorization request, or back to its client."""
+    """Redirect a user to the next page of an authorization request, or back to the client."""
     return _redirect(await authorization.authorize(ctx, parameters))
 
 
 # oauth.authorize_by_post
 async def authorize_by_post(ctx: Context, parameters: OAuthParameters) -> Redirect | Rollback[Redirect]:
-    """Store an authorization request that was sent by a form, and redirect to it by GET."""
+    """Store an authorization request that was sent by a form, and redirect to the same endpoint with GET."""
     return _redirect(await authorization.authorize_by_post(ctx, parameters))
 
 
@@ -46,7 +46,7 @@ def _redirect(destination: Destination) -> Redirect | Rollback[Redirect]:
 
 # oauth.read_request
 async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails:
-    """Return what a live request asks for, for its pages."""
+    """Return what a live authorization or logout request asks for, so that a page can show it."""
     try:
         return _details(ctx, await details.read(ctx, request))
     except RequestNotFound:
@@ -55,7 +55,7 @@ async def read_request(ctx: Context, request: str) -> shapes.OAuthRequestDetails
 
 # oauth.continue
 async def continue_(ctx: Context, body: shapes.ContinueOAuthRequest) -> shapes.OAuthContinuation:
-    """Note what the user has done on a page of a request."""
+    """Record what the user has done on a page of an authorization request; return the URL that continues it."""
     url = await consents.continue_request(
         ctx,
         body["oauth_query"],
@@ -67,7 +67,7 @@ async def continue_(ctx: Context, body: shapes.ContinueOAuthRequest) -> shapes.O
 
 # oauth.consent
 async def consent(ctx: Context, body: shapes.ConsentToOAuthRequest) -> shapes.OAuthContinuation:
-    """Consent to a request, or refuse it."""
+    """Consent to an authorization request or refuse it; return the URL to go to next."""
     if body["accept"]:
         url = await consents.consent(ctx, body["oauth_query"], body.get("scope"))
     else:
@@ -83,21 +83,21 @@ async def token(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthTokens
 
 # oauth.revoke
 async def revoke(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthEmpty:
-    """Revoke a token of the client."""
+    """Revoke a token that belongs to the client."""
     await revocation.revoke(ctx, parameters)
     return {}
 
 
 # oauth.end_session
 async def end_session(ctx: Context, parameters: OAuthParameters) -> Redirect:
-    """Sign the user out, or redirect to the logout page."""
+    """Sign the user out at once, or redirect to the page that asks whether to sign out."""
     after = await logout.begin(ctx, parameters)
     return Redirect(after.url, sign_out_response(ctx, None).headers if after.has_ended else ())
 
 
 # oauth.end_session_by_post
 async def end_session_by_post(ctx: Context, parameters: OAuthParameters) -> Redirect:
-    """Redirect a form to the same endpoint with GET."""
+    """Store a logout request that was sent by a form, and redirect to the same endpoint with GET."""
     return Redirect((await logout.store(ctx, parameters)).url, status=303)
 
 
@@ -105,7 +105,7 @@ async def end_session_by_post(ctx: Context, parameters: OAuthParameters) -> Redi
 async def confirm_end_session(
     ctx: Context, body: shapes.ConfirmEndSessionRequest
 ) -> Reply[shapes.ConfirmedEndSession]:
-    """Sign the user out if they have accepted it."""
+    """Sign the user out if they accept a logout request; return the URL to go to next."""
     after = await logout.confirm(ctx, body["request"], accept=body["accept"])
     confirmed: shapes.ConfirmedEndSession = {"redirect": True, "url": after.url}
     return sign_out_response(ctx, confirmed) if after.has_ended else Reply(confirmed)
@@ -153,7 +153,7 @@ def _logout_details(ctx: Context, found: LogoutRequest) -> shapes.OAuthRequestDe
 
 # oauth.introspect
 async def introspect(ctx: Context, parameters: OAuthParameters) -> Rendered:
-    """Return what a token is for."""
+    """Return whether a token is active, and what it grants."""
     return Rendered((await introspection.introspect(ctx, parameters)).json)
 
 
@@ -165,5 +165,5 @@ async def userinfo(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthUse
 
 # oauth.userinfo_by_post
 async def userinfo_by_post(ctx: Context, parameters: OAuthParameters) -> shapes.OAuthUserInfo:
-    """Return claims about the user of an access token."""
+    """Do the same as `userinfo`, for requests with POST."""
     return await userinfo(ctx, parameters)

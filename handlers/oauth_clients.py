@@ -13,12 +13,12 @@ from handlers.responses.reply import Reply
 from models.oauth_client import ClientRow
 
 _PUBLIC = ("client_uri", "logo_uri", "tos_uri", "policy_uri", "contacts")
-"""The members of the metadata that anyone may know."""
+"""The metadata members that anyone may read."""
 
 
 # oauth_clients.read_public
 async def read_public(ctx: Context, client_id: str) -> shapes.PublicOAuthClient:
-    """Return what a user may know of a client."""
+    """Return what users may know about a client."""
     return public_client(await details.client(ctx, client_id))
 
 
@@ -26,12 +26,12 @@ async def read_public(ctx: Context, client_id: str) -> shapes.PublicOAuthClient:
 async def read_public_before_login(
     ctx: Context, body: shapes.ReadPublicOAuthClientRequest
 ) -> shapes.PublicOAuthClient:
-    """Return what anyone may know of the client of a live request."""
+    """Return what anyone may know about the client of a live authorization request; no session is needed."""
     return public_client(await details.client_before_login(ctx, body["client_id"], body["oauth_query"]))
 
 
 def public_client(row: ClientRow) -> shapes.PublicOAuthClient:
-    """Return what anyone may know of a client; members without a value are left out."""
+    """Return the public data of a client; metadata members without a value are left out."""
     members = {name: value for name, value in row.metadata.items() if name in _PUBLIC and value}
     shape = {"client_id": row.client_id, "client_name": row.client_name, **members, "redirect_uris": []}
     return cast(shapes.PublicOAuthClient, shape)
@@ -67,7 +67,7 @@ async def update(ctx: Context, body: shapes.UpdateOAuthClientRequest) -> shapes.
 async def rotate_secret(
     ctx: Context, body: shapes.RotateOAuthClientSecretRequest
 ) -> shapes.OAuthClientWithSecret:
-    """Replace the secret of a client."""
+    """Replace the secret of a client; return the client and the new secret."""
     return with_secret(*await clients.rotate_secret(ctx, body["client_id"]))
 
 
@@ -80,18 +80,18 @@ async def remove(ctx: Context, body: shapes.DeleteOAuthClientRequest) -> shapes.
 
 # oauth_clients.register
 async def register(ctx: Context, parameters: OAuthParameters) -> Reply[shapes.OAuthClientWithSecret]:
-    """Register the client that sends its metadata."""
+    """Register a client with the metadata that it sends."""
     return Reply(with_secret(*await registration.register(ctx, parameters)), status=201)
 
 
 def with_secret(row: ClientRow, secret: str | None) -> shapes.OAuthClientWithSecret:
-    """Return a client with its secret, if it has one."""
+    """Return a client in the form of API responses, with its secret unless that is None."""
     shown = {} if secret is None else {"client_secret": secret, "client_secret_expires_at": 0}
     return cast(shapes.OAuthClientWithSecret, {**client_shape(row), **shown})
 
 
 def client_shape(row: ClientRow) -> shapes.OAuthClient:
-    """Return a client, without its secret."""
+    """Return a client in the form of API responses, without its secret."""
     shape = {
         "client_id": row.client_id,
         "client_id_issued_at": int(row.created_at.timestamp()),

@@ -10,19 +10,19 @@ from handlers import shapes, wire
 
 # oauth_consents.list
 async def list(ctx: Context) -> Sequence[shapes.OAuthConsent]:  # noqa: A001 - the name of the operation
-    """Return what the caller has allowed clients."""
+    """Return the consents of the caller: what the caller has allowed each client."""
     return [consent_shape(one) for one in await consents.list_own(ctx)]
 
 
 # oauth_consents.read
 async def read(ctx: Context, id_: str) -> shapes.OAuthConsent:
-    """Return what the caller has allowed one client."""
+    """Return one consent of the caller."""
     return consent_shape(await consents.read(ctx, id_))
 
 
 # oauth_consents.narrow
 async def narrow(ctx: Context, body: shapes.UpdateConsentRequest) -> shapes.OAuthConsent:
-    """Reduce a consent."""
+    """Reduce the scopes of a consent."""
     return consent_shape(await consents.narrow(ctx, body["id"], body["update"]["scopes"]))
 
 
@@ -34,7 +34,7 @@ async def revoke(ctx: Context, body: shapes.DeleteConsentRequest) -> shapes.Revo
 
 
 def consent_shape(one: Connection) -> shapes.OAuthConsent:
-    """Return a consent as the contract describes it."""
+    """Return a consent in the form of API responses."""
     row = one.consent
     return {
         "id": row.id,

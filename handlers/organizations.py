@@ -16,12 +16,12 @@ from models.member import MemberRow, MemberWithUser
 from models.organization import OrganizationRow
 
 _MEMBER_COLUMNS = {"id": "id", "userId": "user_id", "role": "role", "createdAt": "created_at"}
-"""The fields that members may be sorted and filtered by, and their columns."""
+"""The fields by which members may be sorted and filtered, and their columns."""
 
 Status = Literal["pending", "accepted", "rejected", "canceled"]
 
 _FULL_MEMBERS = 1000
-"""How many members a whole organization has unless a number is requested."""
+"""The number of members that `get_full` returns if the request does not name one."""
 
 
 # organizations.create
@@ -110,7 +110,7 @@ async def delete(ctx: Context, body: shapes.DeleteOrganizationRequest) -> shapes
 async def has_permission(
     ctx: Context, body: shapes.HasOrganizationPermissionRequest
 ) -> shapes.OrganizationPermissionCheck:
-    """Check permissions of the caller."""
+    """Return whether the caller's roles in an organization grant all of the given permissions."""
     granted = await organizations.has_permission(ctx, body.get("organizationId"), body["permissions"])
     return {"error": None, "success": granted}
 
@@ -191,7 +191,7 @@ async def leave(ctx: Context, body: shapes.LeaveOrganizationRequest) -> shapes.M
 
 # organizations.add_member
 async def add_member(ctx: Context, body: shapes.AddMemberRequest) -> shapes.Member:
-    """Add a user without an invitation."""
+    """Add a user to an organization without an invitation."""
     added = await members.add_by_administrator(
         ctx, body["userId"], body["role"], body.get("organizationId"), body.get("teamId")
     )
@@ -200,7 +200,7 @@ async def add_member(ctx: Context, body: shapes.AddMemberRequest) -> shapes.Memb
 
 # organizations.invite_member
 async def invite_member(ctx: Context, body: shapes.InviteMemberRequest) -> shapes.Invitation:
-    """Invite an address."""
+    """Invite the owner of an email address to an organization."""
     team_ids = body.get("teamId", [])
     request = InvitationRequest(
         email=body["email"],
@@ -256,7 +256,7 @@ async def list_invitations(ctx: Context, organization_id: str | None = None) -> 
 
 # organizations.list_user_invitations
 async def list_user_invitations(ctx: Context, email: str | None = None) -> shapes.UserInvitationList:
-    """Return the invitations of the caller's address; the contract accepts no other."""
+    """Return the invitations for the caller's email address; the contract allows no other `email`."""
     return [
         {**invitation_shape(ctx, invitation), "organizationName": name}
         for invitation, name in await invitation_answers.list_of_user(ctx)
@@ -264,7 +264,7 @@ async def list_user_invitations(ctx: Context, email: str | None = None) -> shape
 
 
 def organization_shape(row: OrganizationRow) -> shapes.Organization:
-    """Return an organization; every key is always present."""
+    """Return an organization in the form of API responses."""
     return {
         "id": row.id,
         "name": row.name,
@@ -280,7 +280,7 @@ def _metadata(row: OrganizationRow) -> shapes.OrganizationMetadata | None:
 
 
 def member_shape(row: MemberRow) -> shapes.Member:
-    """Return a member."""
+    """Return a member in the form of API responses."""
     return {
         "id": row.id,
         "organizationId": row.organization_id,
@@ -291,13 +291,13 @@ def member_shape(row: MemberRow) -> shapes.Member:
 
 
 def with_user_shape(row: MemberWithUser) -> shapes.MemberWithUser:
-    """Return a member with their user."""
+    """Return a member and their user in the form of API responses."""
     user: shapes.MemberUser = {"id": row.user_id, "name": row.name, "email": row.email, "image": row.image}
     return {**member_shape(row.member), "user": user}
 
 
 def invitation_shape(ctx: Context, found: InvitationWithTeams) -> shapes.Invitation:
-    """Return an invitation, without its secret; `teamId` is absent without teams."""
+    """Return an invitation in the form of API responses, without its secret; `teamId` is absent if teams are off."""
     row = found.invitation
     shape: shapes.Invitation = {
         "id": row.id,

@@ -17,7 +17,7 @@ def registration(
     options: RegistrationOptions,
     attachment: Literal["platform", "cross-platform"] | None = None,
 ) -> shapes.PasskeyRegistrationOptions:
-    """Return the argument of `navigator.credentials.create`."""
+    """Return the options for `navigator.credentials.create`; `attachment` limits the kind of authenticator."""
     policy, user = ctx.policy[PasskeyPolicy], options.user
     selection: shapes.PasskeyAuthenticatorSelection = {
         # Sign-in lists no credentials, so the authenticator itself must know for which user it has one.
@@ -52,7 +52,10 @@ def registration(
 
 
 def sign_in(ctx: Context, offer: SignInOffer) -> shapes.PasskeySignInOptions:
-    """Return the argument of `navigator.credentials.get`."""
+    """Return the options for `navigator.credentials.get`.
+
+    They list the passkeys that `offer` allows; if it names none, every passkey for this service is allowed.
+    """
     policy = ctx.policy[PasskeyPolicy]
     shape: shapes.PasskeySignInOptions = {
         "challenge": client_data.encode(offer.challenge),

@@ -22,7 +22,7 @@ async def begin_registration(
     name: str | None = None,
     context: str | None = None,
 ) -> shapes.PasskeyRegistrationOptions:
-    """Return the options to create a credential; `name` and `context` have no effect."""
+    """Return the options to create a passkey; `name` and `context` have no effect."""
     return passkey_options.registration(ctx, await registration.begin(ctx), authenticator_attachment)
 
 
@@ -41,7 +41,7 @@ async def finish_registration(ctx: Context, body: shapes.VerifyPasskeyRegistrati
 
 # passkeys.begin_sign_in
 async def begin_sign_in(ctx: Context) -> shapes.PasskeySignInOptions:
-    """Return the options to use a passkey."""
+    """Return the options to sign in with a passkey."""
     return passkey_options.sign_in(ctx, await passkey_sign_in.begin(ctx))
 
 
@@ -81,7 +81,7 @@ async def remove(ctx: Context, body: shapes.DeletePasskeyRequest) -> shapes.Stat
 
 
 def attestation(sent: shapes.PasskeyRegistration) -> Attestation:
-    """Return the response of an authenticator that has created a credential. Raises ValidationError."""
+    """Decode the response of an authenticator that has created a credential. Raises ValidationError if malformed."""
     response = sent["response"]
     return Attestation(
         credential_id=_credential_id(sent["id"], sent["rawId"]),
@@ -91,7 +91,7 @@ def attestation(sent: shapes.PasskeyRegistration) -> Attestation:
 
 
 def assertion(sent: shapes.PasskeyAuthentication) -> Assertion:
-    """Return the response of an authenticator that proves a credential. Raises ValidationError."""
+    """Decode the response of an authenticator that has used a credential. Raises ValidationError if malformed."""
     response, handle = sent["response"], sent["response"].get("userHandle")
     return Assertion(
         credential_id=_credential_id(sent["id"], sent["rawId"]),
@@ -120,7 +120,7 @@ def _refuse(name: str, message: str) -> NoReturn:
 
 
 def passkey_shape(row: PasskeyRow) -> shapes.Passkey:
-    """Return a passkey."""
+    """Return a passkey in the form of API responses."""
     return {
         "id": row.id,
         "name": row.name,

@@ -27,7 +27,7 @@ async def forget(ctx: Context, body: shapes.RequestPasswordResetRequest) -> shap
 async def check_reset_token(
     ctx: Context, token: str, callback_url: str | None = None
 ) -> shapes.ResetTokenValid | Redirect:
-    """Return whether a reset token is valid, or redirect with it; it is not used up."""
+    """Check a reset token without using it up; with a redirect URL, redirect to it with the token or an error."""
     valid = await passwords.is_reset_token(ctx, token)
     if callback_url is None:
         if not valid:
@@ -40,7 +40,7 @@ async def check_reset_token(
 
 # passwords.reset
 async def reset(ctx: Context, body: shapes.ResetPasswordRequest) -> shapes.PasswordReset:
-    """Replace a forgotten password with the emailed token."""
+    """Replace a forgotten password, with the token sent by email."""
     done = await passwords.reset(ctx, body.get("token"), body["newPassword"])
     return {"status": True, "user": wire.user(done.user)}
 

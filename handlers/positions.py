@@ -1,4 +1,4 @@
-"""Positions of lists in the query: where a page begins, or where it ends."""
+"""Decode the query parameters `after` and `before`, the positions in a list where a page begins or ends."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,9 +11,10 @@ Position = TypeVar("Position")
 def positions(
     after: str | None, before: str | None, decode: Callable[[str], Position | None]
 ) -> tuple[Position | None, Position | None]:
-    """Return the positions after and before which a page lies, of which at most one is set.
+    """Return the positions after which and before which a page lies. At most one is set; neither for the first page.
 
-    `decode` returns None for a text that is no position of the list. Raises ValidationError that names the parameter.
+    `decode` returns None for a malformed text. Raises ValidationError, about the parameter, if a text is malformed or
+    both are given.
     """
     if after and before:
         raise _error("before", "must not be given together with after")

@@ -125,7 +125,7 @@ async def create_token(ctx: Context, body: shapes.CreateScimTokenRequest) -> sha
 
 # scim.list_tokens
 async def list_tokens(ctx: Context, provider_id: str) -> Sequence[shapes.ScimToken]:
-    """Return the tokens of a directory."""
+    """Return the tokens of a directory, without their texts."""
     connection = await management.managed(ctx, provider_id)
     return [_token(row) for row in await management.list_tokens(ctx, connection)]
 
@@ -153,7 +153,7 @@ async def get_directory(ctx: Context, provider_id: str) -> shapes.ScimDirectory:
 
 # scim.confirm
 async def confirm(ctx: Context, body: shapes.ConfirmScimDirectoryRequest) -> shapes.ScimSuccess:
-    """Resume a stopped directory."""
+    """Resume a directory that was stopped because it disabled too many users."""
     connection = await management.managed(ctx, body["providerId"], change=True)
     await management.confirm(ctx, connection)
     return {"success": True}

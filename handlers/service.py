@@ -9,19 +9,19 @@ from handlers.pages import texts, view
 from handlers.responses.reply import Page
 
 _LONGEST = 1000
-"""Characters of an address that are shown."""
+"""The most characters of a URL that are shown."""
 
 
 # service.check_health
 async def check_health(ctx: Context) -> shapes.Health:
-    """Report that the process runs; uses no database."""
+    """Report that the process runs; the database is not used."""
     # While the database is down, a restart of the process would not help; orchestrators would do it again and again.
     return {"ok": True}
 
 
 # service.check_readiness
 async def check_readiness(ctx: Context) -> shapes.Readiness:
-    """Report whether requests can be served: database, schema, not shutting down."""
+    """Report whether requests can be served. Raises Unavailable if not, for example while shutting down."""
     if not await ctx.port[Readiness]():
         raise errors.Unavailable
     return {"ready": True}
@@ -35,7 +35,10 @@ async def show_error(
     received: str | None = None,
     registered: str | None = None,
 ) -> Page:
-    """Show an error of a flow without an error page of its own, escaped, without a link to another site."""
+    """Show the error of a sign-in or authorization request that has no error page of its own.
+
+    The texts are escaped, and there is no link to another site.
+    """
     shown = view.standalone_view(ctx.policy, ctx.facts.page or PageRequest())
     values = texts.provider_error(shown.localization, error, error_description)
     # Anyone can link to this page, so in production it shows no addresses of a stranger.

@@ -1,6 +1,7 @@
 """The operations of openapi/paths/sessions.yaml.
 
-If `require_authentication` is off, they accept requests without a session, and respond as if there were no sessions.
+If `require_authentication` is off, the operations accept requests without a session, and respond as if there were no
+sessions.
 """
 
 from domain.api_keys import verification
@@ -20,7 +21,7 @@ from models.api_key import ApiKeyRow
 async def get_current(
     ctx: Context, disable_refresh: wire.Flag | None = None
 ) -> Reply[shapes.CurrentSession] | shapes.CurrentSession | None:
-    """Return the caller's session and user. `disableRefresh` has already prevented the extension."""
+    """Return the caller's session and user, or None. `disable_refresh` has already taken effect before the handler."""
     caller = ctx.caller
     if caller is None:
         return None
@@ -31,7 +32,7 @@ async def get_current(
 
 
 async def _with_token(ctx: Context, current: shapes.CurrentSession) -> Reply[shapes.CurrentSession]:
-    """Add a signed token to the response, unless no key can sign."""
+    """Add a signed token to the response as a header, unless no key can sign."""
     try:
         return Reply(current, ((b"set-auth-jwt", (await session_tokens.issue(ctx)).encode()),))
     # A client that got an error here would treat the user as signed out, though only the signing keys are at fault.

@@ -17,14 +17,14 @@ from handlers.responses.sessions import authorization_redirect, signed_in_respon
 _SEPARATORS = re.compile(r"[ ,]+")
 
 _FORM = ("code", "state", "error", "error_description", "iss", "user")
-"""The fields a provider may send by form."""
+"""The fields that a provider may send by a form post."""
 
 
 # social.sign_in
 async def sign_in(
     ctx: Context, body: shapes.SignInSocialRequest
 ) -> Reply[shapes.SocialSignIn] | Reply[shapes.SignInAnswer]:
-    """Sign in with an external provider: by an ID token at once, otherwise by redirect."""
+    """Sign in through an external provider: with an ID token at once, otherwise by a redirect to the provider."""
     id_token = body.get("idToken")
     if id_token is not None:
         return await _sign_in_by_id_token(ctx, body, id_token)
@@ -61,7 +61,7 @@ async def _sign_in_by_id_token(
 
 # social.link
 async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLink | Reply[shapes.SocialLink]:
-    """Begin linking an external account, or link it by an ID token at once."""
+    """Begin to link an account at an external provider, or link it at once with an ID token."""
     id_token = body.get("idToken")
     if id_token is not None:
         await linking.by_id_token(ctx, body["provider"], _direct_proof(id_token))
@@ -80,13 +80,13 @@ async def link(ctx: Context, body: shapes.LinkSocialRequest) -> shapes.SocialLin
 
 # social.refresh_token
 async def refresh_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
-    """Refresh the provider's tokens."""
+    """Refresh the tokens of a user's account at a provider."""
     return _provider_tokens(await tokens.refresh(ctx, _choice(body)))
 
 
 # social.get_access_token
 async def get_access_token(ctx: Context, body: shapes.ProviderTokenRequest) -> shapes.ProviderTokens:
-    """Return the provider's tokens, refreshed if necessary."""
+    """Return the tokens of a user's account at a provider, refreshed if necessary."""
     return _provider_tokens(await tokens.get(ctx, _choice(body)))
 
 
@@ -98,7 +98,7 @@ def _choice(body: shapes.ProviderTokenRequest) -> AccountSelector:
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
-    """Return the user's profile at the provider."""
+    """Return the user's profile at a provider."""
     return _account_profile(
         await tokens.profile(ctx, AccountSelector(provider_id, account_id, place="query"))
     )
@@ -115,7 +115,7 @@ async def receive_callback(
     iss: str | None = None,
     user: str | None = None,
 ) -> Redirect | Rollback[Redirect]:
-    """Complete what sign-in/social or link-social began."""
+    """Complete what `sign-in/social` or `link-social` has begun at a provider."""
     names = ctx.policy.cookies
     request = CallbackRequest(
         provider_id=provider,
@@ -133,12 +133,12 @@ async def receive_callback(
 
 # social.relay_callback
 async def relay_callback(ctx: Context, provider: str, body: shapes.ProviderCallbackForm) -> Redirect:
-    """Redirect a form_post response to the same URL with GET."""
+    """Redirect the form post of a provider to the same URL with GET."""
     return oauth_redirects.relay(ctx, "/callback", provider, body, _FORM)
 
 
 def _direct_proof(value: shapes.IdToken) -> IdTokenCredential:
-    """Return an ID token with the values sent with it; of the user's data only the name is used."""
+    """Return an ID token and the values sent with it; of the data about the user, only the name is used."""
     if isinstance(value, str):
         return IdTokenCredential(value)
     name = value.get("user", {}).get("name", {})
@@ -160,7 +160,7 @@ def _scopes(value: shapes.Scopes | None) -> tuple[str, ...]:
 
 
 def _provider_tokens(opened: DecryptedTokens) -> shapes.ProviderTokens:
-    """Return a provider's tokens."""
+    """Return a provider's tokens in the form of API responses."""
     row = opened.account
     return {
         "tokenType": row.token_type or "Bearer",

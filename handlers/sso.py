@@ -19,12 +19,12 @@ from handlers.responses.sessions import authorization_redirect, sign_out_respons
 from handlers.sso_connections import provider_shape
 
 _FORM = ("code", "state", "error", "error_description", "iss")
-"""The fields a provider may send by form."""
+"""The fields that a provider may send by a form post."""
 
 
 # sso.register
 async def register(ctx: Context, body: shapes.RegisterSsoProviderRequest) -> shapes.RegisteredSsoProvider:
-    """Create a connection."""
+    """Create a connection to an identity provider."""
     connection = await connections.register(ctx, body)
     shape = {
         **provider_shape(ctx, connection),
@@ -114,7 +114,7 @@ async def begin_test(ctx: Context, body: shapes.TestSsoProviderRequest) -> Reply
 
 # sso.take_test_result
 async def take_test_result(ctx: Context, body: shapes.SsoTestResultRequest) -> shapes.SsoTestResult:
-    """Return the result of a test, once."""
+    """Return the result of a test sign-in, and delete it."""
     found = await testing.take(ctx, body["providerId"], body["result"])
     shape = {
         "outcome": found.outcome,
@@ -141,7 +141,7 @@ async def receive_callback(
     error_description: str | None = None,
     iss: str | None = None,
 ) -> Redirect | Rollback[Redirect]:
-    """Complete what sign-in/sso began at an OpenID provider."""
+    """Complete what `sign-in/sso` has begun at an OpenID provider."""
     names = ctx.policy.cookies
     request = CallbackRequest(
         provider_id=provider_id,
@@ -159,7 +159,7 @@ async def receive_callback(
 
 # sso.relay_callback
 async def relay_callback(ctx: Context, provider_id: str, body: shapes.ProviderCallbackForm) -> Redirect:
-    """Redirect a form_post response to the same URL with GET."""
+    """Redirect the form post of a provider to the same URL with GET."""
     return oauth_redirects.relay(ctx, "/sso/callback", provider_id, body, _FORM)
 
 
@@ -167,7 +167,7 @@ async def relay_callback(ctx: Context, provider_id: str, body: shapes.ProviderCa
 async def consume_assertion(
     ctx: Context, provider_id: str, body: shapes.SamlResponseForm
 ) -> Redirect | Rollback[Redirect]:
-    """Check a SAML response, and redirect to where the browser shows its cookie."""
+    """Check a SAML response, and redirect to a URL of this service to which the browser sends its cookies."""
     sent = saml.SentResponse(provider_id, body.get("SAMLResponse") or "", body.get("RelayState") or None)
     kept = await saml.consume(ctx, sent)
     if isinstance(kept, saml.KeptResponse):
@@ -196,7 +196,7 @@ async def end_session(
     sig_alg: str | None = None,
     signature: str | None = None,
 ) -> Redirect:
-    """Receive a SAML logout message by redirect; the signature is over the query as it was sent."""
+    """Receive a SAML logout message by redirect; its signature covers the query as it was sent."""
     return await _end_session(ctx, provider_id, LogoutMessage(query=ctx.facts.query.decode("latin-1")))
 
 
@@ -216,7 +216,7 @@ async def _end_session(ctx: Context, provider_id: str, message: LogoutMessage) -
 async def sign_out(
     ctx: Context, provider_id: str, body: shapes.SignOutSsoRequest
 ) -> Reply[shapes.SsoSignOut]:
-    """End the session here; the URL ends it at the identity provider."""
+    """End the session, and return the URL that ends it at the identity provider as well."""
     target = body.get("callbackURL") or None
     back = None if target is None else redirects.absolute(ctx.policy, target)
     url = await logout.sign_out(ctx, provider_id, back) or back

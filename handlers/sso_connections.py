@@ -1,4 +1,4 @@
-"""The shapes of connections to identity providers, for operations and the command line."""
+"""Connections to identity providers in the form of API responses, for operations and the command line."""
 
 import json
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from models.sso_connection import ConnectionRow, ConnectionType
 from models.sso_domain import DomainRow
 
 _SHOWN = 4
-"""Characters of a client id that are shown."""
+"""How many characters of a client id are shown, from its end."""
 
 
 def provider_shape(ctx: Context, connection: Connection) -> shapes.SsoProvider:
-    """Return a connection, without its secrets."""
+    """Return a connection in the form of API responses, without its secrets."""
     row, own = connection
     shape = {
         "providerId": row.provider_id,

@@ -8,7 +8,7 @@ from handlers import shapes, wire
 
 # statistics.get
 async def get(ctx: Context) -> shapes.Statistics:
-    """Return the figures of the service."""
+    """Return the statistics of the service."""
     found = await statistics.get(ctx)
     return {
         "countedAt": wire.instant(found.counted_at),

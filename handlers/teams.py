@@ -79,7 +79,7 @@ async def remove_member(ctx: Context, body: shapes.TeamMemberRequest) -> shapes.
 
 
 def team_shape(row: TeamRow) -> shapes.Team:
-    """Return a team."""
+    """Return a team in the form of API responses."""
     return {
         "id": row.id,
         "name": row.name,
@@ -90,7 +90,7 @@ def team_shape(row: TeamRow) -> shapes.Team:
 
 
 def team_member_shape(row: TeamMemberRow) -> shapes.TeamMember:
-    """Return a member of a team."""
+    """Return a member of a team in the form of API responses."""
     return {
         "id": row.id,
         "teamId": row.team_id,

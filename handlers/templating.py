@@ -1,10 +1,10 @@
 """The translating Jinja environment of the templates of pages and emails.
 
 Each template has the variable `localization`, a `domain.localization.Localization`. If one Environment serves all
-languages, it is passed to `render`. `{% trans %}`, `_()`, `gettext()` and `ngettext()` translate; the filters
-`format_date`, `format_datetime`, `format_duration` and `format_number` format values for the language, and `ago` says
-how long before `now` an instant was. A macro that uses them is imported `with context`, unless the Environment is of
-one language only.
+languages, `localization` is passed to `render`. `{% trans %}`, `_()`, `gettext()` and `ngettext()` translate. The
+filters `format_date`, `format_datetime`, `format_duration` and `format_number` format values for the language, and
+`ago` says how long before `now` an instant was. A macro that uses any of them is imported `with context`, unless the
+Environment is of one language only.
 """
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -24,11 +24,11 @@ from domain.localization import Localization
 
 EXTENSION = "jinja2.ext.i18n"
 _FIXED_TEXT = ["name", "lparen", "string", "rparen"]
-"""The tokens of `_("…")`."""
+"""The types of the tokens of `_("…")`."""
 
 
 def loader(folders: Sequence[Path]) -> ChoiceLoader:
-    """Return a loader that searches these folders in order."""
+    """Return a loader that searches folders in this order."""
     return ChoiceLoader([FileSystemLoader(folder) for folder in folders])
 
 
@@ -39,10 +39,11 @@ def template_environment(
     is_trusted: bool = False,
     only: Localization | None = None,
 ) -> Environment:
-    """Return the environment of the templates in these folders, in order; untrusted templates run in a sandbox.
+    """Return the Jinja environment of the templates in folders, which are searched in this order.
 
-    Texts are translated: placeholders have the form `%(name)s`, and blocks of `{% trans %}` are trimmed. An environment
-    for a single language is faster, because fixed texts are translated when a template is compiled.
+    Unless `is_trusted` is true, templates run in a sandbox. Placeholders in translated texts have the form `%(name)s`;
+    `{% trans %}` blocks are trimmed. If `only` is the one language of the environment, rendering is faster, because
+    fixed texts are translated when a template is compiled.
     """
     # The sandbox costs a fifth of the rendering time, so trusted templates run without it.
     environment_class = _TrustedEnvironment if is_trusted else ImmutableSandboxedEnvironment
@@ -84,7 +85,7 @@ def _localize(environment: Environment, only: Localization | None) -> None:
 
 
 def _fixed_texts(language: Localization) -> type[Extension]:
-    """Return the extension that translates `_("…")` at compile time, which saves a third of a page's time."""
+    """Return the Jinja extension that translates `_("…")` at compile time, which saves a third of a page's time."""
 
     class FixedTexts(Extension):
         def filter_stream(self, stream: TokenStream) -> Iterator[Token]:
@@ -121,7 +122,7 @@ def _ngettext(context: Context, singular: str, plural: str, number: int) -> str:
 
 
 def _ago(language: Localization, instant: datetime, now: datetime) -> Markup:
-    """Return the element of how long ago an instant was, with the exact time as its tooltip."""
+    """Return a `<time>` element that says how long ago an instant was, with the exact time as its tooltip."""
     exact, ago = language.format_datetime(instant), language.format_ago(instant, now)
     # Both texts come from Babel and the catalogs, and a test checks that none has characters of HTML. Escaping them
     # would take 2 % of the time of a list of 50 users.
@@ -135,7 +136,7 @@ _FILTERS: Mapping[str, Callable[..., str]] = {
     "format_duration": Localization.format_duration,
     "format_number": Localization.format_number,
 }
-"""The filters by name: functions of a language and a value."""
+"""The filters by name: functions of a language and the value to format."""
 
 
 def _in_language_of_context(function: Callable[..., str]) -> Callable[..., str]:

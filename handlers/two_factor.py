@@ -12,7 +12,7 @@ from models.user import UserRow
 
 # two_factor.enable
 async def enable(ctx: Context, body: shapes.EnableTwoFactorRequest) -> shapes.TwoFactorEnabled:
-    """Begin enabling the second factor."""
+    """Begin to enable the second factor."""
     method = body.get("method", "totp")
     if method == "otp":
         enrolled = await setup.enable_otp(ctx, body["password"])
@@ -30,7 +30,7 @@ async def disable(ctx: Context, body: shapes.DisableTwoFactorRequest) -> Reply[s
 
 # two_factor.get_totp_uri
 async def get_totp_uri(ctx: Context, body: shapes.GetTotpUriRequest) -> shapes.TotpUri:
-    """Return the URI for an authenticator app."""
+    """Return the URI with which an authenticator app is set up."""
     return {"totpURI": await setup.get_totp_uri(ctx, body["password"])}
 
 
@@ -50,7 +50,7 @@ async def verify_totp(ctx: Context, body: shapes.VerifyTotpRequest) -> Reply[sha
 
 # two_factor.send_otp
 async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
-    """Email a code."""
+    """Send a code by email."""
     await verification.send_otp(ctx)
     # Never the code itself: it proves the mailbox only if it can be read nowhere else.
     return {"status": True}  # defence: V25 otp-answer
@@ -58,7 +58,7 @@ async def send_otp(ctx: Context, body: shapes.EmptyRequest) -> shapes.Status:
 
 # two_factor.verify_otp
 async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shapes.OtpVerified]:
-    """Check an email code."""
+    """Check a code that was sent by email."""
     verified = await verification.verify_otp(
         ctx, body["code"], trust_device=wire.flag(body.get("trustDevice"))
     )
@@ -72,7 +72,7 @@ async def verify_otp(ctx: Context, body: shapes.VerifyOtpRequest) -> Reply[shape
 async def verify_backup_code(
     ctx: Context, body: shapes.VerifyBackupCodeRequest
 ) -> Reply[shapes.BackupCodeVerified]:
-    """Use up a backup code."""
+    """Check a backup code, and use it up."""
     trust_device = wire.flag(body.get("trustDevice"))
     verified = await verification.verify_backup_code(ctx, body["code"], trust_device=trust_device)
     shape = _with_session(ctx, verified)
@@ -102,7 +102,7 @@ async def generate_backup_codes(
 
 
 def _two_factor_user(row: UserRow) -> shapes.TwoFactorUser:
-    """Return the reduced user, and whether a second factor is on."""
+    """Return the reduced user, and whether the second factor is enabled."""
     return {**wire.reduced_user(row), "twoFactorEnabled": row.two_factor_enabled}
 
 

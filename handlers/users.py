@@ -18,7 +18,7 @@ _PROFILE = {
     "displayUsername": "display_username",
     "locale": "locale",
 }
-"""The fields a user may change, and their columns."""
+"""The fields that users may change, and their columns."""
 
 _OWNED = ("emailVerified", "role", "banned", "banReason", "banExpires", "twoFactorEnabled", "password", "id",
           "createdAt", "updatedAt")  # fmt: skip
@@ -68,7 +68,7 @@ def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
 async def confirm_deletion(
     ctx: Context, token: str | None = None, callback_url: str | None = None
 ) -> Reply[shapes.UserDeleted] | Redirect:
-    """Delete the caller by the emailed link."""
+    """Delete the caller with the token of an emailed link."""
     await deletion.confirm(ctx, token)
     reply = _deleted(ctx)
     if callback_url is None:
@@ -78,7 +78,7 @@ async def confirm_deletion(
 
 # users.disown
 async def disown(ctx: Context, body: shapes.DisownAccountRequest) -> shapes.Success:
-    """Delete a user whose unverified address belongs to another person, by the emailed link."""
+    """Delete a user whose unverified email address belongs to another person, with the token of an emailed link."""
     await disowning.disown(ctx, body["token"])
     return {"success": True}  # defence: N3 no-session
 

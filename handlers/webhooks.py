@@ -43,7 +43,7 @@ async def remove(ctx: Context, body: shapes.DeleteWebhookEndpointRequest) -> sha
 
 # webhooks.rotate_secret
 async def rotate_secret(ctx: Context, body: shapes.RotateWebhookSecretRequest) -> shapes.RotatedWebhookSecret:
-    """Replace the secret of an endpoint."""
+    """Replace the secret of an endpoint; return the new secret, and until when the previous one signs as well."""
     secret, until = await endpoints.rotate_secret(ctx, body["id"], body.get("secret"))
     return {"secret": secret, "previousUntil": wire.optional_instant(until)}
 
@@ -62,7 +62,7 @@ async def deliveries(
     before: str | None = None,
     limit: int | None = None,
 ) -> shapes.DeliveryPage:
-    """Return deliveries of an endpoint."""
+    """Return a page of the deliveries of an endpoint."""
     rows = await past.list_all(
         ctx, endpoint_id, state=state, before=before, limit=50 if limit is None else limit
     )
@@ -71,7 +71,7 @@ async def deliveries(
 
 # webhooks.get_delivery
 async def get_delivery(ctx: Context, endpoint_id: str, delivery_id: str) -> shapes.DeliveryWithPayload:
-    """Return a delivery of an endpoint, and its content."""
+    """Return a delivery of an endpoint, with its content."""
     row, payload = await past.get(ctx, endpoint_id, delivery_id)
     return {"delivery": delivery_shape(row), "payload": payload}
 
@@ -83,7 +83,10 @@ async def redeliver(ctx: Context, body: shapes.RedeliverRequest) -> shapes.Queue
 
 
 def endpoint_shape(row: EndpointRow, pending: int) -> shapes.WebhookEndpoint:
-    """Return an endpoint, without its secrets."""
+    """Return an endpoint in the form of API responses, without its secrets.
+
+    `pending` is the number of its deliveries that have not ended.
+    """
     shape = {
         "id": row.id,
         "name": row.name,
@@ -102,7 +105,7 @@ def endpoint_shape(row: EndpointRow, pending: int) -> shapes.WebhookEndpoint:
 
 
 def delivery_shape(row: ListedDelivery) -> shapes.Delivery:
-    """Return a delivery."""
+    """Return a delivery in the form of API responses."""
     shape = {
         "id": row.id,
         "eventId": row.event_id,

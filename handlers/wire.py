@@ -1,4 +1,7 @@
-"""Convert values and rows that several handlers share to JSON; those of one handler are converted next to it."""
+"""Convert values and rows to the JSON of API responses, for several handlers.
+
+What only one handler needs is converted in the module of that handler.
+"""
 
 import contextlib
 from collections.abc import Mapping
@@ -27,7 +30,7 @@ Flag = bool | str
 
 
 def flag(value: Flag | None, *, default: bool = False) -> bool:
-    """Return a boolean field; absent means the default."""
+    """Return the value of a boolean field; `default` if it is absent."""
     if value is None:
         return default
     return value if isinstance(value, bool) else value.lower() == "true"
@@ -35,9 +38,10 @@ def flag(value: Flag | None, *, default: bool = False) -> bool:
 
 @lru_cache(maxsize=4096)
 def instant(moment: datetime) -> str:
-    """Return a UTC time with exactly three digits of fraction and a Z; Better Auth's client misreads other forms.
+    """Return a time as text such as `2026-01-01T12:00:00.123Z`, in UTC and always with three digits of fraction.
 
-    Recent results are cached, because every response with a session contains its times.
+    Better Auth's client misreads other forms. Recent results are cached, because every response with a session contains
+    times.
     """
     # `2026-01-01T12:00:00.123000Z`, or without a fraction. orjson is five times as fast as Python's formatting.
     written = str(orjson.dumps(moment, option=orjson.OPT_UTC_Z), "ascii")
@@ -45,17 +49,17 @@ def instant(moment: datetime) -> str:
 
 
 def optional_instant(moment: datetime | None) -> str | None:
-    """Return an instant as `instant` does, or None."""
+    """Return a time as text in the form of `instant`; None for None."""
     return None if moment is None else instant(moment)
 
 
 def cursor(time: datetime, row_id: str) -> str:
-    """Return the position of a row in a list that is sorted by time: the next page begins after it."""
+    """Return the position of a row in a list that is sorted by time, as text. The next page begins after the row."""
     return f"{to_milliseconds(time)}.{row_id}"
 
 
 def position(text: str) -> tuple[datetime, str]:
-    """Return the time and the id of a cursor. Raises ValidationError."""
+    """Return the time and the row id of a cursor that `cursor` has made. Raises ValidationError if it is malformed."""
     milliseconds, _, row_id = text.partition(".")
     if milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= _MOST_DIGITS and row_id:
         with contextlib.suppress(OverflowError):
@@ -65,7 +69,7 @@ def position(text: str) -> tuple[datetime, str]:
 
 
 def exported(held: Mapping[str, Any], options: int = 0) -> bytes:
-    """Return the export of a user as JSON with a newline at its end; `options` are those of orjson."""
+    """Return the exported data of a user as JSON with a newline at its end; `options` are flags of orjson."""
     # orjson would write times in a form other than that of all responses.
     always = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(held, default=_exported_value, option=always | options)
@@ -78,7 +82,7 @@ def _exported_value(value: object) -> str:
 
 
 def current(caller: Caller, session_row: SessionRow) -> shapes.CurrentSession:
-    """Return the session of a request as it is shown, with its token, and its user, as the JSON of the response."""
+    """Return a session with its token and its user, already rendered as the JSON of the response."""
     before, after = _around_token(session_row, caller.user)
     return cast(shapes.CurrentSession, orjson.Fragment(f'{before}"token":"{caller.token}"{after}'))
 
@@ -86,7 +90,7 @@ def current(caller: Caller, session_row: SessionRow) -> shapes.CurrentSession:
 def current_by_key(
     caller: Caller, key: ApiKeyRow, client: Client, expires_at: datetime
 ) -> shapes.CurrentSession:
-    """Return an API key in the form of a session; another service may have created the key's text."""
+    """Return the caller's API key in the form of a session that ends at `expires_at`, and the user."""
     shown: shapes.Session = {
         "id": key.id,
         "token": caller.token,
@@ -110,7 +114,10 @@ def _around_token(session_row: SessionRow, user_row: UserRow) -> tuple[str, str]
 
 
 def session(row: SessionRow, token: str) -> shapes.Session:
-    """Return a session with the given token; three keys are omitted while they are not set."""
+    """Return a session in the form of API responses, with its token.
+
+    `impersonatedBy`, `activeOrganizationId` and `activeTeamId` are absent while they are not set.
+    """
     shape: shapes.Session = {
         "id": row.id,
         "token": token,
@@ -131,7 +138,7 @@ def session(row: SessionRow, token: str) -> shapes.Session:
 
 
 def user(row: UserRow) -> shapes.User:
-    """Return a whole user; every key is always present."""
+    """Return a user with all fields of API responses; fields without a value are None."""
     return {
         "id": row.id,
         "name": row.name,
@@ -152,7 +159,7 @@ def user(row: UserRow) -> shapes.User:
 
 
 def reduced_user(row: UserRow) -> shapes.ReducedUser:
-    """Return the seven keys of a user in authentication responses."""
+    """Return the seven fields of a user that authentication responses contain."""
     return {
         "id": row.id,
         "email": row.email,

@@ -1,4 +1,4 @@
-"""The tables. Those that are not listed here are imported from their module: `from models.x import X`."""
+"""The tables of the database. Tables that are not imported here are imported from their module: `models.x`."""
 
 from importlib import import_module
 

@@ -16,7 +16,10 @@ CREDENTIAL = "credential"
 
 
 class Account(Record, table=True):
-    """One identity of a user: (provider, issuer, subject). The credential account's subject is the user's id."""
+    """One identity of a user: provider, issuer, and `account_id`, the subject there.
+
+    The account with the provider `CREDENTIAL` holds the password; its `account_id` is the user's id.
+    """
 
     __export__ = "accounts"
     # defence: M5 accounts
@@ -42,7 +45,7 @@ class Account(Record, table=True):
 
 
 class PasswordRow(NamedTuple):
-    """The input of a password check: the user, and the hash (None if the user has no password)."""
+    """The id of a user, and the stored hash to check a password against (None if the user has no password)."""
 
     user_id: str
     hash: str | None
@@ -64,7 +67,7 @@ PASSWORD_BY_EMAIL = _password_by(User.email)
 PASSWORD_BY_USERNAME = _password_by(User.username)
 
 PASSWORD_BY_USER = _password_by(User.id)
-"""Three queries for the user and the stored hash of a password check: by lower-case email, lower-case username, id."""
+"""The queries for a `PasswordRow`: by lower-case email, by lower-case username, and by user id."""
 
 
 class AccountRow(NamedTuple):
@@ -99,10 +102,10 @@ ACCOUNT_COLUMNS = tuple(col(getattr(Account, name)) for name in AccountRow._fiel
 ACCOUNTS_OF_USER = ReadStatement(
     select(*ACCOUNT_COLUMNS).where(by(Account.user_id)), AccountRow._make, key=Account.user_id
 )
-"""Every way in which a user signs in, unsorted."""
+"""Every account of a user, unsorted."""
 
 ACCOUNT_BY_ID = ReadStatement(select(*ACCOUNT_COLUMNS).where(by(Account.id)), AccountRow._make)
-"""One way to sign in, by its id."""
+"""The account with an id."""
 
 LOCK_UNCHANGED = (
     select(col(User.id))
@@ -119,8 +122,8 @@ LOCK_UNCHANGED = (
     )
     .with_for_update(of=[User, Account], key_share=True)
 )
-"""The user of an `id` and their account, if every column that decides on a sign-in by `password` (their hash) is
-unchanged.
+"""The user of an `id` and their credential account, if no column that decides on a sign-in with a password has changed
+since it was read. The value `password` is the hash that was read.
 
 Both are locked until the transaction ends. PostgreSQL reads each row again if it had to wait for its lock. Every
 transaction locks the user before it changes either, so the change is seen.

@@ -1,4 +1,4 @@
-"""The table `api_key`: credentials of programs, which other services verify."""
+"""The table `api_key`: API keys, with which programs authenticate to this service and to others."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -66,7 +66,7 @@ class ApiKey(Record, table=True):
     name: str | None = None
     prefix: str | None = None
     start: str | None = None
-    """The first characters of the key, to recognize it by."""
+    """The first characters of the key, by which people recognize it."""
     enabled: bool = True
     expires_at: datetime | None = Field(default=None, sa_type=Instant)
     last_request: datetime | None = Field(default=None, sa_type=Instant)
@@ -82,7 +82,7 @@ class ApiKey(Record, table=True):
     permissions: str | None = None
     """Actions by resource, as JSON."""
     custom_data: str | None = None
-    """Data of the owner, as JSON; `metadata` on the wire."""
+    """Data of the owner, as JSON; called `metadata` in the API."""
 
 
 class ApiKeyRow(NamedTuple):
@@ -123,7 +123,7 @@ class ApiKeyRow(NamedTuple):
         return self.expires_at is not None and self.expires_at <= now
 
     def is_counted(self) -> bool:
-        """Return whether uses of the key are counted."""
+        """Return whether each use of the key changes a counter: that of remaining uses, or of the rate limit."""
         return self.rate_limit_enabled or self.remaining is not None
 
     def refills_at(self) -> datetime | None:
@@ -165,7 +165,7 @@ KEY_BY_DIGEST = ReadStatement(
     key=ApiKey.digest,
     cacheable=True,
 )
-"""The key with a SHA-256 digest, and its user; None for a key of an organization."""
+"""The key with a SHA-256 digest, and its user; the user is None for a key of an organization."""
 
 KEY_BY_ID = ReadStatement(select(*KEY_COLUMNS).where(by(ApiKey.id)), ApiKeyRow._make, key=ApiKey.id)
 """A key, by its id."""
@@ -222,8 +222,9 @@ USE_KEY = (
     .returning(*KEY_COLUMNS)
     .execution_options(row=ApiKeyRow)
 )
-"""Use the key `key_id` once `at` a moment if its limits allow it.
+"""Count one use of the key `key_id` at the time `at`, if its limits allow it; return the key.
 
-Both counters move together or not at all, however many requests use the key. `refill_floor` and `window_floor` are
-`at` less the interval of the refill (None without one) and of the rate limit.
+The remaining uses and the rate limit are counted together or not at all, however many requests use the key. `seen` is
+the `updated_at` that was read. `refill_floor` is `at` minus the interval of the refill (None without a refill), and
+`window_floor` is `at` minus the window of the rate limit.
 """

@@ -12,7 +12,7 @@ from models.two_factor import TwoFactor
 
 
 class BackupCode(Record, table=True):
-    """One code by its argon2id hash. All codes of a set share salt and cost, so one hash computation finds the code."""
+    """The argon2id hash of one code. All codes of a set have the same salt and cost, so a check computes one hash."""
 
     __tablename__ = "backup_code"
     __export__ = "backupCodes"
@@ -28,7 +28,7 @@ class BackupCode(Record, table=True):
 
 
 class BackupSetRow(NamedTuple):
-    """The salt and cost to hash a backup code with, and the end of the lock of the second factor."""
+    """The salt and cost to hash a backup code with, and until when the user's second factor is locked."""
 
     set_id: str
     salt: bytes

@@ -1,4 +1,4 @@
-"""The base of every table: metadata with its naming convention, times, row ids, and the two timestamps."""
+"""The base classes of the tables: the naming convention, points in time, row ids, and the two timestamps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,20 +68,20 @@ def _read_integer(milliseconds: int | None) -> datetime | None:
 
 
 ENCRYPTED: dict[str, Any] = {"info": {"encrypted": True}}
-"""For `sa_column_kwargs`: the column is encrypted for the purpose `table.column`, and is encrypted again when the
-service key is changed. The primary key of its table is one text column."""
+"""The value of `sa_column_kwargs` for an encrypted column. The values are encrypted for the purpose `table.column`, and
+encrypted again when the service key changes. The primary key of the table must be one text column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long rows of a table are kept; a table declares one or several as `__retention__`.
+    """How long rows of a table are kept. A table declares one or several in `__retention__`.
 
-    An index orders the rows by the column `moment`.
+    `moment` is the column with the time from which it counts; the column needs an index.
     """
 
     moment: str
     keep: timedelta | str = timedelta(0)
-    """How long rows are kept after their moment, or the name of a setting with that time (0: without limit)."""
+    """How long rows are kept after `moment`, or the name of the setting with that time; a setting of 0: for ever."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Returns the condition for these rows from the columns of the table; None if all rows are meant."""
     key: str | None = None
@@ -90,33 +90,33 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Rows of a table that let a user in, or change the account; a table declares one or several as `__access__`.
+    """Rows of a table that give access to an account. A table declares one or several in `__access__`.
 
-    When the mailbox of an address that was never verified is proven, these rows are removed: a stranger may have
-    prepared them.
+    When somebody proves that they own the mailbox of an account whose address was never verified, these rows are
+    removed, because a stranger may have created the account.
     """
 
     name: str
-    """The name of their number in the audit event."""
+    """The name under which the number of removed rows is recorded in the audit event."""
     label: str | None = None
-    """The English name for users, which is translated; `make translations` finds it as the second argument. None for
-    rows that users never see."""
+    """The English name of these rows for users; None if users never see them. `make translations` finds the name as the
+    second argument."""
     where: Callable[[Any], ColumnElement[bool]] | None = None
     """Returns the condition for these rows from the columns of the table; None if all rows are meant."""
     expiry: str | None = None
-    """The column with the time when a row stops to give access; expired rows are removed, but not counted."""
+    """The column with the time until which a row gives access. Expired rows are removed, but not counted."""
     owner: str = "user_id"
-    """The column with the user."""
+    """The column with the id of the user."""
 
 
 def tables() -> list[type[SQLModel]]:
-    """Return every table's class, by table name."""
+    """Return the classes of all tables, sorted by table name."""
     classes = (mapper.class_ for mapper in default_registry.mappers)
     return sorted(classes, key=lambda table: str(table.__tablename__))
 
 
 class Timestamped(SQLModel):
-    """Rows with their times of creation and last change; every statement that writes a row sets them."""
+    """Rows with the times of their creation and last change. Every statement that writes a row must set them."""
 
     # Rows are never validated, so pydantic does not build their validators.
     model_config = {"defer_build": True}

@@ -39,7 +39,7 @@ COUNTER_BY_KEY = ReadStatement(
 
 @cache
 def reset_counts(number: int) -> Delete:
-    """Return the statement that deletes this number of counters, by the values `key0`, `key1` and so on.
+    """Return the statement that deletes `number` counters; their keys are the values `key0`, `key1` and so on.
 
     Rows are locked in the order of the keys, as in every transaction, so that two of them cannot deadlock.
     """

@@ -1,4 +1,4 @@
-"""The table `daily_count`: how many audit events of a kind a day had. It is kept longer than the events."""
+"""The table `daily_count`: the numbers of audit events per day and kind. They are kept longer than the events."""
 
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,8 +12,10 @@ from models.statements import upsert
 
 
 class DailyCount(SQLModel, table=True):
-    """The number of events of one day (UTC), kind, way in and error code; the last two are empty where they have
-    none."""
+    """The number of audit events of one day (UTC), name, method of signing in (`way_in`) and error code.
+
+    The last two are empty for events without them.
+    """
 
     __tablename__ = "daily_count"
     __retention__ = (Retention("day", timedelta(days=731), key="day"),)
@@ -27,7 +29,7 @@ class DailyCount(SQLModel, table=True):
 
 @cache
 def add_count(dialect: str) -> Any:
-    """Return the statement that adds `count` to the row of a day, event, way in and code."""
+    """Return the statement that adds `count` to the row with these `day`, `event`, `way_in` and `code`, new or not."""
     adding = upsert(dialect, DailyCount)
     total = col(DailyCount.count) + adding.excluded["count"]
     keys = [col(getattr(DailyCount, name)) for name in ("day", "event", "way_in", "code")]

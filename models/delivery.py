@@ -1,4 +1,4 @@
-"""The table `delivery`: events to send to endpoints, inserted in the transaction of the change that causes them."""
+"""The table `delivery`: webhook events to send to endpoints. They are inserted in the transaction of the change."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -24,7 +24,7 @@ class DeliveryState(StrEnum):
 
 
 class DeliveryError(StrEnum):
-    """Why an attempt failed. Never a text of the receiver, and never an address."""
+    """Why an attempt to deliver failed. It contains no text of the receiver and no network address."""
 
     DNS = "dns"
     REFUSED_ADDRESS = "refused_address"
@@ -61,7 +61,7 @@ class Delivery(Record, table=True):
     next_attempt: datetime = Field(sa_type=Instant)
     lease_until: datetime | None = Field(default=None, sa_type=Instant)
     last_status: int | None = None
-    """The status of the last response."""
+    """The HTTP status of the last response."""
     last_error: str | None = Field(default=None, max_length=16)
     ended_at: datetime | None = Field(default=None, sa_type=Instant)
     """When the delivery reached its final state."""
@@ -82,7 +82,7 @@ class ListedDelivery(NamedTuple):
     created_at: datetime
     type: str
     has_payload: bool
-    """Whether the event can be sent again."""
+    """Whether the event can be sent again: its payload has not been erased."""
 
 
 ADD_DELIVERY = insert(Delivery)
@@ -96,14 +96,14 @@ LIST_DELIVERIES = (
     .join(WebhookEvent, col(Delivery.event_id) == col(WebhookEvent.id))
     .execution_options(row=ListedDelivery)
 )
-"""Deliveries with their events, to be restricted."""
+"""All deliveries with their events; callers add conditions."""
 
 COUNT_PENDING = (
     select(col(Delivery.endpoint_id), func.count())
     .where(col(Delivery.state) == DeliveryState.PENDING.value)
     .group_by(col(Delivery.endpoint_id))
 )
-"""The number of pending deliveries by endpoint, to be restricted to some."""
+"""The number of pending deliveries of each endpoint; callers add a condition on the endpoints."""
 
 FIND_DELIVERY = LIST_DELIVERIES.where(is_(Delivery.id, "delivery_id"))
 """The delivery `delivery_id`."""

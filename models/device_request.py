@@ -13,7 +13,7 @@ from models.statements import insert, is_, table_of
 
 
 class DeviceStatus(StrEnum):
-    """What became of a request."""
+    """The state of a device's request."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -44,7 +44,7 @@ class DeviceRequest(Timestamped, table=True):
     session_id: str | None = Field(
         default=None, foreign_key="session.id", ondelete="CASCADE", index=True, max_length=32
     )
-    """The session that has approved it: its end ends the approval."""
+    """The session in which the request was approved. The request is deleted with the session."""
     interval: int
     """Seconds between two polls; it grows when the device polls too fast."""
     last_polled_at: datetime | None = Field(default=None, sa_type=Instant)
@@ -120,7 +120,10 @@ PACE_DEVICE_REQUEST = (
     .values(last_polled_at=_NOW, updated_at=_NOW)
     .returning(col(DeviceRequest.device_code))
 )
-"""Note a poll of the request `code`, whose interval is `seen`, if the one before was not after `latest`."""
+"""Store a poll of the request `code`, if the poll before was at `latest` or earlier; return a row if so.
+
+`seen` is the interval that was read.
+"""
 
 SLOW_DOWN_DEVICE_REQUEST = (
     update(table_of(DeviceRequest))
@@ -131,7 +134,7 @@ SLOW_DOWN_DEVICE_REQUEST = (
         updated_at=_NOW,
     )
 )
-"""Note a poll of the request `code` that came too early, and make its interval longer by `more` seconds."""
+"""Store a poll of the request `code` that came too early, and make its interval longer by `more` seconds."""
 
 REDEEM_DEVICE_REQUEST = (
     update(table_of(DeviceRequest))
@@ -143,7 +146,7 @@ REDEEM_DEVICE_REQUEST = (
     .values(status=DeviceStatus.REDEEMED, updated_at=_NOW)
     .returning(col(DeviceRequest.device_code))
 )
-"""Take the approved request `code`: of any number of polls one succeeds."""
+"""Mark the approved request `code` as redeemed. Of simultaneous polls only one gets a row back."""
 
 END_REQUESTS_OF_CLIENT = delete(table_of(DeviceRequest)).where(is_(DeviceRequest.client_id, "client_id"))
 """Delete the requests of `client_id`."""
@@ -154,4 +157,4 @@ END_APPROVED_REQUESTS_OF_USER = delete(table_of(DeviceRequest)).where(
 """Delete the requests that `user_id` has approved, and that were not redeemed yet."""
 
 END_APPROVED_REQUESTS = END_APPROVED_REQUESTS_OF_USER.where(is_(DeviceRequest.client_id, "client_id"))
-"""Delete those of `client_id`."""
+"""Delete the requests of `client_id` that `user_id` has approved, and that were not redeemed yet."""

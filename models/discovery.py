@@ -1,5 +1,7 @@
-"""Import whole packages, so that the declarations in their modules are registered without a list of modules; and
-import modules that a start does not need when they are first used."""
+"""Import whole packages, so that the declarations in their modules are registered without a list of modules.
+
+Also import single modules late, when they are first used, because the service can start without them.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -10,9 +12,10 @@ from typing import Any
 
 
 def lazy_import(name: str) -> Any:
-    """Return a module that is imported when it is first used, because few services need it or its libraries are large.
+    """Import a module and return it. Call it where the module is used, so that the service starts without the module.
 
-    Modules name it in full and as a literal, so that a test finds and imports all of them.
+    It is for modules that few services need, or whose libraries are large. Callers pass the full name as a literal, so
+    that a test finds and imports all of these modules.
     """
     return import_module(name)
 
@@ -31,15 +34,15 @@ def import_modules(package: ModuleType, *, except_for: Collection[str] = ()) -> 
 
 @cache
 def declared(package: ModuleType, name: str) -> Sequence[Any]:
-    """Return the elements of the tuples that modules of a package have under this name."""
+    """Return all elements of the tuples called `name` in the modules of a package."""
     return [element for module in import_modules(package) for element in getattr(module, name, ())]
 
 
 @cache
 def merged(package: ModuleType, name: str, *, except_for: Collection[str] = ()) -> Mapping[str, Any]:
-    """Return one mapping of those that modules of a package have under this name.
+    """Return one mapping that combines the mappings called `name` in the modules of a package.
 
-    Raises ValueError for a key that two modules declare.
+    Raises ValueError if two modules have the same key.
     """
     mapping: dict[str, Any] = {}
     for module in import_modules(package, except_for=except_for):

@@ -51,7 +51,7 @@ USE_INITIAL_TOKEN = (
     .values(uses_left=col(InitialAccessToken.uses_left) - 1)
     .returning(col(InitialAccessToken.label))
 )
-"""Take a use of the token with a digest, if it can be used at `now`; set `updated_at`."""
+"""Reduce the remaining uses of the token with a `digest` by one, if it can be used at `now`; set `updated_at`."""
 
 ADD_INITIAL_TOKEN = insert(InitialAccessToken)
 

@@ -11,7 +11,7 @@ from models.statements import upsert
 
 
 class Instance(SQLModel, table=True):
-    """A process, which writes the time of `last_seen_at` again and again while it runs."""
+    """A process of the service. While it runs, it regularly updates `last_seen_at`."""
 
     __retention__ = (Retention("last_seen_at", timedelta(hours=1)),)
 
@@ -22,12 +22,12 @@ class Instance(SQLModel, table=True):
     started_at: datetime = Field(sa_type=Instant)
     last_seen_at: datetime = Field(index=True, sa_type=Instant)
     settings: str = Field(repr=False)
-    """By name, as JSON: the value, and keyed digests of a secret, whose value is `set` or `not set`."""
+    """The settings by name, as JSON. Instead of a secret, `set` or `not set` and keyed digests are stored."""
 
 
 @cache
 def upsert_instance(dialect: str) -> Any:
-    """Return the statement that adds the row of a process, or only changes when it was seen last."""
+    """Return the statement that adds the row of a process, or updates only `last_seen_at` if the row exists."""
     adding = upsert(dialect, Instance)
     return adding.on_conflict_do_update(
         index_elements=["id"], set_={"last_seen_at": adding.excluded.last_seen_at}

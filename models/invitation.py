@@ -12,7 +12,7 @@ from models.statements import is_, table_of
 
 
 class InvitationStatus(StrEnum):
-    """What became of an invitation. A pending one that has expired counts as gone."""
+    """The status of an invitation. A pending one can be answered only until it expires."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -24,7 +24,7 @@ _IS_PENDING = text("status = 'pending'")
 
 
 class Invitation(Record, table=True):
-    """One invitation. The secret of its link is in the email only."""
+    """One invitation. The secret in its link is only in the email; a digest of the secret is stored."""
 
     __retention__ = (Retention("expires_at", timedelta(days=90)),)
     # An invitation that a stranger sent from an account with another's address would let the stranger's own account in.
@@ -99,7 +99,7 @@ INVITATION_COLUMNS = tuple(col(getattr(Invitation, name)) for name in Invitation
 """The columns of an `InvitationRow`."""
 
 INVITATIONS = select(*INVITATION_COLUMNS).execution_options(row=InvitationRow)
-"""Invitations, to be restricted."""
+"""All invitations; callers add conditions."""
 
 IS_OPEN = (
     col(Invitation.status) == InvitationStatus.PENDING.value,

@@ -36,7 +36,7 @@ def _last_success(columns: Sequence[Any]) -> datetime:
 LAST_SUCCESS_BY_NETWORK = ReadStatement(
     select(col(KnownNetwork.last_success)).where(by(KnownNetwork.network)), _last_success
 )
-"""When a user last signed in from a network, however long ago, by the digest of both."""
+"""When a user last signed in from a network, however long ago; the key is the digest of user and network."""
 
 
 @cache

@@ -16,8 +16,10 @@ from models.base import Instant
 
 
 def claim(table: type[SQLModel], *conditions: ColumnElement[bool], returning: Any) -> ReturningUpdate[Any]:
-    """Return the statement that claims up to `most` rows that are due `now`, in the order of their time, `until` the
-    end of the lease."""
+    """Return the statement that claims due rows of a table that meet the conditions; it returns `returning`.
+
+    Its values are `now`, `most` (how many rows at most, those due first) and `until` (the end of the lease).
+    """
     columns = _columns_of(table)
     due = (
         select(col(columns.id))
@@ -51,7 +53,7 @@ def first_due(table: type[SQLModel], *conditions: ColumnElement[bool]) -> Select
 
 
 def is_claimed(table: type[SQLModel]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions of a claimed row; they match no row if it was claimed again."""
+    """Return the conditions for the row that a claim refers to; they match nothing if the row was claimed again."""
     columns = _columns_of(table)
     return (
         col(columns.id) == bindparam("claimed"),
@@ -60,7 +62,7 @@ def is_claimed(table: type[SQLModel]) -> tuple[ColumnElement[bool], ColumnElemen
 
 
 def claimed(row_id: str, attempt: int) -> Mapping[str, object]:
-    """Return the parameters of `is_claimed`."""
+    """Return the values for the conditions of `is_claimed`: the row, and the number of attempts when it was claimed."""
     return {"claimed": row_id, "attempt": attempt}
 
 

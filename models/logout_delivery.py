@@ -1,4 +1,4 @@
-"""The table `logout_delivery`: ends of sessions that clients are to be told of (OpenID Connect Back-Channel Logout)."""
+"""The table `logout_delivery`: notices to clients that a session has ended (OpenID Connect Back-Channel Logout)."""
 
 from datetime import datetime, timedelta
 
@@ -12,9 +12,9 @@ from models.statements import insert, is_
 
 
 class LogoutDelivery(Record, table=True):
-    """One session that has ended, for one client; the row is deleted once the client has been told, or cannot be.
+    """A notice to one client that one session has ended. It is deleted when it was delivered, or has finally failed.
 
-    The user is not a foreign key: clients are told of the end of a deleted user's sessions, too.
+    The user is not a foreign key, because clients are notified of the sessions of deleted users, too.
     """
 
     __tablename__ = "logout_delivery"
@@ -30,7 +30,7 @@ class LogoutDelivery(Record, table=True):
     next_attempt: datetime = Field(sa_type=Instant)
     lease_until: datetime | None = Field(default=None, sa_type=Instant)
     expires_at: datetime = Field(index=True, sa_type=Instant)
-    """When no further attempt is made."""
+    """The time after which no further attempt is made."""
 
 
 ADD_LOGOUT_DELIVERY = insert(LogoutDelivery)
@@ -46,10 +46,13 @@ LOGOUT_GRANTS = (
         col(OauthClient.registration).contains('"backchannel_logout_uri"'),
     )
 )
-"""The sessions of clients that may want to be told of their end, live or not; one with several grants several times."""
+"""The grants, live or not, to enabled clients that may want notices of the end of sessions; callers add conditions.
+
+A session with several grants appears several times.
+"""
 
 LOGOUT_GRANTS_OF_USER = LOGOUT_GRANTS.where(is_(OauthGrant.user_id, "user_id"))
-"""Those of the user `user_id`."""
+"""The grants of `LOGOUT_GRANTS` by the user `user_id`."""
 
 LIVE_LOGOUT_GRANTS_OF_USER = LOGOUT_GRANTS_OF_USER.where(col(OauthGrant.session_id).is_not(None))
-"""Those whose session has not ended."""
+"""The grants of `LOGOUT_GRANTS` by the user `user_id` whose session has not ended."""

@@ -56,7 +56,7 @@ class ActiveMembership(NamedTuple):
 
 
 class MemberWithUser(NamedTuple):
-    """A member, and what the members of an organization see of each other's user."""
+    """A member with the name, email address and picture of their user, which other members may see."""
 
     id: str
     organization_id: str
@@ -113,7 +113,7 @@ FIND_MEMBERSHIP = _WITH_ORGANIZATIONS.where(
 FIND_MEMBERSHIP_BY_SLUG = _WITH_ORGANIZATIONS.where(
     is_(Member.user_id, "user_id"), is_(Organization.slug, "slug")
 )
-"""The same for the organization with a `slug`."""
+"""The columns of the membership of `user_id` in the organization with a `slug`, and of the organization."""
 
 ACTIVE_MEMBERSHIP = ReadStatement(
     select(col(Member.organization_id), col(Member.role), col(Session.active_team_id))
@@ -129,7 +129,7 @@ ACTIVE_MEMBERSHIP = ReadStatement(
     ActiveMembership._make,
     key=Session.id,
 )
-"""The active organization of a session of one of its members."""
+"""The `ActiveMembership` of the session with an id; nothing if its user is not a member of its active organization."""
 
 MEMBERS_WITH_USERS = (
     select(*MEMBER_COLUMNS, col(User.name), col(User.email), col(User.image))
@@ -137,7 +137,7 @@ MEMBERS_WITH_USERS = (
     .join(Member, col(Member.user_id) == col(User.id))
     .execution_options(row=MemberWithUser)
 )
-"""Members with their users, to be restricted."""
+"""All members with their users; callers add conditions."""
 
 _MEMBERS = select(*MEMBER_COLUMNS).execution_options(row=MemberRow)
 _OF_ORGANIZATION = is_(Member.organization_id, "organization_id")

@@ -17,8 +17,10 @@ from models.statements import insert, is_, table_of
 
 
 class ClientSource(StrEnum):
-    """Where a client comes from. One from the configuration is read-only elsewhere; nobody has checked the name of a
-    dynamic one or of a document."""
+    """Where a client comes from. Clients from the configuration can only be changed there.
+
+    Nobody has checked the names of clients that registered themselves (`DYNAMIC`) or have a metadata `DOCUMENT`.
+    """
 
     CLI = "cli"
     CONFIG = "config"
@@ -33,7 +35,7 @@ _EXPIRES = text("expires_at IS NOT NULL")
 
 
 class OauthClient(Timestamped, table=True):
-    """One client. Its secrets have 190 random bits, so that a digest is as good as a password hash."""
+    """One client. Its secrets have 190 random bits, so a plain digest of them is safe, unlike that of a password."""
 
     __tablename__ = "oauth_client"
     __export__ = "oauthClients"
@@ -47,26 +49,26 @@ class OauthClient(Timestamped, table=True):
     )
 
     client_id: str = Field(primary_key=True, max_length=512)
-    """`app_` and 24 letters and digits, a name from the configuration, or the URL of a document."""
+    """`app_` and 24 letters and digits, a name from the configuration, or the URL of a metadata document."""
     client_name: str = Field(max_length=64)
     secret: bytes | None = Field(default=None, repr=False)
-    """The SHA-256 digest; None for a client without a secret."""
+    """The SHA-256 digest of the secret; None for a client without a secret."""
     previous_secret: bytes | None = Field(default=None, repr=False)
     previous_until: datetime | None = Field(default=None, sa_type=Instant)
     """The time until which the previous secret is accepted, too."""
     registration: str
-    """The client metadata (RFC 7591, section 2) with the members of the service's own, as JSON."""
+    """The client metadata (RFC 7591, section 2), with some members that only this service has, as JSON."""
     source: str = Field(max_length=16)
     owner_id: str | None = Field(default=None, foreign_key="user.id", ondelete="CASCADE", max_length=32)
     disabled_at: datetime | None = Field(default=None, sa_type=Instant)
     last_used_on: datetime | None = Field(default=None, sa_type=Instant)
-    """The day of the last token, in UTC."""
+    """The day (UTC) on which the client last received a token."""
     fetched_at: datetime | None = Field(default=None, sa_type=Instant)
-    """When the document of the client was read."""
+    """When the client's metadata document was last fetched; None for a client without one."""
     fresh_until: datetime | None = Field(default=None, sa_type=Instant)
-    """Until when the document need not be read again."""
+    """Until when the stored metadata are used without fetching the document again."""
     expires_at: datetime | None = Field(default=None, sa_type=Instant)
-    """When a client that nobody entered is deleted unless it is used."""
+    """When a client that registered itself or has a document is deleted; a use postpones or removes this time."""
 
 
 class ClientRow(NamedTuple):
@@ -95,12 +97,12 @@ class ClientRow(NamedTuple):
 
     @property
     def is_document(self) -> bool:
-        """Whether the metadata is that of a document at the client's URL."""
+        """Whether the client's id is the URL of a document, from which the metadata come."""
         return self.source == ClientSource.DOCUMENT
 
     @property
     def is_verified(self) -> bool:
-        """Whether somebody who runs the service has entered the client, or let a user enter it."""
+        """Whether the client was added by an operator, an administrator or a user, not by itself or a document."""
         return self.source not in (ClientSource.DYNAMIC, ClientSource.DOCUMENT)
 
 
@@ -147,10 +149,10 @@ LIST_CLIENTS = (
     .limit(1000)
     .execution_options(row=ClientRow)
 )
-"""The newest clients."""
+"""The newest 1000 clients."""
 
 CLIENTS_OF_OWNER = LIST_CLIENTS.where(is_(OauthClient.owner_id, "owner_id"))
-"""The newest clients of the user `owner_id`."""
+"""The newest 1000 clients of the user `owner_id`."""
 
 CLIENTS_OF_SOURCE = (
     select(*CLIENT_COLUMNS)
@@ -167,4 +169,4 @@ NOTE_USE = update(table_of(OauthClient)).where(
         col(OauthClient.last_used_on) < bindparam("today", type_=Instant()),
     ),
 )
-"""Set the given columns of the client `id` unless it was used on the day `today` before."""
+"""Set the given columns of the client `id`, unless a use on the day `today` or later is stored already."""

@@ -15,7 +15,7 @@ from models.user import USER_COLUMNS, User, UserRow
 
 
 class OauthCode(Timestamped, table=True):
-    """One code, by its digest. A used one is kept for a while, so that a replay is noticed."""
+    """One code, by its digest. A used code is kept for a while, so that a second use is noticed."""
 
     __tablename__ = "oauth_code"
     __export__ = "oauthCodes"
@@ -30,13 +30,13 @@ class OauthCode(Timestamped, table=True):
     redirect_uri: str
     code_challenge: str = Field(max_length=43)
     nonce: bytes | None = Field(default=None, repr=False)
-    """Encrypted."""
+    """The `nonce` of the request, encrypted; None without one."""
     scopes: str
     resources: str = ""
     expires_at: datetime = Field(index=True, sa_type=Instant)
     used_at: datetime | None = Field(default=None, sa_type=Instant)
     grant_id: str | None = Field(default=None, max_length=32)
-    """The grant that the code was redeemed for."""
+    """The id of the grant that was created when the code was redeemed."""
 
 
 NONCE = "oauth_code.nonce"
@@ -84,7 +84,7 @@ CODE_BY_DIGEST = ReadStatement(
     .where(by(OauthCode.code)),
     _authorized_code,
 )
-"""The code with a digest, used and expired ones included; none if its session has ended."""
+"""The code with a digest, even if it is used or expired; nothing if its session was deleted."""
 
 ADD_CODE = insert(OauthCode)
 
@@ -116,8 +116,11 @@ REDEEM_CODE = (
     )
     .returning(col(OauthCode.code))
 )
-"""Set `used_at` and `grant_id` of the code with a `digest` if it is unused and valid `now`, belongs to the `client` and
-the `challenge`, and its session, the `live_session`, is active, its user not banned; both are locked."""
+"""Set `used_at` and `grant_id` of the code with a `digest`, and lock its session and user.
+
+Conditions: the code is unused, valid at `now`, and belongs to the `client` and the `challenge`; its session, with the
+id `live_session`, is active, and the user is not banned.
+"""
 
 CODES_OF_CLIENT = delete(table_of(OauthCode)).where(is_(OauthCode.client_id, "client_id"))
 """Delete the codes of `client_id`."""
@@ -128,7 +131,7 @@ CODES_OF_REDIRECT_URI = CODES_OF_CLIENT.where(is_(OauthCode.redirect_uri, "redir
 REDIRECT_URIS_OF_CODES = (
     select(col(OauthCode.redirect_uri)).where(is_(OauthCode.client_id, "client_id")).distinct()
 )
-"""Where codes of `client_id` were sent."""
+"""The redirect URIs to which codes of `client_id` were sent."""
 
 CODES_OF_USER = delete(table_of(OauthCode)).where(is_(OauthCode.user_id, "user_id"))
 """Delete the codes of `user_id`."""

@@ -25,9 +25,9 @@ class OauthConsent(Record, table=True):
         foreign_key="oauth_client.client_id", ondelete="CASCADE", index=True, max_length=512
     )
     scopes: str
-    """Separated by spaces."""
+    """The allowed scopes, separated by spaces."""
     resources: str = ""
-    """URIs (RFC 8707), separated by spaces."""
+    """The URIs of the allowed resources (RFC 8707), separated by spaces."""
 
 
 class ConsentRow(NamedTuple):

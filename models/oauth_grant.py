@@ -15,9 +15,9 @@ _HAS_CONNECTION = text("connection_id IS NOT NULL")
 
 
 class OauthGrant(Record, table=True):
-    """One authorization. An online grant, which has no `offline_access`, ends with its session: without one it is dead.
+    """One authorization. A grant without `offline_access` (an online grant) ends with its session.
 
-    JWTs leave no row: they name their grant, so that introspection finds its end.
+    Access tokens that are JWTs are not stored; they contain the id of their grant, so that its end can be found.
     """
 
     __tablename__ = "oauth_grant"
@@ -40,19 +40,19 @@ class OauthGrant(Record, table=True):
     session_id: str | None = Field(
         default=None, foreign_key="session.id", ondelete="SET NULL", index=True, max_length=32
     )
-    """The session that has authorized it; None once that has ended."""
+    """The session in which the user has authorized the client; None once the session has ended."""
     connection_id: str | None = Field(
         default=None, foreign_key="sso_connection.id", ondelete="CASCADE", max_length=32
     )
-    """The connection to an identity provider that has opened the session."""
+    """The SSO connection through which the session was opened; None for any other sign-in."""
     sid: str = Field(max_length=64)
-    """The id of the session as the client sees it; each client sees another."""
+    """The id of the session for this client; each client gets another id for the same session."""
     offline: bool = False
-    """Whether it outlives the session."""
+    """Whether the grant goes on when its session has ended."""
     scopes: str
-    """Separated by spaces."""
+    """The granted scopes, separated by spaces."""
     resources: str = ""
-    """URIs (RFC 8707), separated by spaces."""
+    """The URIs of the granted resources (RFC 8707), separated by spaces."""
     auth_time: datetime = Field(sa_type=Instant)
     amr: str = ""
     """The authentication methods (`amr`, RFC 8176), separated by spaces."""
@@ -79,7 +79,7 @@ class GrantRow(NamedTuple):
     updated_at: datetime
 
     def is_live(self, now: datetime) -> bool:
-        """Return whether the grant gives tokens at `now`; the expiry of its session is the caller's to check."""
+        """Return whether tokens can be issued under the grant at `now`. The caller checks the session's expiry."""
         return (
             self.revoked_at is None
             and now < self.expires_at
@@ -112,11 +112,11 @@ LIST_GRANTS = (
     .join(OauthClient, col(OauthClient.client_id) == col(OauthGrant.client_id))
     .execution_options(row=ListedGrant)
 )
-"""Grants with their clients, to be restricted."""
+"""All grants with their clients; callers add conditions."""
 
 
 def live(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of grants that give tokens at `now`, as in `GrantRow.is_live`."""
+    """Return the conditions for grants under which tokens can be issued at `now`, as in `GrantRow.is_live`."""
     return (
         col(OauthGrant.revoked_at).is_(None),
         col(OauthGrant.expires_at) > literal(now, Instant),
@@ -147,10 +147,10 @@ END_GRANTS_OF_CONSENT = END_GRANTS_OF_USER.where(is_(OauthGrant.client_id, "clie
 """Delete all grants of `user_id` to `client_id`, with their tokens."""
 
 END_GRANTS_OF_CONNECTION = delete(table_of(OauthGrant)).where(is_(OauthGrant.connection_id, "connection_id"))
-"""Delete all grants in sessions that `connection_id` has opened, with their tokens."""
+"""Delete all grants in sessions that were opened through `connection_id`, with their tokens."""
 
 END_GRANTS_OF_CONNECTION_AND_USER = END_GRANTS_OF_CONNECTION.where(is_(OauthGrant.user_id, "user_id"))
-"""The same, of `user_id` alone."""
+"""Delete the grants of `user_id` in sessions that were opened through `connection_id`, with their tokens."""
 
 END_GRANTS_OF_CLIENT = (
     delete(table_of(OauthGrant)).where(is_(OauthGrant.client_id, "client_id")).returning(col(OauthGrant.id))

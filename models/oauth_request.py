@@ -39,15 +39,15 @@ class OauthRequest(Timestamped, table=True):
     pushed: bool = False
     """Whether the client has sent it by a pushed authorization request (RFC 9126)."""
     arrived_at: datetime | None = Field(default=None, sa_type=Instant)
-    """When the user's browser first came with it."""
+    """When the user's browser first arrived with the request; None for a pushed request before that."""
     selected_by: str | None = Field(default=None, max_length=32)
-    """The session whose user has selected this account for the request."""
+    """The session whose user has chosen this account for the request."""
     created_by: str | None = Field(default=None, max_length=32)
     """The session that was created by a sign-up for the request."""
     consent_by: str | None = Field(default=None, max_length=32)
-    """The session that has consented; its consent counts for no other."""
+    """The session in which the user has consented. The consent does not count in any other session."""
     consent_scopes: str | None = None
-    """What it has consented to, separated by spaces."""
+    """The scopes to which the user has consented, separated by spaces."""
     expires_at: datetime = Field(index=True, sa_type=Instant)
 
 
@@ -91,4 +91,4 @@ NOTE_ON_REQUEST = update(table_of(OauthRequest)).where(*_IS_LIVE).returning(col(
 """Set the given columns of the request with the digest `digest`, if it is live at `now`."""
 
 TAKE_REQUEST = delete(table_of(OauthRequest)).where(*_IS_LIVE).returning(col(OauthRequest.handle))
-"""Delete the request with the digest `digest`, if it is live at `now`: of any number at once, one deletes it."""
+"""Delete the request with the digest `digest`, if it is live at `now`. Of simultaneous calls one gets a row back."""

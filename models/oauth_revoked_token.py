@@ -14,7 +14,7 @@ from models.statements import upsert
 
 
 class OauthRevokedToken(SQLModel, table=True):
-    """One revoked token, by its `jti`, until its expiry."""
+    """One revoked token, by its `jti`. The row is deleted when the token has expired."""
 
     __tablename__ = "oauth_revoked_token"
     __retention__ = (Retention("expires_at"),)
@@ -28,14 +28,14 @@ REVOKED_TOKEN = ReadStatement(
     itemgetter(0),
     key=OauthRevokedToken.jti,
 )
-"""The id of a token, if it was revoked."""
+"""The `jti` of a token if the token was revoked; otherwise nothing."""
 
 
 @cache
 def revoke_token(dialect: str) -> Any:
-    """Return the statement that notes the token `jti`, until it expires at `expires_at`.
+    """Return the statement that stores the token `jti` as revoked; `expires_at` is the token's expiry.
 
-    It returns a row unless the token was revoked before.
+    The statement returns a row unless the token was revoked before.
     """
     noting = upsert(dialect, OauthRevokedToken)
     return noting.on_conflict_do_nothing().returning(col(OauthRevokedToken.jti))

@@ -26,7 +26,7 @@ class TokenKind(StrEnum):
 
 
 class OauthToken(Timestamped, table=True):
-    """One token, by its digest. A rotated refresh token is kept as long as its grant, so that a reuse is noticed."""
+    """One token, by its digest. A replaced refresh token is kept as long as its grant, so that a reuse is noticed."""
 
     __tablename__ = "oauth_token"
     __retention__ = (Retention("kept_until"),)
@@ -40,26 +40,26 @@ class OauthToken(Timestamped, table=True):
     grant_id: str | None = Field(
         default=None, foreign_key="oauth_grant.id", ondelete="CASCADE", index=True, max_length=32
     )
-    """None for a token that acts for the client itself."""
+    """The grant of the token; None for a token that acts for the client itself."""
     scopes: str
     resource: str | None = None
-    """The one resource (RFC 8707) of an access token, or those that a refresh token was issued with."""
+    """The resource (RFC 8707) of an access token; for a refresh token all of its resources, separated by spaces."""
     expires_at: datetime = Field(sa_type=Instant)
     kept_until: datetime = Field(index=True, sa_type=Instant)
-    """When the row is deleted: at the expiry, for a refresh token at the end of its grant."""
+    """When the row is deleted: for an access token at its expiry, for a refresh token at the expiry of its grant."""
     rotated_at: datetime | None = Field(default=None, sa_type=Instant)
     """When a refresh token was replaced by its successor."""
     predecessor: bytes | None = None
     """The digest of the refresh token that this one has replaced."""
     successor_used: bool = False
-    """Whether the successor was used: from then on a repetition of this token is theft."""
+    """Whether the token that replaced this one was used. From then on, another use of this token counts as theft."""
     replay: bytes | None = Field(default=None, repr=False)
-    """The response of the rotation, encrypted, while it may be repeated."""
+    """The response with the new tokens, encrypted, as long as it may be sent again."""
     revoked_at: datetime | None = Field(default=None, sa_type=Instant)
 
 
 REPLAY = "oauth_token.replay"
-"""The purpose under which responses are encrypted."""
+"""The purpose under which `OauthToken.replay` is encrypted."""
 
 
 class RefreshTokenRow(NamedTuple):
@@ -86,7 +86,7 @@ class GrantedRefreshToken(NamedTuple):
     session_expires_at: datetime | None
 
     def is_live(self, now: datetime) -> bool:
-        """Return whether the grant gives tokens at `now`, whatever has become of this one."""
+        """Return whether tokens can be issued under the grant at `now`. The state of this token is not checked."""
         has_session = self.session_expires_at is not None and now < self.session_expires_at
         return (
             self.grant.is_live(now) and (self.grant.offline or has_session) and not self.user.is_banned(now)
@@ -115,7 +115,7 @@ REFRESH_TOKEN_BY_DIGEST = ReadStatement(
     .where(by(OauthToken.token), col(OauthToken.kind) == TokenKind.REFRESH.value),
     _granted,
 )
-"""The refresh token with a digest, whatever has become of it, with its grant and user."""
+"""The refresh token with a digest, even if it was replaced, revoked or has expired, with its grant and user."""
 
 ADD_TOKEN = insert(OauthToken)
 
@@ -151,11 +151,14 @@ ROTATE_TOKEN = (
     )
     .returning(col(OauthToken.token))
 )
-"""Set `rotated_at` and `replay` of the refresh token with a `digest` if it was not rotated or revoked, is valid `now`
-and belongs to the `client`, and its grant, the `live_grant`, is live; the grant is locked."""
+"""Mark the refresh token with a `digest` as replaced (set `rotated_at` and `replay`), and lock its grant.
+
+Conditions: it was not replaced or revoked before, is valid at `now`, and belongs to the `client`; its grant, with the
+id `live_grant`, is live.
+"""
 
 USE_SUCCESSOR = update(table_of(OauthToken)).where(is_(OauthToken.token, "rotated"))
-"""Set `successor_used` of the token with the digest `rotated`, and erase `replay`."""
+"""Set `successor_used` and `replay` of the token with the digest `rotated`."""
 
 FORGET_REPLAYS = update(table_of(OauthToken)).where(
     col(OauthToken.replay).is_not(None), col(OauthToken.rotated_at) <= bindparam("until", type_=Instant())
@@ -170,4 +173,4 @@ REVOKE_TOKEN = (
     .where(is_(OauthToken.token, "digest"), col(OauthToken.revoked_at).is_(None))
     .returning(col(OauthToken.kind))
 )
-"""End the token with a `digest` alone: set `revoked_at` and `updated_at`."""
+"""Revoke only the token with a `digest`, not its grant: set `revoked_at` and `updated_at`."""

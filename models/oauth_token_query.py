@@ -1,7 +1,7 @@
-"""The queries of a token that is presented: one statement reads it and all that it depends on.
+"""The queries for a token in a request: one statement reads the token and everything that its validity depends on.
 
-A token is live while its grant, the session of an online grant, its user and its client are. A token that acts for the
-client itself has no grant.
+A token is live as long as its grant, its user, its client and (for an online grant) its session are. A token that acts
+for the client itself has no grant.
 """
 
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ class TokenRow(NamedTuple):
     revoked_at: datetime | None
 
     def is_live(self, now: datetime) -> bool:
-        """Return whether the token itself can be used at `now`; a refresh token, whether it has no successor."""
+        """Return whether the token was not revoked, replaced (refresh token) or expired at `now`."""
         return self.revoked_at is None and self.rotated_at is None and now < self.expires_at
 
 
 class StoredGrant(NamedTuple):
-    """What tells whether a grant gives access, and what is shown of it."""
+    """The grant of a token: what decides whether it gives access, and what introspection shows."""
 
     id: str
     user_id: str
@@ -49,7 +49,7 @@ class StoredGrant(NamedTuple):
     expires_at: datetime
     revoked_at: datetime | None
     session_expires_at: datetime | None
-    """When its session expires; None if that has ended."""
+    """When the session of the grant expires; None if the session has ended."""
     user_banned: bool
     user_ban_expires: datetime | None
     client_disabled_at: datetime | None
@@ -67,7 +67,10 @@ class StoredGrant(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredToken:
-    """A token, and what it depends on. As long as the rows do not change, a query mostly returns the same object."""
+    """A token, and what its validity depends on.
+
+    As long as the rows do not change, a query mostly returns the same object, so that results for it can be cached.
+    """
 
     token: TokenRow
     granted: StoredGrant | None
@@ -121,12 +124,12 @@ def _tokens(*more: Any) -> Select[*tuple[Any, ...]]:
 
 
 TOKEN_BY_DIGEST = ReadStatement(_tokens(), _token, key=OauthToken.token, cacheable=True)
-"""The token behind a SHA-256 digest, live or not, and what it depends on."""
+"""The token with a SHA-256 digest, even if it has ended, and what its validity depends on."""
 
 TOKEN_AND_USER_BY_DIGEST = ReadStatement(
     _tokens(*USER_COLUMNS), _token_and_user, key=OauthToken.token, cacheable=True
 )
-"""The same with its user, or None for a token that acts for the client itself."""
+"""The token with a SHA-256 digest, as in `TOKEN_BY_DIGEST`, and its user; None if it acts for the client itself."""
 
 GRANT_BY_ID = ReadStatement(
     select(*_GRANTED)
@@ -139,4 +142,4 @@ GRANT_BY_ID = ReadStatement(
     key=OauthGrant.id,
     cacheable=True,
 )
-"""A grant by its id, live or not, and what it depends on: signed access tokens have no row, and name it."""
+"""The grant with an id, even if it has ended. It is read for access tokens that are JWTs, which are not stored."""

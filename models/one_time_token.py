@@ -42,18 +42,19 @@ class Purpose(StrEnum):
 MAILED_CODES = (Purpose.CODE_SIGN_IN, Purpose.CODE_VERIFY, Purpose.CODE_RESET, Purpose.CODE_CHANGE)
 """The codes that are bound to an email address."""
 MAILBOX_PROOFS = (Purpose.MAGIC_LINK, *MAILED_CODES)
-"""The links and codes that prove a mailbox; without a user if the address has none."""
+"""The links and codes that prove that somebody reads a mailbox. They have no user if the address has none."""
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
-"""Kept for a while after expiry, so that TOKEN_EXPIRED can be distinguished from INVALID_TOKEN."""
+"""Tokens that are kept for a while after their expiry, so that TOKEN_EXPIRED is told apart from INVALID_TOKEN."""
 
 _EMAIL = text("email IS NOT NULL")
 
 
 class OneTimeToken(Timestamped, table=True):
-    """A token by its digest. An email code has the digest of the session, challenge or address it is bound to.
+    """A token, by its digest. For a code sent by email, it is the digest of the session, challenge or address.
 
-    A used ID token is stored under the digest of its signed part, without a user, so that the mark outlives the user.
+    A used ID token is stored under the digest of its signed part. It has no user, so that it stays when the user is
+    deleted.
     """
 
     __tablename__ = "grant"

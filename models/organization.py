@@ -12,7 +12,7 @@ from models.statements import is_, table_of
 
 
 class Organization(Record, table=True):
-    """One organization; its members, invitations, teams and API keys go when it goes."""
+    """One organization. Its members, invitations, teams and API keys are deleted with it."""
 
     __table_args__ = (Index(None, "created_at", "id"),)
 
@@ -20,7 +20,7 @@ class Organization(Record, table=True):
     slug: str = Field(unique=True, max_length=64)
     logo: str | None = None
     custom_data: str | None = None
-    """Data of the application, as JSON; `metadata` on the wire."""
+    """Data of the application, as JSON; called `metadata` in the API."""
 
 
 class OrganizationRow(NamedTuple):

@@ -21,8 +21,10 @@ class MailState(StrEnum):
 
 
 class Outbox(Record, table=True):
-    """One email to one recipient. The payload is encrypted; only the recipient is kept when the email is sent, and a
-    failed email keeps it as long as it can be sent again."""
+    """One email to one recipient, with an encrypted payload.
+
+    When the email was sent, the payload is reduced to the recipient. A failed email keeps it if it can be sent again.
+    """
 
     __table_args__ = (Index(None, "state", "next_attempt"),)
     __export__ = "mails"

@@ -26,7 +26,7 @@ class Passkey(Record, table=True):
     credential_id: bytes = Field(unique=True)
     public_key: bytes
     algorithm: int
-    """The COSE number of the algorithm of its signatures."""
+    """The COSE number of the algorithm with which the passkey signs."""
     # Unsigned in WebAuthn, so that an INTEGER of PostgreSQL is too small.
     counter: int = Field(sa_type=BigInteger)
     """The last signature counter; 0 for authenticators that do not count."""

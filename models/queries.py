@@ -1,4 +1,4 @@
-"""Queries outside a transaction, each with one parameter. They are declared next to their tables.
+"""Queries that run outside a transaction, each with one parameter. They are declared next to their tables.
 
 A `ReadStatement` is a SQLAlchemy select with the single parameter `value`, and a function that converts a row to the
 result. `server/database` compiles it once per database and runs it without the ORM.
@@ -26,15 +26,15 @@ class ReadStatement(Generic[Result]):
     from_row: Callable[[Sequence[Any]], Result]
     key: Any = None
     """The column that `value` is compared with, if one statement may look up many values. It is unique, unless
-    all rows are always requested."""
+    callers always read all rows of a value."""
     is_limited: bool = False
-    """Whether the statement has a limit, which is that of each value."""
+    """Whether the statement has a LIMIT, which then holds for each value by itself."""
     cacheable: bool = False
-    """Whether the same rows are read repeatedly and seldom change."""
+    """Whether results are cached, because the same rows are read repeatedly and seldom change."""
 
 
 def by(column: Any) -> ColumnElement[bool]:
-    """Return the condition that a column equals the value of the query."""
+    """Return the condition that a column equals the parameter `value` of a `ReadStatement`."""
     return col(column) == bindparam("value", type_=column.type)
 
 
@@ -45,7 +45,7 @@ class _WithUser(Join):
 
 
 def with_user(table: FromClause, users: FromClause, condition: ColumnElement[bool]) -> FromClause:
-    """Return the rows of a table, or of a join of tables, with their users, and those without a user."""
+    """Return a left join of a table (or of a join of tables) with users: rows without a user remain."""
     return _WithUser(table, users, condition, isouter=True)
 
 

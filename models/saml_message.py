@@ -1,4 +1,4 @@
-"""The table `saml_message`: messages of identity providers that must not be used again, and what they have ended."""
+"""The table `saml_message`: messages of identity providers that must not be used again, and what they signed out."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from models.statements import insert, is_
 
 
 class MessageKind(StrEnum):
-    """What was used, an assertion or a logout request or token; or what a logout message has named."""
+    """What a row stands for: a used assertion, a used logout request or token, or a name that was signed out."""
 
     ASSERTION = "assertion"
     LOGOUT = "logout"
@@ -19,7 +19,7 @@ class MessageKind(StrEnum):
 
 
 class SamlMessage(Record, table=True):
-    """One message by the digest of its id, or what a logout message has named by the digest of the name."""
+    """A used message, by the digest of its id; or a user or session that was signed out, by the digest of its name."""
 
     __tablename__ = "saml_message"
     __table_args__ = (UniqueConstraint("connection_id", "kind", "digest"),)
@@ -39,4 +39,4 @@ FIND_SIGNED_OUT = select(col(SamlMessage.id)).where(
     or_(*(is_(SamlMessage.digest, name) for name in ("subject", "session", "both"))),
     col(SamlMessage.created_at) >= bindparam("since", type_=Instant()),
 )
-"""What logout messages of a connection have named since then: a `subject`, a `session`, or `both` of them together."""
+"""The rows since `since` that say that a connection has signed out a `subject`, a `session`, or `both` together."""

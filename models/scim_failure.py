@@ -1,4 +1,4 @@
-"""The table `scim_failure`: the last requests of directories that were refused."""
+"""The table `scim_failure`: the latest refused requests of directories (SCIM)."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from models.statements import insert, is_, table_of
 
 
 class ScimFailure(Record, table=True):
-    """One refused request, without anything that the directory has sent in it."""
+    """One refused request, without the data that the directory has sent."""
 
     __tablename__ = "scim_failure"
 
     connection_id: str = Field(foreign_key="sso_connection.id", index=True, ondelete="CASCADE", max_length=32)
     method: str = Field(max_length=16)
     resource: str = Field(max_length=32)
-    """The endpoint, as in `Users`."""
+    """The endpoint, such as `Users`."""
     status: int
     scim_type: str | None = Field(default=None, max_length=32)
     message: str

@@ -1,4 +1,4 @@
-"""The table `scim_link`: users and teams that a directory knows; and `scim_directory`, what happened in it."""
+"""The tables `scim_link`, the users and teams that a directory (SCIM) manages, and `scim_directory`, its state."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -25,7 +25,7 @@ def _partial(name: str, *columns: str, where: object, unique: bool = False) -> I
 
 
 class ScimLink(Record, table=True):
-    """One user or team of a directory. Its id is not the id of the resource, which is that of the user or team."""
+    """One user or team of a directory. The directory knows it by the id of the user or team, not by the link's `id`."""
 
     __tablename__ = "scim_link"
     __export__ = "directoryEntries"
@@ -52,9 +52,9 @@ class ScimLink(Record, table=True):
     provisioned: bool = False
     """Whether the directory created the user."""
     role: str | None = None
-    """The roles of a disabled member in the organization, which return with the membership."""
+    """The roles that a disabled user had in the organization, and gets back when the directory enables them."""
     attributes: bytes = Field(sa_column_kwargs=ENCRYPTED, repr=False)
-    """The resource as the directory has described it, as JSON."""
+    """The attributes of the user or team that the directory has sent, as JSON."""
     version: int = 1
 
 
@@ -68,9 +68,9 @@ class ScimDirectory(Timestamped, table=True):
     )
     window_began_at: datetime | None = Field(default=None, sa_type=Instant)
     window_members: int = 0
-    """The active users when the window of an hour began."""
+    """The number of active users when the present window of one hour began."""
     window_disabled: int = 0
-    """The users that were disabled or deleted in the window."""
+    """The number of users that the directory disabled or deleted in the present window."""
     stopped_at: datetime | None = Field(default=None, sa_type=Instant)
 
 
@@ -88,9 +88,9 @@ class ScimLinkRow(NamedTuple):
     """A user or team of a directory as read by a query."""
 
     id: str
-    """Of the link."""
+    """The id of the link."""
     resource_id: str
-    """Of the user or team."""
+    """The id of the user or team, under which the directory knows it."""
     external_id: str | None
     active: bool
     provisioned: bool
@@ -100,7 +100,7 @@ class ScimLinkRow(NamedTuple):
     created_at: datetime
     updated_at: datetime
     name: str
-    """The address of a user, the name of a team."""
+    """The email address of a user, or the name of a team."""
 
 
 _COLUMNS = tuple(
@@ -154,11 +154,11 @@ _ORGANIZATION = (
 DISABLED_LINK = _DISABLED.where(
     is_(ScimLink.connection_id, "connection_id") | (col(SsoConnection.organization_id) == _ORGANIZATION)
 )
-"""The link of the user `user_id` with the directory of a connection, or with another directory of its organization, if
-the directory has disabled them."""
+"""The links by which a directory has disabled the user `user_id`: the directory of a connection, or another one of the
+same organization."""
 
 DISABLED_IN_ORGANIZATION = _DISABLED.where(is_(SsoConnection.organization_id, "organization_id"))
-"""The same of any directory of an organization."""
+"""The links by which any directory of an organization has disabled the user `user_id`."""
 
 ADD_LINK = insert(ScimLink)
 
@@ -173,7 +173,7 @@ REMOVE_LINK_OF_USER = delete(table_of(ScimLink)).where(
 """Delete the link of the user `user_id` with the directory of a connection."""
 
 LINK_OF_TEAM = select(col(ScimLink.id)).where(is_(ScimLink.team_id, "team_id"))
-"""The links of the team `team_id`, which a directory manages if there is one."""
+"""The links of the team `team_id`. If there is one, a directory manages the team."""
 
 LINKED_TEAMS = (
     select(col(ScimLink.team_id))
@@ -190,7 +190,7 @@ FIND_STATE = (
 """The state of the directory of a connection."""
 
 LOCK_STATE = FIND_STATE.with_for_update()
-"""The same, locked until the transaction ends."""
+"""The state of the directory of a connection, locked until the transaction ends."""
 
 ADD_STATE = insert(ScimDirectory)
 

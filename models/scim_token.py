@@ -1,4 +1,4 @@
-"""The table `scim_token`: tokens of directories."""
+"""The table `scim_token`: tokens with which directories (SCIM) authenticate."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class ScimToken(Record, table=True):
     name: str = Field(max_length=64)
     created_by: str | None = Field(default=None, max_length=32)
     last_used_at: datetime | None = Field(default=None, sa_type=Instant)
-    """When it was last used, to the hour or so."""
+    """When the token was last used, roughly to the hour."""
     expires_at: datetime | None = Field(default=None, sa_type=Instant)
     """None if it does not expire."""
 
@@ -49,7 +49,7 @@ _IS_LIVE = or_(
 
 
 class Directory(NamedTuple):
-    """A connection whose directory sends a request, and the token that it has sent."""
+    """The connection of the directory that sends a request, and the id of the token in the request."""
 
     connection: ConnectionRow
     token_id: str
@@ -66,7 +66,10 @@ FIND_DIRECTORY = (
         col(SsoConnection.state) != ConnectionState.PAUSED.value,  # defence: SSO12 paused
     )
 )
-"""The connection of the token with a `digest` that is live at `now`, unless it is paused; its id and last use."""
+"""The connection of the token with a `digest`, and the id and last use of the token.
+
+Nothing if the token has expired at `now`, or the connection is paused.
+"""
 
 TOKENS_OF_CONNECTION = (
     select(*_COLUMNS)

@@ -21,7 +21,7 @@ def _where_set(column: str) -> Index:
 
 
 class Session(Record, table=True):
-    """One sign-in on one device. The token is never stored in plain text."""
+    """One sign-in on one device. The token is stored only as a digest and, in `token_copy`, encrypted."""
 
     __table_args__ = tuple(
         _where_set(column)
@@ -74,12 +74,12 @@ class SessionRow(NamedTuple):
     impersonated_by: str | None
     active_organization_id: str | None
     method: str = ""
-    """The last proof of the sign-in, such as `password` or `totp`."""
+    """The last authentication method of the sign-in, such as `password` or `totp`."""
     amr: str = ""
     """The authentication methods (`amr`, RFC 8176), separated by spaces."""
     active_team_id: str | None = None
     token_copy: bytes | None = None
-    """Read only for lists."""
+    """The encrypted token; read only for lists of sessions."""
 
     def is_active(self, now: datetime) -> bool:
         """Return whether the session is active at `now`."""
@@ -103,7 +103,7 @@ SESSION_BY_DIGEST = ReadStatement(  # defence: R22 users-first
     key=Session.token_digest,
     cacheable=True,
 )
-"""The session behind a token's SHA-256 digest, and its user."""
+"""The session whose token has this SHA-256 digest, and its user."""
 
 _IMPERSONATION = aliased(Session)
 
@@ -118,7 +118,7 @@ IMPERSONATOR_OF_SESSION = ReadStatement(
     ),
     _session_and_user,
 )
-"""The administrator's own session behind one in the name of a user, active or not, and the administrator."""
+"""For the session of an impersonated user: the administrator's own session, even if expired, and the administrator."""
 
 SESSIONS_OF_USER = ReadStatement(
     # defence: V22 sessions-of-user
@@ -139,14 +139,15 @@ LOCK_CALLER = (
     )
     .with_for_update(of=[User, Session], key_share=True)
 )
-"""The user of an `id` who is not banned `now`, and their session of a `session_id`, if it is active; both locked.
+"""The user of an `id`, locked together with their session of a `session_id`.
 
+Nothing if the user is banned at `now`, or the session is not active.
 PostgreSQL locks in this order, and reads each row again if it had to wait for its lock. Every transaction locks the
 user before it ends a session, so the change is seen.
 """
 
 LOCK_CALLER_UNCHANGED = LOCK_CALLER.where(is_(User.updated_at, "updated_at"))
-"""The same, if the user was last changed at `updated_at`."""
+"""The user as in `LOCK_CALLER`, if they were last changed at `updated_at`."""
 
 END_SESSION = (
     delete(table_of(Session))
@@ -169,7 +170,7 @@ NEWEST_SESSIONS = (
 """The newest sessions of the user `user_id` that are active at `now`, at most a `number`; without copies of tokens."""
 
 FIND_SESSION = select(col(Session.user_id)).where(is_(Session.id, "id"))
-"""The user of the session of an `id`."""
+"""The id of the user of the session with an `id`."""
 
 FIND_SESSION_ROW = (
     select(*SESSION_COLUMNS, null().label("token_copy"))
@@ -190,8 +191,8 @@ OVER_LIMIT = (
     .offset(bindparam("besides", type_=Integer()))
     .scalar_subquery()
 )
-"""The value an inserted session can return: 1 if the user with the id `whose` has more than `besides` others, else
+"""For the RETURNING of an inserted session: 1 if the user with the id `whose` has more than `besides` sessions, else
 None.
 
-Whether the new one is counted depends on the database; count again for the exact number.
+Whether the new session is counted depends on the database; count again for the exact number.
 """

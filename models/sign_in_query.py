@@ -1,4 +1,4 @@
-"""The query of a sign-in: one statement that reads the user and all data that the sign-in depends on."""
+"""The query of a sign-in with a password: one statement reads the user and all data that the sign-in depends on."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -18,9 +18,9 @@ class SignInRow(NamedTuple):
 
     user: UserRow
     hash: str | None
-    """None if the user has no password."""
+    """The stored hash of the password; None if the user has no password."""
     under_session_limit: bool
-    """Whether they have few sessions, expired ones included."""
+    """Whether the user has fewer sessions than `few` (see `sign_in_row_by`), including expired ones."""
 
 
 def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
@@ -29,8 +29,10 @@ def _sign_in_row(columns: Sequence[Any]) -> SignInRow:
 
 @cache
 def sign_in_row_by(name: Literal["email", "username"], few: int | None) -> ReadStatement[SignInRow]:
-    """Return the query for a sign-in by lower-case `email` or `username`. It also reads whether the user has
-    fewer than `few` sessions (None for any number)."""
+    """Return the query for a sign-in by lower-case `email` or `username`.
+
+    It also reads whether the user has fewer than `few` sessions; if `few` is None, that is always true.
+    """
     columns = select(*USER_COLUMNS, col(Account.password), _has_fewer(few))
     joined = columns.join(Account, PASSWORD_ACCOUNT, isouter=True)
     return ReadStatement(joined.where(by(getattr(User, name))), _sign_in_row)

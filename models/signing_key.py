@@ -20,11 +20,11 @@ class SigningKey(SQLModel, table=True):
     algorithm: str
     public_jwk: str
     private_jwk: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
-    """Erased when the key retires or is revoked."""
+    """The private key; None once it was erased, because the key has retired or was revoked."""
     created_at: datetime = Field(sa_type=Instant)
     signs_from: datetime = Field(sa_type=Instant)
     signs_until: datetime | None = Field(default=None, sa_type=Instant)
-    """None if keys are not rotated."""
+    """When the key stops signing; None if keys are not rotated."""
     published_until: datetime | None = Field(default=None, sa_type=Instant)
     revoked_at: datetime | None = Field(default=None, sa_type=Instant)
 
@@ -47,14 +47,14 @@ class SigningKeyRow(NamedTuple):
         return self.revoked_at is None and (self.published_until is None or now < self.published_until)
 
     def has_begun(self, now: datetime) -> bool:
-        """Return whether the time in which the key signs has begun at `now`.
+        """Return whether the key may sign already at `now`.
 
-        Always true for a key that signs from its creation, so that an instance whose clock is behind can use it too.
+        Always true for a key that signs from its creation, so that an instance whose clock is behind can use the key.
         """
         return self.signs_from <= max(now, self.created_at)  # defence: JWT13 begun
 
     def signs(self, now: datetime) -> bool:
-        """Return whether `now` is in the time in which the key signs."""
+        """Return whether the key may sign at `now`: it has begun, has not ended, and was not revoked."""
         begun = self.revoked_at is None and self.has_begun(now)
         return begun and (self.signs_until is None or now < self.signs_until)
 

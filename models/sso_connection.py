@@ -25,7 +25,7 @@ class ConnectionType(StrEnum):
 
 
 class ConnectionState(StrEnum):
-    """Whether users sign in through a connection: not before it is active, and not while it is paused."""
+    """The state of a connection. Users can sign in through it only while it is `ACTIVE`."""
 
     DRAFT = "draft"
     ACTIVE = "active"
@@ -33,7 +33,7 @@ class ConnectionState(StrEnum):
 
 
 class ConnectionSource(StrEnum):
-    """Where a connection comes from. One from the configuration is read-only elsewhere."""
+    """Where a connection comes from. Connections from the configuration can only be changed there."""
 
     CONFIG = "config"
     OPERATION = "operation"
@@ -41,7 +41,7 @@ class ConnectionSource(StrEnum):
 
 
 class SecondFactor(StrEnum):
-    """Whose second factor users of a connection need: only that of the provider, or also their own here."""
+    """Whether the provider alone is responsible for a second factor, or users also need their own in this service."""
 
     PROVIDER = "provider"
     LOCAL = "local"
@@ -53,7 +53,7 @@ class SsoConnection(Record, table=True):
     __tablename__ = "sso_connection"
 
     provider_id: str = Field(unique=True, max_length=40)
-    """The name in URLs and requests."""
+    """The name of the connection in URLs and requests."""
     organization_id: str | None = Field(
         default=None, foreign_key="organization.id", index=True, ondelete="CASCADE", max_length=32
     )
@@ -62,12 +62,12 @@ class SsoConnection(Record, table=True):
     issuer: str
     """The issuer of the OpenID provider, or the entity id of the SAML identity provider."""
     config: bytes = Field(sa_column_kwargs=ENCRYPTED, repr=False)
-    """Client secret, keys, endpoints and mapping: an `OidcConfig` or `SamlConfig` as JSON."""
+    """The client secret, keys, endpoints and mapping: an `OidcConfig` or `SamlConfig` as JSON, encrypted."""
     name: str = Field(max_length=64)
     """The name on the button of the sign-in page."""
     state: str = Field(default=ConnectionState.DRAFT, max_length=8)
     sign_up: bool = True
-    """Whether unknown users are created."""
+    """Whether users without an account get one when they sign in."""
     second_factor: str = Field(default=SecondFactor.PROVIDER, max_length=8)
     default_role: str = "member"
     """The roles of new members in the organization, separated by commas."""
@@ -79,7 +79,7 @@ class SsoConnection(Record, table=True):
     created_by: str | None = Field(default=None, max_length=32)
     last_used_at: datetime | None = Field(default=None, sa_type=Instant)
     certificate_end_notified: datetime | None = Field(default=None, sa_type=Instant)
-    """The end of the certificates of whose end the owners of the organization were notified."""
+    """The expiry of the certificates about which the owners of the organization were last notified."""
 
 
 class ConnectionRow(NamedTuple):
@@ -107,12 +107,12 @@ class ConnectionRow(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether users sign in through the connection."""
+        """Whether users can sign in through the connection."""
         return self.state == ConnectionState.ACTIVE
 
 
 def account_provider(connection_id: str) -> str:
-    """Return the provider id of the accounts that are identities at a connection."""
+    """Return the `provider_id` of the accounts (`Account`) that store identities at a connection."""
     return f"sso:{connection_id}"
 
 
@@ -131,16 +131,16 @@ FIND_CONNECTION = _CONNECTIONS.where(is_(SsoConnection.provider_id, "provider_id
 """The connection with the name `provider_id`."""
 
 LOCK_CONNECTION = FIND_CONNECTION.with_for_update()
-"""The same, locked until the transaction ends."""
+"""The connection with the name `provider_id`, locked until the transaction ends."""
 
 FIND_CONNECTION_BY_ID = _CONNECTIONS.where(is_(SsoConnection.id, "connection_id"))
 """The connection with the id `connection_id`."""
 
 LOCK_CONNECTION_BY_ID = FIND_CONNECTION_BY_ID.with_for_update(key_share=True)
-"""The same, locked until the transaction ends; rows may still refer to it."""
+"""The connection with the id `connection_id`, locked until the transaction ends; rows may still refer to it."""
 
 SHARE_CONNECTION = FIND_CONNECTION_BY_ID.with_for_update(read=True)
-"""The same, which no other transaction changes until this one ends."""
+"""The connection with the id `connection_id`, with a shared lock: nobody else changes it until the transaction ends."""
 
 LIST_CONNECTIONS = _CONNECTIONS.order_by(*_OLDEST_FIRST)
 """All connections, the oldest first."""
@@ -177,7 +177,7 @@ OWNER_OF_DOMAIN = _CONNECTIONS.join(SsoDomain, col(SsoDomain.connection_id) == c
 """The connection for which a `domain` is verified; at most one."""
 
 CONNECTION_OF_DOMAIN = OWNER_OF_DOMAIN.where(col(SsoConnection.state) == ConnectionState.ACTIVE.value)
-"""The same if it is active."""
+"""The connection for which a `domain` is verified, if it is active."""
 
 ADD_CONNECTION = insert(SsoConnection)
 
@@ -215,13 +215,13 @@ _REQUIREMENTS = (
 )
 
 REQUIREMENT_BY_DOMAIN = ReadStatement(_REQUIREMENTS.where(by(SsoDomain.domain)), Requirement._make)
-"""The connection that a `domain` requires, outside any transaction."""
+"""The active connection through which users of a domain must sign in, outside any transaction."""
 
 IS_CONNECTED = ReadStatement(
     select(col(SsoDomain.connection_id)).where(by(SsoDomain.domain), col(SsoDomain.verified_at).is_not(None)),
     tuple,
 )
-"""Whether a connection has verified a `domain`, outside any transaction."""
+"""A row if a connection has verified a domain, outside any transaction."""
 
 FIND_REQUIREMENT = _REQUIREMENTS.where(is_(SsoDomain.domain, "domain")).execution_options(row=Requirement)
-"""The same in a transaction."""
+"""The active connection through which users of a `domain` must sign in, read in a transaction."""

@@ -13,7 +13,7 @@ _VERIFIED = text("verified_at IS NOT NULL")
 
 
 class SsoDomain(Record, table=True):
-    """One email domain that a connection claims. Several may claim a domain, but only one has it verified."""
+    """One email domain that a connection claims. Several connections may claim it, but only one can verify it."""
 
     __tablename__ = "sso_domain"
     __table_args__ = (
@@ -30,7 +30,7 @@ class SsoDomain(Record, table=True):
 
     connection_id: str = Field(foreign_key="sso_connection.id", ondelete="CASCADE", max_length=32)
     domain: str = Field(max_length=253)
-    """In lower case; international names as punycode."""
+    """The domain in lower case; international names in punycode."""
     required: bool = False
     """Whether users of the domain must sign in through the connection."""
     token: str = Field(max_length=64)
@@ -61,7 +61,7 @@ DOMAIN_COLUMNS = tuple(col(getattr(SsoDomain, name)) for name in DomainRow._fiel
 """The columns of a `DomainRow`."""
 
 DOMAINS = select(*DOMAIN_COLUMNS).order_by(col(SsoDomain.domain)).execution_options(row=DomainRow)
-"""Domains by name, to be restricted."""
+"""All domains by name; callers add conditions."""
 
 DOMAINS_OF_CONNECTION = DOMAINS.where(is_(SsoDomain.connection_id, "connection_id"))
 """The domains of a connection, by name."""
@@ -82,8 +82,11 @@ DUE_DOMAINS = (
     .order_by(col(SsoDomain.updated_at), col(SsoDomain.id))
     .limit(bindparam("most", type_=Integer()))
 )
-"""`most` verified domains whose record was last seen by `until`, or is missing. Those that need no record have no
-`checked_at`. Each look-up sets `updated_at`, so those that were looked up longest ago come first."""
+"""At most `most` verified domains whose TXT record has to be looked up again, those looked up longest ago first.
+
+The record was last found at `until` or earlier, or is missing. Domains that need no record have no `checked_at`, and
+are left out.
+"""
 
 ADD_DOMAIN = insert(SsoDomain)
 

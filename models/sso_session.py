@@ -1,4 +1,4 @@
-"""The table `sso_session`: the sessions that were opened through a connection."""
+"""The table `sso_session`: the origin of sessions that were opened through an SSO connection."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from models.statements import insert, is_
 
 
 class SsoSession(Timestamped, table=True):
-    """A session and what its identity provider calls it. In a table of its own, because few sessions have it."""
+    """The identity provider's names of a session and its user, in a table of its own because few sessions need them."""
 
     __tablename__ = "sso_session"
     __table_args__ = (Index(None, "connection_id", "session_index"), Index(None, "connection_id", "subject"))
@@ -23,11 +23,11 @@ class SsoSession(Timestamped, table=True):
     subject: bytes = Field(repr=False)
     """The digest of the name by which the provider signs the user out (`sub`, or the value of the NameID)."""
     session_index: bytes | None = Field(default=None, repr=False)
-    """The digest of the provider's own name of the session (`sid`, SessionIndex)."""
+    """The digest of the provider's own name of the session (`sid` or SessionIndex); None if it has sent none."""
     name_id: bytes | None = Field(default=None, repr=False, sa_column_kwargs=ENCRYPTED)
-    """The NameID with its format and the SessionIndex, as JSON, which a logout request to the provider names."""
+    """The NameID with its format, and the SessionIndex, as encrypted JSON. A SAML logout request needs them."""
     authenticated_at: datetime | None = Field(default=None, sa_type=Instant)
-    """When the user has authenticated at the provider, if it says so."""
+    """When the user has authenticated at the provider; None if the provider does not say."""
 
 
 ADD_SSO_SESSION = insert(SsoSession)
@@ -50,7 +50,7 @@ SSO_SESSION_OF = _ORIGINS.where(is_(SsoSession.session_id, "session_id")).execut
 """What is stored about the origin of the session `session_id`."""
 
 SSO_SESSION_BY_ID = ReadStatement(_ORIGINS.where(by(SsoSession.session_id)), SsoSessionRow._make)
-"""The same, outside any transaction."""
+"""What is stored about the origin of the session with an id, outside any transaction."""
 
 _ACTIVE_SESSIONS = (
     select(col(Session.user_id), col(Session.id))
@@ -66,4 +66,4 @@ SESSIONS_OF_SUBJECT = _ACTIVE_SESSIONS.where(is_(SsoSession.subject, "subject"))
 """The active sessions of a `subject` at a connection, in the order in which users are locked."""
 
 SESSIONS_OF_INDEX = _ACTIVE_SESSIONS.where(is_(SsoSession.session_index, "session_index"))
-"""The active sessions here of one `session_index` at the provider."""
+"""The active sessions that belong to one `session_index` at the provider of a connection, in the same order."""

@@ -33,14 +33,14 @@ from models.base import metadata
 
 
 def is_(column: Any, name: str) -> ColumnElement[bool]:
-    """Return a comparison of a column with a named value; the name is the column's unless given."""
+    """Return the condition that a column equals the value called `name`."""
     return col(column) == bindparam(name, type_=column.type)
 
 
 def is_any(column: Any, name: str) -> ColumnElement[bool]:
-    """Return a comparison of a column of text with the members of a named list.
+    """Return the condition that a text column equals one of the texts in the value called `name`, a list.
 
-    Unlike `in_`, it needs no statement of its own for each number of members.
+    Unlike `in_`, it is the same statement for lists of any length.
     """
     return _IsAny(col(column), bindparam(name, type_=_Texts()))
 
@@ -92,5 +92,8 @@ def values_of(row: SQLModel) -> Mapping[str, object]:
 
 
 def upsert(dialect: str, model: type[SQLModel]) -> Any:
-    """Return the INSERT of the database's dialect, which supports ON CONFLICT. Only the dialect in use is imported."""
+    """Return an INSERT into a table that supports ON CONFLICT, for a `dialect` such as `postgresql`.
+
+    Only the dialect in use is imported.
+    """
     return import_module(f"sqlalchemy.dialects.{dialect}").insert(table_of(model))

@@ -17,7 +17,7 @@ def ban_holds(banned: bool, expires: datetime | None, now: datetime) -> bool:
 
 
 BY_DIALECT = frozenset({"ix_user_name_id", "ix_user_email_pattern", "ix_user_name_pattern"})
-"""The indexes that differ between databases, or are of expressions: only their migration knows them."""
+"""The indexes that differ between databases or index expressions. They are declared only in their migration."""
 
 
 class User(Record, table=True):
@@ -85,14 +85,14 @@ USER_BY_ID = ReadStatement(select(*USER_COLUMNS).where(by(User.id)), UserRow._ma
 """A user, by id."""
 
 SELECT_USER = select(*USER_COLUMNS).execution_options(row=UserRow)
-"""All columns of users, read as `UserRow`."""
+"""All users as `UserRow`; callers add conditions."""
 
 # FOR NO KEY UPDATE: rows that refer to a locked user can still be inserted. With FOR UPDATE, fifteen members who
 # created API keys at once, each with an email to the owner, lost up to 4 s in deadlocks.
 LOCK_USER = SELECT_USER.where(is_(User.id, "id")).with_for_update(key_share=True)
 
 LOCK_USER_BY_EMAIL = SELECT_USER.where(is_(User.email, "email")).with_for_update(key_share=True)
-"""The user of an `id` or `email`, locked until the transaction ends."""
+"""The user with an `email`, locked until the transaction ends; `LOCK_USER` locks the user with an `id`."""
 
 FIND_USER = SELECT_USER.where(
     or_(is_(User.id, "id"), is_(User.email, "lowered"), is_(User.username, "lowered"))

@@ -17,8 +17,8 @@ PREVIOUS_SECRET = "webhook_endpoint.previous_secret"  # noqa: S105 - the purpose
 
 
 class EndpointState(StrEnum):
-    """Whether an endpoint receives events. A paused one was stopped by an administrator, a disabled one by the
-    service."""
+    """Whether an endpoint receives events. An administrator has paused a `PAUSED` one; the service has disabled a
+    `DISABLED` one."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -26,7 +26,7 @@ class EndpointState(StrEnum):
 
 
 class EndpointSource(StrEnum):
-    """Where an endpoint comes from. One from the configuration is read-only elsewhere."""
+    """Where an endpoint comes from. Endpoints from the configuration can only be changed there."""
 
     CONFIG = "config"
     OPERATION = "operation"
@@ -34,7 +34,7 @@ class EndpointSource(StrEnum):
 
 
 class WebhookEndpoint(Record, table=True):
-    """One receiver. Its secrets are encrypted, not digested, because they sign."""
+    """One receiver of events. Its secrets are stored encrypted, not as digests, because the service signs with them."""
 
     __tablename__ = "webhook_endpoint"
 
@@ -46,21 +46,21 @@ class WebhookEndpoint(Record, table=True):
     secret: bytes = Field(sa_column_kwargs=ENCRYPTED, repr=False)
     previous_secret: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED, repr=False)
     previous_until: datetime | None = Field(default=None, sa_type=Instant)
-    """The time until which the previous secret signs, too."""
+    """The time until which requests are signed with the previous secret, too."""
     source: str = Field(max_length=16)
     created_by: str | None = Field(default=None, max_length=32)
     state: str = Field(default=EndpointState.ACTIVE, max_length=16)
     failures: int = 0
-    """Attempts that failed since the last success."""
+    """The number of attempts that have failed since the last success."""
     failing_since: datetime | None = Field(default=None, sa_type=Instant)
-    """The first of three failures in a row: since then, one attempt is made at a time."""
+    """Since when the endpoint fails: the first of three failures in a row. Then only one attempt is made at a time."""
     last_success_at: datetime | None = Field(default=None, sa_type=Instant)
     next_probe: datetime | None = Field(default=None, sa_type=Instant)
     """The time of the next attempt while the endpoint fails."""
 
 
 def subscriptions(events: str) -> Sequence[str]:
-    """Return the subscriptions of an endpoint; none if they cannot be read, which must not stop who is changed."""
+    """Return the subscriptions in the column `events`; none if the column is malformed, so that no caller fails."""
     try:
         names = json.loads(events)
     except ValueError:

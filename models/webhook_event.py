@@ -1,4 +1,4 @@
-"""The table `webhook_event`: what happened, as endpoints are told."""
+"""The table `webhook_event`: events that are sent to webhook endpoints."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -13,13 +13,13 @@ PAYLOAD = "webhook_event.payload"
 """The purpose of the encryption of payloads."""
 
 LIFETIME = timedelta(days=7)
-"""How long the deliveries of an event are attempted at most."""
+"""How long deliveries of an event are attempted at most."""
 
 _IS_KEPT = text("payload IS NOT NULL")
 
 
 class WebhookEvent(Record, table=True):
-    """One event. Its id, after `msg_`, is the one that receivers recognize a repeated delivery by."""
+    """One event. Receivers get its id with the prefix `msg_`, and recognize repeated deliveries by that."""
 
     __tablename__ = "webhook_event"
     __retention__ = (Retention("expires_at"),)
@@ -31,7 +31,7 @@ class WebhookEvent(Record, table=True):
 
     type: str = Field(max_length=64)
     payload: bytes | None = Field(default=None, sa_column_kwargs=ENCRYPTED, repr=False)
-    """The body of the request; None once it is erased."""
+    """The body of the webhook request, encrypted; None once it was erased."""
     user_id: str | None = Field(default=None, foreign_key="user.id", ondelete="SET NULL", max_length=32)
     expires_at: datetime = Field(sa_type=Instant)
     """When the row is deleted, with its deliveries."""

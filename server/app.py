@@ -32,24 +32,26 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 PAGES_PATH, CONSOLE_PATH = "/account", "/console"
-"""The paths of the hosted pages and of the console in the contract; `pages.path` and `console.path` replace them."""
+"""The paths of the hosted pages and of the console in the contract. The settings `pages.path` and `console.path`
+replace them in the served contract.
+"""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The ASGI application: the operations, and the documents."""
+    """The ASGI application: the operations of the contract, the documents, and the static files of the pages."""
 
     services: Services
     api: ASGIApp
     documents: Documents | None
-    """None if they are disabled."""
+    """The OpenAPI documents and Swagger UI; None if they are disabled."""
     assets: Assets
-    """The static files of the hosted pages, and of the error page, which is always there."""
+    """The static files of the hosted pages and of error pages; also served if the hosted pages are disabled."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond with a document, or call the pipeline."""
+        """Respond with a document or a static file; pass every other request to the pipeline."""
         documents = self.documents
         if documents is not None and scope["type"] == "http" and documents.matches(scope["path"]):
             await documents(scope, receive, send)
@@ -62,7 +64,10 @@ class Application:
 def create_app(
     settings: Settings, *, clock: Clock = system_clock, registry: "CollectorRegistry | None" = None
 ) -> Application:
-    """Return the application; it opens and closes its services, which count in `registry` if one is given."""
+    """Return the application, whose lifespan opens and closes its services.
+
+    The metrics are created in `registry`, by default in a new one, if metrics are enabled.
+    """
     return assemble(Services(settings, clock=clock, registry=registry, tracing=tracing_of(settings)))
 
 
@@ -116,10 +121,10 @@ def _documents(services: Services) -> Documents | None:
 
 
 def contract(settings: Settings, *, internal: bool = False) -> dict[str, Any]:
-    """Return the contract with the settings of this service applied: cookie names, base path, optional requirements.
+    """Return the OpenAPI document of this service, with the cookie names, paths and requirements of its settings.
 
-    An `internal` contract keeps the unpublished extension of operations, and has nothing but requests: Connexion copies
-    it four times, and the pipeline needs no more.
+    An `internal` contract is for the pipeline: it keeps the unpublished extension `x-gatewright` of operations, and
+    leaves out what only responses need, because Connexion copies the document four times.
     """
     session = settings[SessionSettings]
     document = bundle(
@@ -147,10 +152,10 @@ def _moved(path: str, root: str, new_root: str) -> str:
 
 
 def switched_off(document: dict[str, Any], settings: Settings) -> frozenset[str]:
-    """Return the operationIds that respond with 404 by these settings.
+    """Return the operationIds of the operations that these settings disable; they respond with 404.
 
-    Raises ValueError if the contract names a switch that is neither a boolean setting nor a list, nor a text with its
-    value.
+    Raises ValueError if the contract makes an operation depend on a setting that is neither a boolean nor a list,
+    except for a text setting with the required value (`webhooks.management=admin`).
     """
     switches = {each.spec["operationId"]: extension_of(each.spec).switch for each in operations(document)}
     return frozenset(

@@ -1,11 +1,14 @@
-"""Measures of a JSON value from outside, without recursion: its depth, and the number of its values."""
+"""Measures of a parsed JSON value that a client sent: its depth, its number of values, and whether it has U+0000.
+
+The functions do not recurse, because a deeply nested value could outgrow the stack.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 
 def depth(value: Any) -> int:
-    """Return the levels of arrays and objects in a value; without recursion, which could outgrow the stack."""
+    """Return how many levels of nested arrays and objects a value has; 0 if it is neither an array nor an object."""
     levels, containers = 0, [value]
     while containers := [item for item in containers if isinstance(item, dict | list)]:
         levels += 1
@@ -14,7 +17,7 @@ def depth(value: Any) -> int:
 
 
 def is_longer(value: Any, members: int) -> bool:
-    """Return whether a value has more than so many members, at all levels together."""
+    """Return whether a value has more than `members` members in total, counted in all nested arrays and objects."""
     waiting, met = [value], 0
     while waiting and met <= members:
         inside = _members(waiting.pop())
@@ -24,7 +27,7 @@ def is_longer(value: Any, members: int) -> bool:
 
 
 def contains_nul(value: Any) -> bool:
-    """Return whether U+0000 occurs in any string of a parsed value, names of members included."""
+    """Return whether U+0000 occurs in any string of a value, including the names of members."""
     return any("\0" in text for text in _strings(value))
 
 

@@ -58,7 +58,7 @@ CHECKS: tuple[Check, ...] = (
     rate_limit.check,
     observability_tracing.check,
 )
-"""The checks of the settings that belong to no capability, before anything is opened."""
+"""The checks of settings that belong to no component. They run before any connection is opened."""
 
 READY_WITHIN = 1.0
 """Timeout in seconds of the database query of /ready."""
@@ -67,17 +67,17 @@ _log = structlog.get_logger(__name__)
 
 
 def load_settings(environ: Mapping[str, str], directory: Path) -> Settings:
-    """Return the settings the service starts with: read, completed by the profile, and found safe by every package.
+    """Return the settings the service starts with: read, completed by the profile, and checked by all components.
 
-    In development a file with a secret is placed in `directory`. Raises ConfigurationError with one line per problem,
-    each naming the key.
+    In development, missing secrets are generated and stored in files in `directory`. Raises ConfigurationError with one
+    line per problem, each naming the key.
     """
     checks = (component.check for component in component_classes())
     return profiles.load(environ, directory, (*CHECKS, *checks))
 
 
 class Services:
-    """The container of one running service, wired at once. The database is reached by `open`."""
+    """The objects of one running service. The constructor creates them; `open` connects to the database."""
 
     def __init__(
         self,
@@ -87,8 +87,9 @@ class Services:
         registry: "CollectorRegistry | None" = None,
         tracing: "OpenTelemetryTracing | None" = None,
     ) -> None:
-        """Wire the parts. `registry` is where metrics are scraped, `tracing` the tracer, if any.
+        """Create the objects. Metrics, if enabled, are created in `registry`, by default in a new one.
 
+        Nothing is traced if `tracing` is None.
         Raises ValueError for a database address that cannot be used.
         """
         self.settings = settings
@@ -152,13 +153,13 @@ class Services:
 
     @property
     def request_hooks(self) -> list[RequestHook]:
-        """Return the hooks that are called for every response: metrics and tracing, if they are enabled."""
+        """Return the hooks to call for every response: those of metrics and tracing, if enabled."""
         return [one for one in (self.metrics, self.tracing) if one is not None]
 
     async def open(self, mode: Mode | None = None) -> None:
-        """Connect to the database and migrate or check its schema, by default as `database.migrate` says.
+        """Connect to the database, and migrate or check its schema; `mode` None is the setting `database.migrate`.
 
-        Raises DatabaseAbsent and SchemaRefused.
+        Raises DatabaseAbsent if the database cannot be reached, and SchemaRefused if its schema cannot be used.
         """
         await self.database.reach()
         try:
@@ -168,7 +169,7 @@ class Services:
             raise
 
     async def start(self) -> None:
-        """Start the background tasks: mail, counts of events, and the jobs of all components."""
+        """Start all components, the outbox worker (which sends mail), and the periodic jobs of all components."""
         for component in self.components:
             await component.start()
         self.worker.start()
@@ -181,7 +182,7 @@ class Services:
         ]
 
     def refuse_new_work(self) -> None:
-        """Turn /ready to 503: the service is shutting down."""
+        """Make /ready respond with 503, because the service is shutting down."""
         self._stopping.set()
 
     async def close(self) -> None:
@@ -217,9 +218,10 @@ class Services:
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, clock: Clock = system_clock) -> AsyncIterator[Services]:
-    """Yield open services without background tasks, for a command; it never changes the schema under a service.
+    """Yield open services without background tasks, for a command.
 
-    An empty database gets its schema. Raises SchemaRefused when there is an older or a newer one.
+    An empty database gets the schema. An existing schema is never migrated, because a service may be using it; raises
+    SchemaRefused if the schema is older or newer than this program.
     """
     services = Services(settings, clock=clock)
     await services.open("empty")

@@ -48,7 +48,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """Runs handlers and background jobs. `run` implements `domain.context.Runner`."""
+    """Runs handlers and background jobs, and commits their changes. `run` implements `domain.context.Runner`."""
 
     policy: Policy
     database: Database
@@ -56,19 +56,21 @@ class UnitOfWork:
     clock: Clock
     audit_writer: writer.AuditWriter
     metrics: MetricsRegistry | None = None
-    """The counters of events; None without metrics."""
+    """The metrics that count audit events; None if metrics are disabled."""
     on_queued: Callable[[Set[str]], None] = lambda _: None
     """Called with the kinds of rows that a commit has queued for the outbox worker."""
     _resources: Resources = field(init=False)
 
     def __post_init__(self) -> None:
-        """Collect what all contexts share."""
+        """Collect the objects that all contexts share."""
         self._resources = Resources(self.policy, self.database, self.port, self.clock, self.run)
 
     async def run(self, job: Job[Result], facts: RequestFacts | None = None) -> Result:
-        """Run a job in a transaction of its own; retry it after a conflict.
+        """Run a job in a transaction of its own, commit, and return the job's result; retry it after a conflict.
 
-        Raises the job's refusals, and Unavailable if the database is down or all retries fail.
+        If the job returns a `Rollback`, its writes are rolled back and the result in it is returned. Without `facts`,
+        it is a job of the service itself. Raises the job's refusals, and Unavailable if the database is down or all
+        retries fail.
         """
         conflict: Exception | None = None
         facts = facts or RequestFacts(self.clock())
@@ -103,7 +105,10 @@ class UnitOfWork:
         *,
         is_logged: bool = False,
     ) -> None:
-        """Record events in the background, outside any transaction; `is_logged` means that they are logged already."""
+        """Record the audit events that `describe` adds to a context, in the background and outside any transaction.
+
+        If `is_logged`, the events are already in the log and are not logged again.
+        """
         ctx = Context(self._resources, facts or RequestFacts(self.clock()))
         describe(ctx)
         if is_logged:
@@ -159,7 +164,7 @@ class UnitOfWork:
         self.report(done)
 
     def report(self, events: Sequence[AuditRecord]) -> None:
-        """Log events, and count them."""
+        """Log audit events, and count them in the database and in the metrics."""
         writer.log(events)
         self.audit_writer.count(events)
         if self.metrics is not None:

@@ -47,7 +47,7 @@ async def password_of(ctx: Context, user_id: str) -> str | None:
 
 
 def add_credential(ctx: Context, user_id: str, hashed: str) -> None:
-    """Add a credential account to a user without one."""
+    """Add the account with the password hash `hashed` to a user who has no password."""
     ctx.db.defer(
         insert(Account),
         id=domain_tokens.token(),
@@ -84,7 +84,7 @@ async def _update_password(ctx: Context, user_id: str, hashed: str, *conditions:
 
 
 async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
-    """Return the current account of an identity, of any user."""
+    """Return the account to which an identity is linked, whichever user it belongs to; None if it is not linked."""
     rows = await ctx.db.execute(
         ACCOUNT_BY_IDENTITY,
         provider_id=identity.provider_id,
@@ -98,9 +98,10 @@ async def by_identity(ctx: Context, identity: Identity) -> AccountRow | None:
 async def add_identity(
     ctx: Context, user_id: str, identity: Identity, tokens: Tokens, requested_scopes: tuple[str, ...]
 ) -> None:
-    """Add an identity to a user whose row is locked or new; `requested_scopes` as for `keep_tokens`.
+    """Link an identity to a user, whose row is locked or new, and store the tokens of its provider.
 
-    If another transaction added this identity first, the job is run again.
+    `requested_scopes` count as granted unless `tokens` has scopes. If another transaction linked the identity first,
+    the job is run again.
     """
     account = Account(
         id=domain_tokens.token(),
@@ -118,10 +119,10 @@ async def add_identity(
 async def keep_tokens(
     ctx: Context, account: AccountRow, tokens: Tokens, requested_scopes: tuple[str, ...] = (), **changes: Any
 ) -> None:
-    """Store the tokens of a provider. A missing value leaves the old one in place, and scopes are never removed.
+    """Store the tokens of a provider in a linked account. A token that is None leaves the stored one in place.
 
-    Above `SCOPES_AT_MOST`, the newest scopes are dropped. `requested_scopes` count as granted unless the provider
-    says otherwise (RFC 6749, 5.1). `changes` are further columns of the account.
+    Scopes are added to the stored ones, up to `SCOPES_AT_MOST`. `requested_scopes` count as granted unless `tokens`
+    has scopes (RFC 6749, 5.1). `changes` are further columns of the account.
     """
     values = _values(ctx, account, tokens, requested_scopes)
     await ctx.db.execute(CHANGE_ACCOUNT, whose=account.id, **values, **changes)
@@ -161,10 +162,11 @@ async def of_caller(ctx: Context) -> list[AccountRow]:
 
 
 async def find(ctx: Context, provider_id: str | None, account_id: str | None, place: str) -> AccountRow:
-    """Return the caller's account with this provider, with this id (the row's own or the provider's), or with both.
+    """Return the caller's account that matches both ids; an id of None matches every account.
 
-    If several match, an account with this row id is preferred, then the oldest. Raises ValidationError if `place` has
-    neither field; AccountNotFound if there is none, or it belongs to another user.
+    `account_id` is the account's id in this service, or else the user's id at the provider. Of several accounts that
+    match, the oldest is returned. Raises ValidationError if both ids are None (`place`, such as `query`, is the part of
+    the request that should have them), and AccountNotFound if no account of the caller matches.
     """
     _refuse_unnamed(provider_id, account_id, place)
     return _named(await of_caller(ctx), provider_id, account_id)
@@ -187,22 +189,24 @@ def _named(rows: Sequence[AccountRow], provider_id: str | None, account_id: str 
 
 
 async def unlink(ctx: Context, provider_id: str | None, account_id: str | None) -> None:
-    """Remove one way to sign in from the caller; unlinking `credential` removes the password.
+    """Delete an account of the caller, which is found as by `find`. Deleting that of `credential` removes the password.
 
-    Raises ValidationError, FailedToUnlinkLastAccount, AccountNotFound. The user's row is locked, so that two concurrent
-    calls cannot remove the last two.
+    The caller's row is locked, so that two concurrent calls cannot delete the last two accounts. Raises ValidationError
+    if both ids are None, FailedToUnlinkLastAccount, AccountNotFound.
     """
     _refuse_unnamed(provider_id, account_id, "body")
     await _unlink(ctx, await locking.lock_caller(ctx), provider_id, account_id)
 
 
 async def remove_of_provider(ctx: Context, provider_id: str) -> int:
-    """Remove the identities of all users at a provider; return how many there were."""
+    """Delete the accounts of all users at a provider; return their number."""
     return len(await ctx.db.execute(_REMOVE_OF_PROVIDER, provider_id=provider_id))
 
 
 async def unlink_of(ctx: Context, user: UserRow, account_id: str) -> None:
-    """Remove one way to sign in from another user, whose row is locked.
+    """Delete an account of another user, whose row is locked.
+
+    `account_id` is the account's id in this service, or else the user's id at the provider.
 
     Raises FailedToUnlinkLastAccount, AccountNotFound.
     """

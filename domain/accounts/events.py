@@ -15,6 +15,6 @@ WEBHOOK_UNLINKED = EventType("account.unlinked")
 
 
 def account_unlinked(ctx: Context, user_id: str, provider_id: str) -> None:
-    """One way to sign in was removed from a user."""
+    """Record and publish that a linked account, or the password, of a user was removed."""
     record(ctx, ACCOUNT_UNLINKED, user_id=user_id, provider=provider_id)
     publish(ctx, WEBHOOK_UNLINKED, user_id=user_id, providerId=provider_id)

@@ -40,7 +40,7 @@ class KeyFilter:
     """A filter for keys; None matches everything."""
 
     start: str | None = None
-    """The beginning of what is shown of a key."""
+    """The first characters of the key, as far as they are stored for display."""
     owner: str | None = None
     """A user, by id, email address or username, or an organization, by id or slug."""
     kind: str | None = None
@@ -56,15 +56,15 @@ class OwnedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyPage:
-    """Keys, newest first; `last` is the position at which the next page begins, None at the end.
+    """A page of keys, newest first. `last` is the position of its last row; None on the last page.
 
-    It may have fewer keys than were asked for, because those of users with more powers than the caller are left out.
+    A page may have fewer keys than its limit: keys of users with permissions that the caller lacks are left out.
     """
 
     keys: Sequence[OwnedKey]
     last: tuple[datetime, str] | None
     first: tuple[datetime, str] | None = None
-    """The position after which newer keys are; None on the first page."""
+    """The position of its first row; None on the first page."""
 
 
 async def list_keys(
@@ -75,9 +75,9 @@ async def list_keys(
     after: tuple[datetime, str] | None = None,
     limit: int,
 ) -> KeyPage:
-    """Return a page of the keys of all owners: the newest, or those next to a position.
+    """Return a page of the keys of all owners, newest first.
 
-    `before` is the position of a newer key, `after` that of an older one; at most one is given.
+    The keys are those older than `before`, or those newer than `after`; at most one is given.
 
     Raises YouAreNotAllowedToListApiKeys, TwoFactorRequired, ApiKeyConfigurationNotFound, SearchTooBroad.
     """

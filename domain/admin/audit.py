@@ -42,7 +42,7 @@ class AuditFilter:
     """A filter for audit records; None matches everything."""
 
     user: str | None = None
-    """An id, email address or username; unknown and deleted users are found too."""
+    """The user's id, email address or username; records of deleted and unknown users are found too."""
     event: str | None = None
     """The prefix of the event name."""
     outcome: Outcome | None = None
@@ -96,7 +96,7 @@ class EventFilter:
     group: str | None = None
     """The first part of the names of events, such as `sign_in`."""
     user: str | None = None
-    """The user concerned, by id, email address or username; unknown and deleted users are found too."""
+    """The user concerned, by id, email address or username; records of deleted and unknown users are found too."""
     actor: str | None = None
     """The user who acted, by id, email address or username."""
     network: str | None = None
@@ -114,7 +114,7 @@ async def list_events(
     after: Position | None = None,
     limit: int,
 ) -> AuditPage:
-    """Return a page of the events that match, newest first; `before` and `after` as for `domain.audit.search.find`.
+    """Return a page of the events that match, newest first: those older than `before`, or those newer than `after`.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad.
     """
@@ -141,7 +141,9 @@ async def latest_of(ctx: Context, user: UserRow, *, limit: int) -> Sequence[Audi
 async def export_events(
     ctx: Context, wanted: EventFilter, filters: Mapping[str, str]
 ) -> AsyncGenerator[Sequence[AuditEvent], None]:
-    """Return the pages of all events that match, newest first; `filters` are recorded.
+    """Return an iterator over the pages of all events that match, newest first.
+
+    `filters` are the filters as the request gives them, which the audit record of the export contains.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, ValidationError, SearchTooBroad, ExportInProgress.
     """

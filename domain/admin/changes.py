@@ -26,9 +26,9 @@ from models.user import UserRow
 
 
 async def add_user(ctx: Context, user: UserRow, password: str | None) -> UserRow:
-    """Store a new user, with a password if there is one; no session, no email. Return the user.
+    """Store a new user, with a password unless it is None; return the user. No session is created, and no email sent.
 
-    Raises EmailTaken, and the errors of new passwords.
+    Raises EmailTaken, PasswordTooLong, PasswordTooShort, PasswordTooCommon, Overloaded.
     """
     hashed = None
     if password is not None:
@@ -85,7 +85,7 @@ async def unban(ctx: Context, user: UserRow) -> UserRow:
 
 
 async def set_password(ctx: Context, user: UserRow, hashed: str) -> int:
-    """Set the password of a user, and revoke their sessions; return how many were active."""
+    """Replace the password hash of a user, and revoke their sessions; return how many were active."""
     ended = await passwords.set_for(ctx, user, hashed)
     events.password_set_by_admin(ctx, user.id, ended)
     return len(ended)

@@ -16,7 +16,7 @@ class InvalidRoleType(BadRequest):
 
 
 class YouAreNotAllowedToSetNonExistentValue(BadRequest):
-    """A role that is not configured."""
+    """A requested role is not configured."""
 
     message = "You are not allowed to set a non-existent role value"
 
@@ -46,7 +46,7 @@ class YouCannotBanYourself(BadRequest):
 
 
 class NotImpersonating(BadRequest):
-    """The session is an ordinary one."""
+    """The caller's session is not an impersonation session."""
 
     message = "You are not impersonating anyone"
 
@@ -58,85 +58,89 @@ class YouCannotRemoveYourself(BadRequest):
 
 
 class YouAreNotAllowedToListUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: list`."""
 
     message = "You are not allowed to list users"
 
 
 class YouAreNotAllowedToGetUser(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: get` (for an export also `session: list`), or the user has permissions that
+    the caller lacks."""
 
     message = "You are not allowed to get user"
 
 
 class YouAreNotAllowedToListUsersSessions(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `session: list`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to list users sessions"
 
 
 class YouAreNotAllowedToCreateUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: create`."""
 
     message = "You are not allowed to create users"
 
 
 class YouAreNotAllowedToChangeUsersRole(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: set-role`, or the user or a role has permissions that the caller lacks."""
 
     message = "You are not allowed to change users role"
 
 
 class YouAreNotAllowedToBanUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: ban`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to ban users"
 
 
 class YouAreNotAllowedToSetUsersEmail(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: set-email`, or the address is the caller's own."""
 
     message = "You are not allowed to update users email"
 
 
 class YouAreNotAllowedToUpdateUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: update`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to update users"
 
 
 class YouAreNotAllowedToSetUsersPassword(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: set-password`, or the user is the caller or has permissions that the caller
+    lacks."""
 
     message = "You are not allowed to set users password"
 
 
 class YouAreNotAllowedToResetTwoFactor(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: reset-two-factor`, or the user is the caller or has permissions that the
+    caller lacks."""
 
     message = "You are not allowed to reset the second factor of users"
 
 
 class YouAreNotAllowedToRemoveUsersAccess(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: set-password`, or the user is the caller or has permissions that the caller
+    lacks."""
 
     message = "You are not allowed to remove ways to sign in of users"
 
 
 class YouAreNotAllowedToRevokeUsersSessions(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `session: revoke`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to revoke users sessions"
 
 
 class YouAreNotAllowedToDeleteUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: delete`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to delete users"
 
 
 class YouAreNotAllowedToImpersonateUsers(Forbidden):
-    """No role of the caller grants it, or the user has powers that the caller lacks."""
+    """No role of the caller grants `user: impersonate`, or the user has permissions that the caller lacks."""
 
     message = "You are not allowed to impersonate users"
 
@@ -160,7 +164,7 @@ class TwoFactorRequired(Forbidden):
 
 
 class EmailTaken(BadRequest):
-    """The email address is taken; sign-up says so with status 422."""
+    """The email address belongs to another user. Sign-up has the same error with status 422."""
 
     code = "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL"
     message = "User already exists. Use another email."

@@ -45,58 +45,60 @@ WEBHOOK_UNBANNED = EventType("user.unbanned")
 
 
 def refused(ctx: Context, refusal: Refused) -> None:
-    """The caller lacked a permission, or the rank, for an operation of administration."""
+    """Record that the caller lacked a permission: one of an operation of administration, or one that the user has."""
     record(ctx, ADMIN_REFUSED, outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def sessions_listed(ctx: Context, user_id: str) -> None:
-    """The caller listed the sessions of a user."""
+    """Record that the caller listed the sessions of a user."""
     record(ctx, SESSIONS_LISTED, user_id=user_id)
 
 
 def users_searched(ctx: Context) -> None:
-    """The caller read pages of users; call it once per minute."""
+    """Record that the caller read pages of users; call it once per minute."""
     record(ctx, USERS_SEARCHED)
 
 
 def exported(ctx: Context, what: str, filters: Mapping[str, str], *, rows: int, is_complete: bool) -> None:
-    """The caller received so many rows of an export; `filters` are those of the request, without email addresses."""
+    """Record that the caller received `rows` rows of the export `what`. `filters` are those of the request, without
+    email addresses."""
     record(ctx, ADMIN_EXPORTED, export=what, filters=dict(filters), rows=rows, complete=is_complete)
 
 
 def user_role_changed(ctx: Context, user_id: str, old: str, new: str) -> None:
-    """The roles of a user were replaced."""
+    """Record that the roles of a user were replaced."""
     record(ctx, USER_ROLE_CHANGED, user_id=user_id, by_operator=ctx.is_operator, old=old, new=new)
     user_role_published(ctx, user_id)
 
 
 def user_banned(ctx: Context, user_id: str, reason: str | None, until: datetime | None) -> None:
-    """A user was banned, permanently or until a moment (in milliseconds since 1970)."""
+    """Record and publish that a user was banned until a time, or permanently (None)."""
     end = None if until is None else to_milliseconds(until)
     record(ctx, USER_BANNED, user_id=user_id, by_operator=ctx.is_operator, reason=reason, until=end)
     publish(ctx, WEBHOOK_BANNED, user_id=user_id, until=optional_instant(until))
 
 
 def user_unbanned(ctx: Context, user_id: str) -> None:
-    """The ban of a user was lifted."""
+    """Record and publish that the ban of a user was lifted."""
     record(ctx, USER_UNBANNED, user_id=user_id, by_operator=ctx.is_operator)
     publish(ctx, WEBHOOK_UNBANNED, user_id=user_id)
 
 
 def password_set_by_admin(ctx: Context, user_id: str, ended: Sequence[str]) -> None:
-    """The password of a user was set, which ended these active sessions."""
+    """Record and publish that the password of a user was set; `ended` are the ids of the active sessions that this has
+    ended."""
     by_operator = ctx.is_operator
     record(ctx, PASSWORD_SET_BY_ADMIN, user_id=user_id, by_operator=by_operator, sessions_ended=len(ended))
     publish_set(ctx, user_id, ended)
 
 
 def user_exported(ctx: Context, user_id: str) -> None:
-    """The caller read all stored data about a user."""
+    """Record that the caller read all stored data about a user."""
     record(ctx, USER_EXPORTED, user_id=user_id)
 
 
 def impersonation_started(ctx: Context, user_id: str, session_id: str, expires_at: datetime) -> None:
-    """The caller opened a session in the name of a user; the time is in milliseconds since 1970."""
+    """Record that the caller opened a session in the name of a user, which ends at `expires_at`."""
     record(
         ctx,
         IMPERSONATION_STARTED,
@@ -107,7 +109,7 @@ def impersonation_started(ctx: Context, user_id: str, session_id: str, expires_a
 
 
 def impersonation_stopped(ctx: Context) -> None:
-    """The caller ended the session in the name of a user."""
+    """Record and publish that the caller, an administrator, ended their session in the name of a user."""
     record(ctx, IMPERSONATION_STOPPED)
     caller = ctx.signed_in
     publish_ended(ctx, EndReason.IMPERSONATION_ENDED, caller.user.id, [caller.session.id])
@@ -122,7 +124,8 @@ def impersonation_ended(
     reason: str,
     by_operator: bool = False,
 ) -> None:
-    """A session in the name of a user was ended, but not by its administrator; `reason` says why."""
+    """Record and publish that a session in the name of a user was ended, but not by the administrator who opened it;
+    `reason` says why."""
     record(
         ctx,
         IMPERSONATION_ENDED,

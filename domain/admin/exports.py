@@ -1,7 +1,7 @@
-"""Exports of many rows: page after page, each read when the client has taken the last one.
+"""Exports of many rows, page by page. A page is read when the client has received the one before.
 
-No transaction stays open meanwhile. An administrator has one export at a time: a lease, which a process that is killed
-loses after a minute.
+No transaction stays open between pages. A lease ensures that an administrator runs one export at a time; if the process
+is killed, the lease expires after a minute.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ Page = tuple[Sequence[Row], Position | None]
 
 @dataclass(slots=True)
 class Export(Generic[Row]):
-    """An export of the caller."""
+    """An export that the caller has requested; `begin` runs it."""
 
     ctx: Context
     name: str
@@ -53,15 +53,16 @@ class Export(Generic[Row]):
     permission: tuple[str, str]
     """The resource and action that the caller needs until the end."""
     read: Callable[[Position | None], Awaitable[Page[Row]]]
-    """Returns the page that begins after a position."""
+    """Returns the page that begins after a position; None asks for the first page."""
     holder: str = field(default_factory=tokens.token)
     held_at: datetime | None = None
     """When the lease was taken or extended last."""
 
     async def begin(self) -> AsyncGenerator[Sequence[Row], None]:
-        """Read the first page, and return the pages. They have to be closed, if they are not read to their end.
+        """Take the lease, read the first page, and return an iterator over all pages.
 
-        Raises ExportInProgress, SearchTooBroad.
+        Close the iterator if it is not read to its end, so that the lease is released. Raises ExportInProgress,
+        SearchTooBroad; the iterator also raises Unauthenticated when the caller loses the session or the permission.
         """
         await self._hold()
         try:
@@ -136,6 +137,6 @@ class Export(Generic[Row]):
 
 
 def masked(value: str) -> str:
-    """Return a filter for the audit record, which outlives users: an email address is shown in part."""
+    """Return the value of a filter for the audit record, which outlives users: an email address is masked."""
     local, at, _ = value.partition("@")
     return masked_email(value) if local and at else value

@@ -29,9 +29,10 @@ from models.user import UserRow
 
 
 async def start(ctx: Context, user_id: str) -> OpenedSession:
-    """Create a session in the name of a user.
+    """Create a session in the name of a user, and return it.
 
-    Raises the refusals of permissions and rank, UserNotFound, YouCannotImpersonateAdmins, BannedUser.
+    Raises YouAreNotAllowedToImpersonateUsers, TwoFactorRequired, SessionNotFresh, UserNotFound,
+    YouCannotImpersonateAdmins, BannedUser.
     """
     error: type[Forbidden] = YouAreNotAllowedToImpersonateUsers
     permissions.require(ctx, "user", "impersonate", error, fresh=True)
@@ -68,9 +69,9 @@ async def _lock(ctx: Context, user_id: str) -> UserRow:
 
 
 def may_impersonate(policy: Policy, administrator: UserRow, user: UserRow | None = None) -> bool:
-    """Return whether the roles of an administrator allow impersonating this user (None: any).
+    """Return whether the roles of an administrator allow impersonating `user`, or ordinary users (None).
 
-    Rank is not checked.
+    Whether the user has permissions that the administrator lacks is not checked.
     """
     actions = ["impersonate"]
     if user is not None and roles.is_privileged(policy, user.role):
@@ -81,7 +82,10 @@ def may_impersonate(policy: Policy, administrator: UserRow, user: UserRow | None
 async def refusal(
     policy: Policy, reads: Reads, session: SessionRow, user: UserRow, now: datetime
 ) -> str | None:
-    """Return the reason why an active impersonation session may no longer be used, or None."""
+    """Return why an active impersonation session of `user` may no longer be used, None if it may.
+
+    The reasons are `disabled` (impersonation), and of the administrator `signed out`, `banned` and `role`.
+    """
     if not policy[ImpersonationPolicy].enabled:
         return "disabled"
     row = await reads.one(IMPERSONATOR_OF_SESSION, session.id)
@@ -130,8 +134,9 @@ async def _end(ctx: Context, reason: str, which: ColumnElement[bool], *, by_oper
 async def stop(ctx: Context, presented: Sequence[str]) -> OpenedSession | None:
     """End the caller's session in the name of a user.
 
-    Returns the administrator's own session if `presented`, the values of a cookie, are the token of that session and of
-    no other active one. Raises NotImpersonating, and Unauthenticated if the session has ended meanwhile.
+    `presented` are the values of the cookie that keeps the token of the administrator's own session. Returns that
+    session if it is the only active one among them, otherwise None. Raises NotImpersonating, and Unauthenticated if the
+    caller's session has ended meanwhile.
     """
     caller = ctx.signed_in
     if caller.session.impersonated_by is None:

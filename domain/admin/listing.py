@@ -38,7 +38,7 @@ from models.user import USER_COLUMNS, UserRow
 
 
 class UserQuery(NamedTuple):
-    """A page of users to list; fields are named by their columns, comparisons as in the contract."""
+    """The page of users to list. Fields have the names of their columns, operators the names in the contract."""
 
     search: str | None
     search_field: str
@@ -55,7 +55,7 @@ class UserQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of users, and how many match; the number is capped if there are more."""
+    """A page of users, and how many match, at most `admin.count_limit`; `is_capped` says that there are more."""
 
     users: Sequence[UserRow]
     total: int
@@ -109,7 +109,7 @@ _LAST_SEARCH = (
 
 
 def count_statement(where: ColumnElement[bool], limit: int) -> Executable:
-    """Return the statement that counts users, up to a limit, and finds a record of a search by the caller.
+    """Return the statement that counts users, up to a limit, and finds a recent record of a search by the caller.
 
     Counting millions of matches would read all of them.
     """
@@ -118,12 +118,15 @@ def count_statement(where: ColumnElement[bool], limit: int) -> Executable:
 
 
 def count_values(ctx: Context) -> Mapping[str, object]:
-    """Return the values of `count_statement`: the caller, and the beginning of the last minute."""
+    """Return the parameters of `count_statement`: the caller, and the time a minute ago."""
     return {"searcher": ctx.signed_in.user.id, "searched_since": ctx.now - _SEARCH_RECORDED_EVERY}
 
 
 def record_search(ctx: Context, last: str | None) -> None:
-    """Record a search of the caller, unless there is a record from the last minute: `last`, or one of this request."""
+    """Record that the caller searches users, at most once a minute.
+
+    `last` is the id of a record from the last minute, as `count_statement` has found it; None if there is none.
+    """
     # Each page of a list is a search: a record of each would bury the others.
     is_recorded = any(record.event == events.USERS_SEARCHED.name for record in ctx.records)
     if not is_recorded and last is None:  # defence: C7 once-a-minute
@@ -179,7 +182,10 @@ def _compare(column: Any, comparison: str, values: Sequence[Any], *, is_indexed:
 
 
 async def role_condition(ctx: Context, comparison: str, values: Sequence[str]) -> Condition:
-    """Return the condition that users hold one of these roles, or none of them. Raises ValidationError."""
+    """Return the condition that users hold one of these roles (`eq`, `in`), or none of them (`ne`, `not_in`).
+
+    Raises ValidationError for another comparison.
+    """
     if comparison not in ("eq", "ne", *_LISTS):
         _refuse("filterOperator", "must be eq, ne, in or not_in for roles")
     [result] = await ctx.resources.database.search(
@@ -205,7 +211,7 @@ def _flag(name: str, comparison: str, value: str) -> Condition:
 
 
 def flag_condition(name: str, *, is_set: bool) -> Condition:
-    """Return the condition that a truth value is set, or that it is not."""
+    """Return the condition that the boolean column `name` is true or, without `is_set`, false."""
     if name == "banned" and is_set:
         # A bare column: SQLite uses the partial index only if the condition has the form of the index's own.
         bare: Any = literal_column('"user".banned', Integer())
@@ -214,7 +220,10 @@ def flag_condition(name: str, *, is_set: bool) -> Condition:
 
 
 def pattern(ctx: Context, name: str, comparison: str, value: str) -> Condition:
-    """Compare the beginning, the end or any part of a text; `%`, `_` and `\\` in the value are literal."""
+    """Return the condition that a text contains, starts with or ends with a value, as `comparison` says.
+
+    `%`, `_` and `\\` in the value are literal.
+    """
     lowered = value if name == "id" else value.lower()
     column = _text(name)
     if ctx.db.dialect == "sqlite" and name == "name" and lowered.isascii():
@@ -245,7 +254,7 @@ def _column(name: str) -> Any:
 
 
 def order_of(dialect: str, name: str) -> Any:
-    """Return the expression that sorts by a column, with an index."""
+    """Return the expression by which users are sorted by the column `name`, in the form that its index has."""
     if name != "name":
         return _column(name)
     # The service replaces SQLite's `lower` with a Python function, which an index cannot contain.

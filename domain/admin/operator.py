@@ -1,5 +1,8 @@
 """Manage users as the operator: search, create, ban, unban, revoke sessions, disable two-factor authentication,
-delete."""
+delete.
+
+An `identifier` is the id, the email address or the username of a user.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -90,7 +93,7 @@ def _contains(search: str) -> ColumnElement[bool]:
 
 
 async def show(ctx: Context, identifier: str) -> Overview:
-    """Return the details of a user. Raises NotFound."""
+    """Return the details of the user with this id, email address or username. Raises NotFound."""
     user = await lookup.find(ctx, identifier)
     accounts = select(col(Account.provider_id)).where(col(Account.user_id) == user.id)
     providers = (await ctx.db.execute(accounts.order_by(col(Account.created_at)))).scalars()
@@ -98,9 +101,12 @@ async def show(ctx: Context, identifier: str) -> Overview:
 
 
 async def create(ctx: Context, new: NewUser) -> UserRow:
-    """Create a user with a password by the rules of sign-up, even if sign-up is disabled; no session, no email.
+    """Create a user with a password, even if sign-up is disabled; return the user. No session is created, and no
+    email sent.
 
-    Raises InvalidEmail, ValidationError (the name), the refusals of usernames, roles and new passwords, and EmailTaken.
+    Raises InvalidEmail, ValidationError (the name or the number of roles), UsernameTooShort, UsernameTooLong,
+    InvalidUsername, UsernameIsAlreadyTaken, YouAreNotAllowedToSetNonExistentValue (an unknown role), EmailTaken,
+    PasswordTooLong, PasswordTooShort, PasswordTooCommon, Overloaded.
     """
     email = identifiers.email(new.email)
     if not identifiers.is_name(new.name):
@@ -115,9 +121,9 @@ async def create(ctx: Context, new: NewUser) -> UserRow:
 
 
 async def ban(ctx: Context, identifier: str, *, reason: str | None, until: datetime | None) -> int:
-    """Ban a user permanently or until a moment, and revoke their sessions; return how many were active.
+    """Ban a user until a time, or permanently (None), and revoke their sessions; return how many were active.
 
-    A second ban replaces the first. Raises ValidationError (invalid reason, or a ban that ends in the past), NotFound.
+    A second ban replaces the first. Raises ValidationError (a reason too long, or a time in the past), NotFound.
     """
     if until is not None and until <= ctx.now:
         raise errors.ValidationError("The ban would be over at once")
@@ -135,21 +141,30 @@ async def unban(ctx: Context, identifier: str) -> bool:
 
 
 async def promote(ctx: Context, identifier: str, role: str) -> UserRow:
-    """Add a role to those of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    """Add a role, or several separated by commas, to those of a user; return the user.
+
+    Raises ValidationError, YouAreNotAllowedToSetNonExistentValue (an unknown role), NotFound.
+    """
     added = _role_names(ctx, role)
     user = await _locked(ctx, identifier)
     return await changes.set_roles(ctx, user, roles.parse([user.role, *added]))
 
 
 async def demote(ctx: Context, identifier: str, role: str) -> UserRow:
-    """Remove a role from a user; a user without another role gets the default role. Raises NotFound."""
+    """Remove a role from a user; return the user. Without another role, the user gets the default role.
+
+    Raises NotFound.
+    """
     user = await _locked(ctx, identifier)
     kept = [name for name in roles.split(user.role) if name != role]
     return await changes.set_roles(ctx, user, kept or [ctx.policy[RolePolicy].default_role])
 
 
 async def set_role(ctx: Context, identifier: str, role: str) -> UserRow:
-    """Replace all roles of a user. Raises ValidationError, YouAreNotAllowedToSetNonExistentValue, NotFound."""
+    """Replace all roles of a user by one, or by several separated by commas; return the user.
+
+    Raises ValidationError, YouAreNotAllowedToSetNonExistentValue (an unknown role), NotFound.
+    """
     names = _role_names(ctx, role)
     return await changes.set_roles(ctx, await _locked(ctx, identifier), names)
 
@@ -173,9 +188,9 @@ async def is_last_admin(ctx: Context, identifier: str) -> bool:
 
 
 async def administrators(ctx: Context) -> Sequence[tuple[UserRow, datetime | None]]:
-    """Return the users whose roles have a power beyond the default role's, by email address.
+    """Return the users with a permission that the default role does not grant, sorted by email address.
 
-    Each is returned with the time of the last sign-in, if it is still stored.
+    Each comes with the time of the last sign-in; None if it is not stored any more.
     """
     texts = await admins.role_texts(ctx)
     holding = [text for text in texts if roles.powers(ctx.policy, *roles.split(text))]

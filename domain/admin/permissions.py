@@ -1,6 +1,7 @@
 """Check the permissions and the rank of callers.
 
-A caller cannot act on a user, or grant or revoke a role, that has powers the caller lacks.
+The powers of a user or role are the permissions that the default role does not grant. A caller cannot act on a user, or
+grant or revoke a role, that has powers the caller lacks.
 """
 
 from collections.abc import Iterable
@@ -24,9 +25,9 @@ from models.user import UserRow
 
 
 def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *, fresh: bool = False) -> None:
-    """Check that the caller has a permission, and a fresh session if one is required.
+    """Check that a role of the caller grants an action on a resource and, with `fresh`, that the session is fresh.
 
-    Raises TwoFactorRequired, SessionNotFresh, and the error of the operation.
+    Raises `error` if no role grants the action, TwoFactorRequired, SessionNotFresh. The refusal is recorded.
     """
     caller = ctx.signed_in
     needs_factor = ctx.policy[RolePolicy].require_two_factor
@@ -41,15 +42,15 @@ def require(ctx: Context, resource: str, action: str, error: type[Forbidden], *,
 
 
 def is_fresh(ctx: Context) -> bool:
-    """Return whether the caller's session was created less than `admin.fresh_age` ago."""
+    """Return whether the caller's session was created at most `admin.fresh_age` ago; 0 accepts any age."""
     age = ctx.policy[AdminPolicy].fresh_age
     return not age or ctx.now - ctx.signed_in.session.created_at <= age
 
 
 def require_administrator(policy: Policy, caller: Caller) -> None:
-    """Check that a caller has a power over a resource of the service, whichever it is.
+    """Check that a caller has any permission of administration that the default role does not grant.
 
-    Raises NotAllowedWhileImpersonating, NotFound for everybody else, TwoFactorRequired.
+    Raises NotFound if the caller has none, NotAllowedWhileImpersonating, TwoFactorRequired.
     """
     if caller.impersonated_by is not None:  # defence: C10 impersonated
         raise NotAllowedWhileImpersonating
@@ -66,14 +67,16 @@ def refuse(ctx: Context, error: type[Forbidden]) -> NoReturn:
 
 
 def check_rank(ctx: Context, target: UserRow, error: type[Forbidden]) -> None:
-    """Check that the caller has every power of the target. Raises the error of the operation."""
+    """Check that the caller has every permission of `target` that the default role does not grant. Raises `error`."""
     # A support role with permission to ban must not be able to ban or take over an administrator.
     if not roles.outranks(ctx.policy, ctx.signed_in.user, target):  # defence: ADM4 rank
         refuse(ctx, error)
 
 
 def check_roles(ctx: Context, names: Iterable[str]) -> None:
-    """Check that the caller has every power of the roles to be granted or revoked.
+    """Check that the caller has every permission of these roles, which are to be granted or revoked.
+
+    Permissions of the default role do not count.
 
     Raises YouAreNotAllowedToChangeUsersRole.
     """
@@ -84,9 +87,10 @@ def check_roles(ctx: Context, names: Iterable[str]) -> None:
 
 
 def role_names(ctx: Context, role: str | Iterable[str], *, field: str = "role") -> list[str]:
-    """Return the role names in a request; `field` is their place in the body.
+    """Return the role names of a request as a list; a text is split at commas.
 
-    Raises ValidationError, YouAreNotAllowedToSetNonExistentValue.
+    `field` is the JSON name that a ValidationError gives; it is raised for an empty name and for too many roles. Raises
+    YouAreNotAllowedToSetNonExistentValue for a role that is not configured.
     """
     names = roles.parse(role)
     if not 1 <= len(names) <= roles.MOST_ROLES or not all(names):

@@ -16,7 +16,7 @@ class AdminPolicy:
     count_limit: int
     """The number up to which the users of a list are counted."""
     scan_timeout: timedelta
-    """How long a statement of a list may run."""
+    """How long a database query for a list may run."""
 
 
 @dataclass(frozen=True, slots=True)

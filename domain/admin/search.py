@@ -44,7 +44,7 @@ _ID = re.compile(r"[A-Za-z0-9]{32}", re.ASCII)
 
 
 class Position(NamedTuple):
-    """A user in a sorted list; a page begins after it, or ends before it."""
+    """The position of a user in a sorted list: the sort order, the value that is sorted by, and the id."""
 
     sort: str
     value: datetime | str
@@ -84,9 +84,9 @@ class Found:
     match: Match | None
     """How the text was compared; None without a text."""
     previous: Position | None
-    """The position before which the previous page ends; None on the first page."""
+    """The position of the first user, before which the previous page ends; None on the first page."""
     next: Position | None
-    """The position after which the next page begins; None on the last page."""
+    """The position of the last user, after which the next page begins; None on the last page."""
 
 
 def encode(position: Position) -> str:
@@ -97,7 +97,7 @@ def encode(position: Position) -> str:
 
 
 def decode(text: str, sort: str) -> Position | None:
-    """Return the position of a text from a URL; None if it is malformed, or of a list that is sorted otherwise."""
+    """Return the position that a text from a URL contains; None if it is malformed, or from a list sorted otherwise."""
     try:
         written = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         name, value, user_id = written
@@ -129,7 +129,9 @@ async def search_users(ctx: Context, wanted: UserSearch) -> Found:
 
 
 async def export_users(ctx: Context, wanted: UserSearch) -> AsyncGenerator[Sequence[UserRow], None]:
-    """Return the pages of all users that match, newest first, whatever the order, limit and position of the search.
+    """Return an iterator over the pages of all users that match, newest first.
+
+    The sort order, limit and position of the search are ignored.
 
     Raises YouAreNotAllowedToListUsers, TwoFactorRequired, SearchTooBroad, ExportInProgress.
     """

@@ -1,4 +1,4 @@
-"""Act on several users: on each in a transaction of its own, by the rule for one user."""
+"""Perform an action on several users: for each one in its own transaction, by the rule for a single user."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -28,21 +28,22 @@ ACTS: Mapping[Act, tuple[Permission, type[Forbidden]]] = {
     "unban": (("user", "ban"), YouAreNotAllowedToBanUsers),
     "end-sessions": (("session", "revoke"), YouAreNotAllowedToRevokeUsersSessions),
 }
-"""What can be done to several users, and the permission that it needs."""
+"""The actions on several users, each with the permission that it needs and the error if that is missing."""
 
 LIFE = timedelta(hours=1)
-"""How long the results are shown."""
+"""How long the results of an action can be shown."""
 
 _PURPOSE = "console.results"
 
 Results = Mapping[str, str | None]
-"""The code of the refusal for each user id; None if it was done."""
+"""The code of the refusal for each user id; None if the action succeeded."""
 
 
 async def users_of(ctx: Context, ids: Sequence[str], act: Act | None = None) -> Mapping[str, UserRow]:
-    """Return those of these users that exist, by id, for a caller who may list users, and do this to them.
+    """Return the users with these ids, by id, without those that do not exist.
 
-    Raises the refusals of permissions, Unavailable.
+    Checks that the caller may list users and, if `act` is given, perform it. Raises YouAreNotAllowedToListUsers, the
+    error of `act` in `ACTS`, TwoFactorRequired, Unavailable.
     """
     permissions.require(ctx, "user", "list", YouAreNotAllowedToListUsers)
     if act is not None:
@@ -64,9 +65,10 @@ async def users_of(ctx: Context, ids: Sequence[str], act: Act | None = None) -> 
 async def act_on_each(
     ctx: Context, ids: Sequence[str], act: Act, rule: Callable[[str], Job[object]]
 ) -> Results:
-    """Run the rule for each of these users, for the caller's own account last; return the refusals.
+    """Run a rule for each of these users, for the caller's own account last; return the result for each user id.
 
-    Raises the refusals of permissions, and Unavailable before anything was done.
+    Raises YouAreNotAllowedToListUsers, the error of `act` in `ACTS`, TwoFactorRequired, and Unavailable, all of them
+    before the first user is changed.
     """
     existing = await users_of(ctx, ids, act)
     # A caller whose own sessions end first could do nothing to the others.
@@ -84,7 +86,7 @@ async def act_on_each(
 
 
 def seal(ctx: Context, act: Act, results: Results) -> str:
-    """Return results, encrypted for a URL that only the caller can use."""
+    """Return an action and its results, encrypted for a URL; only the caller can read them with `unseal`."""
     by_code: dict[str, list[str]] = {}
     for user_id, code in results.items():
         by_code.setdefault(code or "", []).append(user_id)
@@ -98,7 +100,10 @@ def seal(ctx: Context, act: Act, results: Results) -> str:
 
 
 def unseal(ctx: Context, sealed: str) -> tuple[Act, Results] | None:
-    """Return what was done, and the results; None if they are of another caller, expired, or changed."""
+    """Return the action and the results that `seal` has encrypted.
+
+    None if they belong to another caller, are older than `LIFE`, or cannot be decrypted.
+    """
     text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())
     if text is None:
         return None

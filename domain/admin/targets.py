@@ -47,12 +47,15 @@ async def locked(
 
 
 def version(user: UserRow) -> str:
-    """Return what changes whenever a user is changed, for forms."""
+    """Return a text that differs after every change of the user; forms contain it to detect concurrent changes."""
     return str(to_milliseconds(user.updated_at))
 
 
 def check_version(user: UserRow, seen: str, *, changes: bool) -> None:
-    """Check that a user, whose row is locked, was not changed after a form was shown. Raises StaleProfile."""
+    """Check that a user, whose row is locked, still has the version `seen` that a form was shown with.
+
+    Raises StaleProfile if it has not, unless `changes` is false: then the form changes nothing.
+    """
     if changes and version(user) != seen:  # defence: C8 seen-version
         raise StaleProfile
 
@@ -63,20 +66,26 @@ def is_own(ctx: Context, user_id: str) -> bool:
 
 
 def refuse_own(ctx: Context, user_id: str, error: type[Forbidden]) -> None:
-    """Refuse an operation on the caller's own account, which has operations of its own. Raises the error."""
+    """Raise `error` if the user is the caller, who has to use the operations for the own account."""
     if is_own(ctx, user_id):  # defence: ADM14 own-account
         permissions.refuse(ctx, error)
 
 
 async def check_new_roles(ctx: Context, user: UserRow, names: Sequence[str]) -> None:
-    """Check that the caller may grant and revoke the roles, and that a user who may set roles remains."""
+    """Check that the caller may change the roles of a user to `names`, and that a user who may set roles remains.
+
+    Raises YouAreNotAllowedToChangeUsersRole, LastAdmin.
+    """
     permissions.check_roles(ctx, set(names) ^ set(roles.split(user.role)))
     if not admins.may_set_roles(ctx.policy, ",".join(names)):
         await admins.refuse_last(ctx, user)
 
 
 async def names_of(ctx: Context, user_ids: Collection[str | None]) -> Mapping[str, UserRow]:
-    """Return those of these users that exist, by id; none for a caller who may not read users."""
+    """Return the users with these ids, by id, without those that do not exist.
+
+    Returns none if the caller may not read users. Raises Unavailable.
+    """
     ids = sorted({user_id for user_id in user_ids if user_id is not None})
     if not ids or not roles.permits(ctx.policy, ctx.signed_in.user, "user", "get"):
         return {}

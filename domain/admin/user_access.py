@@ -65,22 +65,26 @@ class SignInMethods(NamedTuple):
 async def list_accounts(ctx: Context, user_id: str) -> list[AccountRow]:
     """Return the accounts with which a user can sign in, oldest first.
 
-    Raises YouAreNotAllowedToGetUser, UserNotFound.
+    Raises YouAreNotAllowedToGetUser, TwoFactorRequired, UserNotFound.
     """
     permissions.require(ctx, "user", "get", YouAreNotAllowedToGetUser)
     return await accounts.of_user(ctx, (await targets.existing(ctx, user_id)).id)
 
 
 async def list_passkeys(ctx: Context, user_id: str) -> list[PasskeyRow]:
-    """Return the passkeys of a user, oldest first. Raises YouAreNotAllowedToGetUser, UserNotFound."""
+    """Return the passkeys of a user, oldest first.
+
+    Raises YouAreNotAllowedToGetUser, TwoFactorRequired, UserNotFound.
+    """
     permissions.require(ctx, "user", "get", YouAreNotAllowedToGetUser)
     return await passkeys.of_user(ctx, (await targets.existing(ctx, user_id)).id)
 
 
 async def unlink_account(ctx: Context, user_id: str, account_id: str) -> None:
-    """Remove an account from another user, and revoke their sessions.
+    """Remove a linked account of another user, or the password, and revoke their sessions.
 
-    Raises the refusals of permissions and rank, UserNotFound, AccountNotFound, FailedToUnlinkLastAccount.
+    Raises YouAreNotAllowedToRemoveUsersAccess, TwoFactorRequired, SessionNotFresh, UserNotFound, AccountNotFound,
+    FailedToUnlinkLastAccount.
     """
     user = await _lock(ctx, user_id)
     await accounts.unlink_of(ctx, user, account_id)
@@ -90,7 +94,8 @@ async def unlink_account(ctx: Context, user_id: str, account_id: str) -> None:
 async def remove_passkey(ctx: Context, user_id: str, passkey_id: str) -> None:
     """Remove a passkey of another user, and revoke their sessions.
 
-    Raises the refusals of permissions and rank, UserNotFound, PasskeyNotFound, FailedToDeleteLastPasskey.
+    Raises YouAreNotAllowedToRemoveUsersAccess, TwoFactorRequired, SessionNotFresh, UserNotFound, PasskeyNotFound,
+    FailedToDeleteLastPasskey.
     """
     user = await _lock(ctx, user_id)
     await passkeys.remove_from(ctx, user, passkey_id)
@@ -112,9 +117,9 @@ async def _end_access(ctx: Context, user: UserRow) -> None:
 
 
 async def send_password_reset(ctx: Context, user_id: str, redirect_to: str | None) -> None:
-    """Send a user a link that sets a password.
+    """Send a user a link that sets a password; the link leads to `redirect_to`, by default to the hosted page.
 
-    Raises the refusals of permissions and rank, UserNotFound, ResetPasswordDisabled, Limited.
+    Raises YouAreNotAllowedToUpdateUsers, TwoFactorRequired, UserNotFound, ResetPasswordDisabled, Limited.
     """
     error = YouAreNotAllowedToUpdateUsers
     permissions.require(ctx, "user", "update", error)
@@ -122,9 +127,9 @@ async def send_password_reset(ctx: Context, user_id: str, redirect_to: str | Non
 
 
 async def export_user(ctx: Context, user_id: str) -> export.Held:
-    """Return all stored data about a user, as the user may read it.
+    """Return all stored data about a user, as the user may read it; record that the caller has read it.
 
-    Raises the refusals of permissions and rank, UserNotFound.
+    Raises YouAreNotAllowedToGetUser, TwoFactorRequired, SessionNotFresh, UserNotFound.
     """
     error = YouAreNotAllowedToGetUser
     permissions.require(ctx, "user", "get", error, fresh=True)
@@ -137,7 +142,7 @@ async def export_user(ctx: Context, user_id: str) -> export.Held:
 
 
 async def methods_of(ctx: Context, users: Sequence[UserRow]) -> Mapping[str, SignInMethods]:
-    """Return how each of these users can sign in, and when they last did, by user id."""
+    """Return how each of these users can sign in, and when they last did, by user id. Raises Unavailable."""
     ids = [user.id for user in users]
     if not ids:
         return {}

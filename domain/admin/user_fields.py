@@ -38,7 +38,7 @@ class NewUser:
     password: str | None = field(repr=False)
     gives_role: bool
     role: object
-    """As it was sent; any value if `gives_role`."""
+    """The unvalidated value of the field; ignored unless `gives_role`."""
     image: str | None
     username: str | None
     display_username: str | None
@@ -49,9 +49,15 @@ class NewUser:
 
 
 async def create_user(ctx: Context, new: NewUser) -> UserRow:
-    """Create a user by the rules of sign-up, even if sign-up is disabled; no session, no email.
+    """Create a user, even if sign-up is disabled; return the user. No session is created, and no email sent.
 
-    Raises the refusals of permissions, roles, email addresses, usernames and new passwords, and EmailTaken.
+    Raises YouAreNotAllowedToCreateUsers and TwoFactorRequired; for a role YouAreNotAllowedToChangeUsersRole,
+    SessionNotFresh, InvalidRoleType, ValidationError and YouAreNotAllowedToSetNonExistentValue; for a ban
+    YouAreNotAllowedToBanUsers; for `email_verified` YouAreNotAllowedToSetUsersEmail.
+
+    Also raises InvalidEmail, EmailTaken, UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername,
+    UsernameIsAlreadyTaken, ValidationError (an unknown locale), PasswordTooLong, PasswordTooShort, PasswordTooCommon,
+    Overloaded.
     """
     permissions.require(ctx, "user", "create", YouAreNotAllowedToCreateUsers)
     names = _roles_to_give(ctx, new.role) if new.gives_role else None
@@ -79,9 +85,14 @@ async def update_user(
 ) -> UserRow:
     """Change columns of a user, all or none; `data` has only columns that may be changed.
 
-    `seen` is the version of the user that the data are based on; values that are already stored are not a change then,
-    so a form that is sent twice succeeds. Raises the refusals of permissions, rank, roles, email addresses and
-    usernames, NoDataToUpdate, UserNotFound, YouCannotBanYourself, LastAdmin, EmailTaken and StaleProfile.
+    `seen` is the `targets.version` that a form was shown with; values that are already stored are then no change, so a
+    form that is sent twice succeeds.
+
+    Raises YouAreNotAllowedToUpdateUsers, TwoFactorRequired, SessionNotFresh, NoDataToUpdate, UserNotFound,
+    StaleProfile; for roles YouAreNotAllowedToChangeUsersRole, YouAreNotAllowedToSetNonExistentValue, LastAdmin; for a
+    ban YouAreNotAllowedToBanUsers, YouCannotBanYourself, LastAdmin; for the address YouAreNotAllowedToSetUsersEmail,
+    InvalidEmail, EmailTaken; for usernames UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername,
+    UsernameIsAlreadyTaken; ValidationError for invalid roles and locales.
     """
     fresh = bool(data.keys() & {"role", "email", "email_verified", *_BAN})
     permissions.require(ctx, "user", "update", YouAreNotAllowedToUpdateUsers, fresh=fresh)

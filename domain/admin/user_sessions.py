@@ -13,9 +13,10 @@ from models.session import FIND_SESSION, SessionRow
 
 
 async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, str]]:
-    """Return the active sessions of a user, newest first, each with a handle; the caller's own has its token.
+    """Return the active sessions of a user, newest first, each with a handle by which it can be revoked.
 
-    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    The caller's current session has its token instead of a handle. Raises YouAreNotAllowedToListUsersSessions,
+    TwoFactorRequired, UserNotFound.
     """
     error = YouAreNotAllowedToListUsersSessions
     permissions.require(ctx, "session", "list", error)
@@ -31,9 +32,9 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
 
 
 async def newest_sessions(ctx: Context, user_id: str, *, limit: int) -> Sequence[SessionRow]:
-    """Return at most `limit` active sessions of a user, newest first, as `list_sessions` does.
+    """Return at most `limit` active sessions of a user, newest first, without handles.
 
-    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    Raises YouAreNotAllowedToListUsersSessions, TwoFactorRequired, UserNotFound.
     """
     error = YouAreNotAllowedToListUsersSessions
     permissions.require(ctx, "session", "list", error)
@@ -45,7 +46,7 @@ async def newest_sessions(ctx: Context, user_id: str, *, limit: int) -> Sequence
 async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow | None:
     """Return an active session of a user, or None.
 
-    Raises YouAreNotAllowedToListUsersSessions, UserNotFound.
+    Raises YouAreNotAllowedToListUsersSessions, TwoFactorRequired, UserNotFound.
     """
     error = YouAreNotAllowedToListUsersSessions
     permissions.require(ctx, "session", "list", error)
@@ -56,7 +57,7 @@ async def get_session(ctx: Context, user_id: str, session_id: str) -> SessionRow
 async def owner_of(ctx: Context, session_id: str) -> str | None:
     """Return the id of the user of a session; None for an unknown session.
 
-    Raises YouAreNotAllowedToListUsersSessions.
+    Raises YouAreNotAllowedToListUsersSessions, TwoFactorRequired.
     """
     permissions.require(ctx, "session", "list", YouAreNotAllowedToListUsersSessions)
     owner: str | None = (await ctx.db.execute(FIND_SESSION, id=session_id)).scalar()
@@ -66,7 +67,7 @@ async def owner_of(ctx: Context, session_id: str) -> str | None:
 async def revoke_session(ctx: Context, value: str) -> bool:
     """Revoke the session of any user with this handle or token; return whether it was the caller's current session.
 
-    Unknown values have no effect. Raises the refusals of permissions and rank.
+    Unknown values have no effect. Raises YouAreNotAllowedToRevokeUsersSessions, TwoFactorRequired.
     """
     error = YouAreNotAllowedToRevokeUsersSessions
     permissions.require(ctx, "session", "revoke", error)
@@ -86,7 +87,7 @@ async def revoke_session(ctx: Context, value: str) -> bool:
 async def revoke_sessions(ctx: Context, user_id: str) -> int:
     """Revoke every session of a user; return how many were active, 0 for an unknown user.
 
-    Raises the refusals of permissions and rank.
+    Raises YouAreNotAllowedToRevokeUsersSessions, TwoFactorRequired.
     """
     error = YouAreNotAllowedToRevokeUsersSessions
     permissions.require(ctx, "session", "revoke", error)

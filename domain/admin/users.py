@@ -24,13 +24,13 @@ from models.user import UserRow
 
 
 async def get_user(ctx: Context, user_id: str) -> UserRow:
-    """Return a user. Raises YouAreNotAllowedToGetUser, UserNotFound."""
+    """Return a user. Raises YouAreNotAllowedToGetUser, TwoFactorRequired, UserNotFound."""
     permissions.require(ctx, "user", "get", YouAreNotAllowedToGetUser)
     return await targets.existing(ctx, user_id)
 
 
 def has_permission(ctx: Context, statements: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether one role of the caller grants all of the permissions."""
+    """Return whether one role of the caller grants all of these permissions, the actions by resource."""
     user = ctx.signed_in.user  # defence: ADM18 caller
     has_factor = user.two_factor_enabled or not ctx.policy[RolePolicy].require_two_factor
     return has_factor and roles.grants(ctx.policy, user.role, statements)
@@ -39,9 +39,10 @@ def has_permission(ctx: Context, statements: Mapping[str, Sequence[str]]) -> boo
 async def set_role(
     ctx: Context, user_id: str, role: str | Sequence[str], *, seen: str | None = None
 ) -> UserRow:
-    """Replace the roles of a user; `seen` is the version of the user that the choice is based on.
+    """Replace the roles of a user; return the updated user. `seen` is the `targets.version` that a form was shown with.
 
-    Raises the refusals of permissions, rank and roles, UserNotFound, LastAdmin, StaleProfile.
+    Raises YouAreNotAllowedToChangeUsersRole, TwoFactorRequired, SessionNotFresh, ValidationError (an empty name or too
+    many roles), YouAreNotAllowedToSetNonExistentValue (an unknown role), UserNotFound, LastAdmin, StaleProfile.
     """
     error = YouAreNotAllowedToChangeUsersRole
     permissions.require(ctx, "user", "set-role", error, fresh=True)
@@ -54,9 +55,10 @@ async def set_role(
 
 
 async def set_password(ctx: Context, user_id: str, new: str) -> None:
-    """Set the password of another user, with the effects of a reset, and revoke their sessions.
+    """Set the password of another user, and revoke their sessions and OAuth grants.
 
-    Raises the refusals of permissions, rank and new passwords, UserNotFound, Overloaded.
+    Raises YouAreNotAllowedToSetUsersPassword, TwoFactorRequired, SessionNotFresh, PasswordTooLong, PasswordTooShort,
+    PasswordTooCommon, UserNotFound, Overloaded.
     """
     error = YouAreNotAllowedToSetUsersPassword
     permissions.require(ctx, "user", "set-password", error, fresh=True)
@@ -72,7 +74,7 @@ async def set_password(ctx: Context, user_id: str, new: str) -> None:
 async def reset_two_factor(ctx: Context, user_id: str) -> UserRow:
     """Disable the second factor of another user, and revoke their sessions; return the updated user.
 
-    Raises the refusals of permissions and rank, UserNotFound.
+    Raises YouAreNotAllowedToResetTwoFactor, TwoFactorRequired, SessionNotFresh, UserNotFound.
     """
     error = YouAreNotAllowedToResetTwoFactor
     permissions.require(ctx, "user", "reset-two-factor", error, fresh=True)
@@ -92,9 +94,10 @@ async def ban_user(
 ) -> UserRow:
     """Ban a user for a time or permanently, and revoke their sessions; return the updated user.
 
-    Without a time the default of the settings applies, unless the ban is `for_good`. `seen` is the version of the user
-    that the choice is based on.
-    Raises the refusals of permissions and rank, UserNotFound, YouCannotBanYourself, LastAdmin, StaleProfile.
+    Without `lasts`, the ban is permanent if `for_good`, and otherwise lasts `admin.default_ban_expires_in`. `seen` is
+    the `targets.version` that a form was shown with.
+
+    Raises YouAreNotAllowedToBanUsers, TwoFactorRequired, UserNotFound, YouCannotBanYourself, LastAdmin, StaleProfile.
     """
     error = YouAreNotAllowedToBanUsers
     permissions.require(ctx, "user", "ban", error)
@@ -113,9 +116,9 @@ async def ban_user(
 
 
 async def unban_user(ctx: Context, user_id: str, *, seen: str | None = None) -> UserRow:
-    """Lift the ban of a user; return the updated user. `seen` is the version of the user that the choice is based on.
+    """Lift the ban of a user; return the updated user. `seen` is the `targets.version` that a form was shown with.
 
-    Raises the refusals of permissions and rank, UserNotFound, StaleProfile.
+    Raises YouAreNotAllowedToBanUsers, TwoFactorRequired, UserNotFound, StaleProfile.
     """
     permissions.require(ctx, "user", "ban", YouAreNotAllowedToBanUsers)
     user = await targets.locked(ctx, user_id, YouAreNotAllowedToBanUsers)
@@ -127,7 +130,8 @@ async def unban_user(ctx: Context, user_id: str, *, seen: str | None = None) -> 
 async def remove_user(ctx: Context, user_id: str) -> None:
     """Delete a user and all their data.
 
-    Raises the refusals of permissions and rank, UserNotFound, YouCannotRemoveYourself, LastAdmin.
+    Raises YouAreNotAllowedToDeleteUsers, TwoFactorRequired, SessionNotFresh, UserNotFound, YouCannotRemoveYourself,
+    LastAdmin.
     """
     error = YouAreNotAllowedToDeleteUsers
     permissions.require(ctx, "user", "delete", error, fresh=True)

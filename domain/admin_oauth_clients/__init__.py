@@ -1,1 +1,1 @@
-"""Administration of clients."""
+"""Administration of OAuth clients."""

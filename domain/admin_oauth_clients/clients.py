@@ -18,9 +18,11 @@ from models.oauth_client import CLIENTS_OF_OWNER, ClientRow, ClientSource
 async def create(
     ctx: Context, sent: Mapping[str, Any], form: str | None = None
 ) -> tuple[ClientRow, str | None]:
-    """Create a client, once for each form; return it and its secret, if it has one.
+    """Create a client with the metadata `sent`; return the client and its secret, None if it has no secret.
 
-    Raises Forbidden, TwoFactorRequired, SessionNotFresh, InvalidClientMetadata, InvalidRedirectUri, StaleClient.
+    `form` is the random text of a form, None without a form: a form that is sent twice creates one client, and the
+    second request raises StaleClient. Raises Forbidden, TwoFactorRequired, SessionNotFresh,
+    InvalidClientMetadata, InvalidRedirectUri, StaleClient.
     """
     owner_id = _require(ctx, fresh=True)
     if form is not None:
@@ -29,7 +31,10 @@ async def create(
 
 
 async def list_all(ctx: Context) -> Sequence[ClientRow]:
-    """Return the newest clients that the caller may manage. Raises Forbidden, TwoFactorRequired."""
+    """Return the clients that the caller may manage, newest first, at most 1,000.
+
+    Raises Forbidden, TwoFactorRequired.
+    """
     owner_id = _require(ctx)
     if owner_id is None:
         return await operator.list_clients(ctx)
@@ -37,8 +42,10 @@ async def list_all(ctx: Context) -> Sequence[ClientRow]:
 
 
 async def read(ctx: Context, client_id: str, *, fresh: bool = False) -> ClientRow:
-    """Return a client. Raises ClientNotFound, also for one of another user, Forbidden, TwoFactorRequired, and
-    SessionNotFresh if the session must be fresh."""
+    """Return a client that the caller may manage; with `fresh`, the session must be fresh.
+
+    Raises ClientNotFound, also for a client of another user, Forbidden, TwoFactorRequired, SessionNotFresh.
+    """
     owner_id = _require(ctx, fresh=fresh)
     row = await operator.find(ctx, client_id)
     if owner_id is not None and row.owner_id != owner_id:  # defence: O14 owner-read
@@ -54,10 +61,12 @@ async def update(
     is_disabled: bool | None = None,
     seen: str | None = None,
 ) -> ClientRow:
-    """Change members of a client; `seen` is the `operator.version` that a form was shown with.
+    """Change the metadata of a client, and whether it is disabled; return the client.
 
-    Raises Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly, InvalidClientMetadata,
-    InvalidRedirectUri, StaleClient.
+    `sent` has the members of the metadata to change; None removes a member. `is_disabled` of None changes nothing.
+    `seen` is the `operator.version` that a form was shown with, None without a form. Raises Forbidden,
+    TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly, InvalidClientMetadata, InvalidRedirectUri,
+    StaleClient.
     """
     owner_id = _require(ctx, fresh=True)
     return await operator.update(
@@ -66,12 +75,20 @@ async def update(
 
 
 async def rotate_secret(ctx: Context, client_id: str, *, seen: str | None = None) -> tuple[ClientRow, str]:
-    """Replace the secret of a client; return it and the new one. Raises the errors of `update`."""
+    """Replace the secret of a client; return the client and the new secret. The old secret is accepted for 24 hours.
+
+    `seen` is the `operator.version` that a form was shown with, None without a form. Raises Forbidden,
+    TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly, InvalidClientMetadata if the client has no
+    secret, StaleClient.
+    """
     return await operator.rotate_secret(ctx, client_id, owner_id=_require(ctx, fresh=True), seen=seen)
 
 
 async def remove(ctx: Context, client_id: str) -> None:
-    """Delete a client. Raises the errors of `update`."""
+    """Delete a client with its grants, tokens and consents.
+
+    Raises Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, ClientReadOnly.
+    """
     await operator.remove(ctx, client_id, owner_id=_require(ctx, fresh=True))
 
 

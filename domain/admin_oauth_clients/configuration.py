@@ -1,4 +1,4 @@
-"""Clients from the configuration: the table follows it when the service starts."""
+"""OAuth clients from the configuration: when the service starts, the table is changed to match it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Grants of users and clients, for the operator: list and end them. No permission is checked."""
+"""List and end the grants that users have given to OAuth clients, for the operator. No permission is checked."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,15 +26,16 @@ async def list_of_user(ctx: Context, user: str) -> Sequence[GrantRow]:
 
 
 async def names(ctx: Context, rows: Sequence[GrantRow]) -> Mapping[str, str]:
-    """Return the names of the clients of grants by client id."""
+    """Return the names of the clients that hold these grants, by client id."""
     found = [await clients.read(ctx, client_id) for client_id in {row.client_id for row in rows}]
     return {client.client_id: client.client_name for client in found if client is not None}
 
 
 async def revoke_of_user(ctx: Context, user: str, *, with_consents: bool = False) -> int:
-    """End all grants of a user, the codes that are not redeemed, and the devices that wait for tokens.
+    """End all grants of a user, with authorization codes and approved device requests that are not redeemed yet.
 
-    Returns the number of grants. Raises NotFound.
+    `with_consents` also deletes the user's consents, so that clients must ask again. Returns the number of grants.
+    Raises NotFound.
     """
     owner = await lookup.find(ctx, user)
     await locking.lock(ctx, owner.id)
@@ -48,7 +49,10 @@ async def revoke_of_user(ctx: Context, user: str, *, with_consents: bool = False
 
 
 async def revoke_of_client(ctx: Context, client_id: str, *, with_consents: bool = False) -> int:
-    """End all grants and tokens of a client; return the number of grants. Raises ClientNotFound."""
+    """End all grants and tokens of a client; return the number of grants. Raises ClientNotFound.
+
+    `with_consents` also deletes the consents of users, so that the client must ask again.
+    """
     client = await operator.find(ctx, client_id)
     number = await operator.end_grants(ctx, client)
     if with_consents:
@@ -58,7 +62,10 @@ async def revoke_of_client(ctx: Context, client_id: str, *, with_consents: bool 
 
 
 async def revoke_of_both(ctx: Context, user_id: str, client_id: str, *, with_consents: bool = False) -> int:
-    """End what a user has granted a client; return the number of grants. Raises UserNotFound, ClientNotFound."""
+    """End the grants of a user to a client; return their number. Raises UserNotFound, ClientNotFound.
+
+    `with_consents` also deletes the user's consent, so that the client must ask again.
+    """
     if await locking.lock(ctx, user_id) is None:
         raise UserNotFound
     client = await operator.find(ctx, client_id)

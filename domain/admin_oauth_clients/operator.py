@@ -39,14 +39,14 @@ OVERLAP = timedelta(hours=24)
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _SECRET_LENGTHS = range(32, 513)
-"""Characters of a secret of another program: its digest must be as good as a password hash."""
+"""How many characters an imported secret may have: with fewer, its digest could be inverted."""
 
 _FIXED = ("token_endpoint_auth_method",)
-"""Members that a client keeps: another way to authenticate is another client."""
+"""Members of the metadata that cannot be changed; to authenticate otherwise, a client is created anew."""
 
 
 async def list_clients(ctx: Context) -> Sequence[ClientRow]:
-    """Return the newest clients, newest first."""
+    """Return the clients, newest first, at most 1,000."""
     return await ctx.db.execute(LIST_CLIENTS)
 
 
@@ -66,10 +66,10 @@ async def create(
     owner_id: str | None = None,
     form: str | None = None,
 ) -> tuple[ClientRow, str | None]:
-    """Create a client; return it and its secret, if it has one.
+    """Create a client with the metadata `sent`; return the client and its secret, None if it has no secret.
 
-    `form` is a random text: a form that is sent twice creates one client. Raises InvalidClientMetadata,
-    InvalidRedirectUri, StaleClient.
+    `form` is the random text of a form, None without a form: a form that is sent twice creates one client, and the
+    second call raises StaleClient. Raises InvalidClientMetadata, InvalidRedirectUri, StaleClient.
     """
     checked = _checked(ctx, sent, source)
     await _check_logout_uri(ctx, checked)
@@ -87,9 +87,10 @@ def _id_for(form: str) -> str:
 
 
 async def import_client(ctx: Context, document: Mapping[str, Any]) -> tuple[ClientRow, str | None]:
-    """Create a client that another program knows, with its id and its secret if it has them.
+    """Create a client from the metadata of another program; return the client and its secret, None without one.
 
-    Raises the errors of `create`.
+    `client_id` and `client_secret` are kept if the document has them. Raises InvalidClientMetadata,
+    InvalidRedirectUri.
     """
     checked = _checked(ctx, document, ClientSource.CLI)
     await _check_logout_uri(ctx, checked)
@@ -118,10 +119,11 @@ async def update(
     is_disabled: bool | None = None,
     seen: str | None = None,
 ) -> ClientRow:
-    """Change members of a client, and whether it is disabled; None removes a member. `by` says who sends them.
+    """Change the metadata of a client, and whether it is disabled; return the client.
 
-    `seen` is the `version` that a form was shown with. Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata,
-    InvalidRedirectUri, StaleClient.
+    `sent` has the members of the metadata to change; None removes a member. `by` says who sends them, and so which
+    members are allowed. `is_disabled` of None changes nothing. `seen` is the `version` that a form was shown with, None
+    without a form. Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata, InvalidRedirectUri, StaleClient.
     """
     for name in _FIXED:
         if name in sent:
@@ -140,17 +142,17 @@ async def update(
 
 
 async def disable(ctx: Context, client_id: str) -> ClientRow:
-    """Disable a client, and end its grants. Raises ClientNotFound, ClientReadOnly."""
+    """Disable a client, and end its grants; return the client. Raises ClientNotFound, ClientReadOnly."""
     return await _set_disabled(ctx, await _locked(ctx, client_id, changes_metadata=False), is_disabled=True)
 
 
 async def rotate_secret(
     ctx: Context, client_id: str, *, owner_id: str | None = None, seen: str | None = None
 ) -> tuple[ClientRow, str]:
-    """Replace the secret of a client; return it and the new one. The previous one is accepted for 24 hours.
+    """Replace the secret of a client; return the client and the new secret. The old secret is accepted for 24 hours.
 
-    `seen` is the `version` that a form was shown with. Raises ClientNotFound, ClientReadOnly, InvalidClientMetadata,
-    StaleClient.
+    `seen` is the `version` that a form was shown with, None without a form. Raises ClientNotFound, ClientReadOnly,
+    InvalidClientMetadata if the client has no secret, StaleClient.
     """
     row = await _locked(ctx, client_id, owner_id)
     _check_version(row, seen)
@@ -162,7 +164,7 @@ async def rotate_secret(
 
 
 async def replace_secret(ctx: Context, row: ClientRow, secret: str) -> ClientRow:
-    """Replace the secret of a locked client."""
+    """Replace the secret of a locked client, and return the client. The old secret is accepted for 24 hours."""
     events.secret_rotated(ctx, row)
     return await clients.change(
         ctx,
@@ -185,7 +187,10 @@ async def delete_row(ctx: Context, row: ClientRow) -> None:
 
 
 async def end_grants(ctx: Context, row: ClientRow) -> int:
-    """End all grants and tokens of a client, its codes, and the devices that wait; return the number of grants."""
+    """End all grants and tokens of a client, its authorization codes and its device requests.
+
+    Returns the number of grants.
+    """
     for statement in (CODES_OF_CLIENT, END_REQUESTS_OF_CLIENT, END_TOKENS_OF_CLIENT):
         await ctx.db.execute(statement, client_id=row.client_id)
     return len(await ctx.db.execute(END_GRANTS_OF_CLIENT, client_id=row.client_id))
@@ -234,7 +239,10 @@ def _checked(
 
 
 def version(row: ClientRow) -> str:
-    """Return what changes whenever the metadata or the secret of a client is changed, for forms."""
+    """Return a text that differs after every change of the metadata or the secret of a client.
+
+    Forms contain it to detect concurrent changes.
+    """
     return tokens.digest(f"{row.client_id} {row.registration} {(row.secret or b'').hex()}").hex()
 
 

@@ -1,4 +1,4 @@
-"""Search clients, and list and end what users have granted them, for administrators of the service."""
+"""Search OAuth clients, and list and end the grants of users, for administrators of the service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,18 +61,18 @@ class ClientSearch:
 
 @dataclass(frozen=True, slots=True)
 class FoundClients:
-    """A page of clients, and how many match; the number is capped if there are more."""
+    """A page of clients, and how many match, at most `admin.count_limit`; `is_capped` says that there are more."""
 
     rows: Sequence[ClientRow]
     ends: Ends
     total: int
     is_capped: bool
     grants: Mapping[str, int] | None
-    """The number of live grants by client, capped too; None if counting took too long."""
+    """The number of live grants by client id, at most `admin.count_limit` each; None if counting took too long."""
 
 
 class Connection(NamedTuple):
-    """A client that a user has allowed something, or that holds grants of theirs."""
+    """A client to which a user has consented, or that holds live grants of the user."""
 
     client: ClientRow
     scopes: Sequence[str]
@@ -96,7 +96,7 @@ async def list_clients(
     after: Position | None = None,
     limit: int,
 ) -> FoundClients:
-    """Return a page of clients, newest first; for the positions see `place`.
+    """Return a page of clients, newest first: those older than `before`, or those newer than `after`.
 
     Raises Forbidden, TwoFactorRequired, SearchTooBroad.
     """
@@ -166,9 +166,9 @@ async def count_grants(ctx: Context, client_ids: Sequence[str]) -> Mapping[str, 
 async def list_grants(
     ctx: Context, *, client_id: str | None, user_id: str | None, after: Position | None, limit: int
 ) -> tuple[Sequence[ListedGrant], Ends]:
-    """Return a page of the live grants of a client, of a user, or of both, newest first.
+    """Return a page of the live grants of a client, of a user, or of a user to a client, newest first.
 
-    Raises ClientOrUserRequired, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound.
+    Raises ClientOrUserRequired if both ids are None, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound.
     """
     _require_one(client_id, user_id)
     conditions: list[ColumnElement[bool]] = [*live(ctx.now)]
@@ -192,7 +192,7 @@ async def list_grants(
 
 
 async def list_connections(ctx: Context, user_id: str) -> Sequence[Connection]:
-    """Return the connected applications of a user, in the order of their names.
+    """Return the clients to which a user has consented or given grants, in the order of their names.
 
     Raises Forbidden, TwoFactorRequired, UserNotFound.
     """
@@ -226,7 +226,8 @@ async def end_grants(
 ) -> int:
     """End the grants of a client, of a user, or of a user to a client; return their number.
 
-    Raises ClientOrUserRequired, Forbidden, TwoFactorRequired, SessionNotFresh, ClientNotFound, UserNotFound.
+    `with_consents` also deletes the consents. Raises ClientOrUserRequired if both ids are None, Forbidden,
+    TwoFactorRequired, SessionNotFresh, ClientNotFound, UserNotFound.
     """
     _require_one(client_id, user_id)
     if user_id is None:

@@ -1,6 +1,6 @@
 """Change and delete organizations, their members and invitations, without being a member.
 
-`seen` is what a form was shown with; None for a request of a program.
+`seen` is the `version` that a form was shown with; None for a request without a form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,17 @@ from models.organization import OrganizationRow
 
 
 def version(row: OrganizationRow | MemberRow | MemberWithUser) -> str:
-    """Return what changes whenever an organization or a member is changed, for forms."""
+    """Return a text that differs after every change of the organization or member.
+
+    Forms contain it to detect concurrent changes.
+    """
     return str(to_milliseconds(row.updated_at))
 
 
 async def update(
     ctx: Context, organization_id: str, sent: Mapping[str, Any], *, seen: str | None = None
 ) -> OrganizationRow:
-    """Change the fields of an organization that are present in `sent`; return it.
+    """Change the fields of an organization that are present in `sent`; return the organization.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, StaleOrganization,
     ValidationError, OrganizationSlugAlreadyTaken.
@@ -84,7 +87,7 @@ async def remove_member(ctx: Context, organization_id: str, member_id: str) -> M
 
 
 async def cancel_invitation(ctx: Context, organization_id: str, invitation_id: str) -> InvitationWithTeams:
-    """Cancel a pending invitation of an organization; return it.
+    """Cancel a pending invitation of an organization; return the invitation.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, InvitationNotFound.
     """

@@ -21,7 +21,7 @@ Position = tuple[datetime, str]
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """Rows, and the positions next to them; None where the list ends."""
+    """A page of rows. `previous` and `next` are the positions of its first and last row; None where the list ends."""
 
     rows: Sequence[Row]
     previous: Position | None = None
@@ -30,7 +30,10 @@ class Page(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Row]):
-    """A list that is sorted by a time and an id."""
+    """A list that is sorted by the column `time` and the id of `model`.
+
+    `statement` selects its rows without order and limit, and `position` returns the position of a row.
+    """
 
     statement: Select[Any]
     model: Any
@@ -48,7 +51,10 @@ async def page_of(
     limit: int,
     is_scan: bool,
 ) -> Page[Row]:
-    """Return the first rows of a list, or those next to a position."""
+    """Return the first page of a list, the page that follows `after`, or the page that precedes `before`.
+
+    Raises SearchTooBroad.
+    """
     time, id_ = col(getattr(listing.model, listing.time)), col(listing.model.id)
     statement, position = listing.statement, after or before
     # A page before a position is read backwards, beginning with the nearest row.

@@ -56,7 +56,7 @@ class OrganizationSearch:
 
 @dataclass(frozen=True, slots=True)
 class FoundOrganizations:
-    """A page of organizations, and how many match; the number is capped if there are more."""
+    """A page of organizations, and how many match, at most `admin.count_limit`; `is_capped`: there are more."""
 
     page: Page[ListedOrganization]
     total: int
@@ -88,7 +88,7 @@ async def list_organizations(
     before: Position | None = None,
     limit: int,
 ) -> FoundOrganizations:
-    """Return a page of organizations, newest first.
+    """Return a page of organizations, newest first: that which follows `after`, or that which precedes `before`.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, SearchTooBroad.
     """
@@ -114,7 +114,7 @@ async def list_organizations(
 async def export_organizations(
     ctx: Context, wanted: OrganizationSearch
 ) -> AsyncGenerator[Sequence[ListedOrganization], None]:
-    """Return the pages of all organizations that match, newest first.
+    """Return an iterator over the pages of all organizations that match, newest first.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, SearchTooBroad, ExportInProgress.
     """
@@ -146,7 +146,7 @@ async def count_organizations(ctx: Context) -> int | None:
 
 
 async def get_organization(ctx: Context, organization_id: str) -> WholeOrganization:
-    """Return an organization.
+    """Return an organization with its pending invitations and its teams.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization.
     """
@@ -182,8 +182,10 @@ async def list_members(
     before: Position | None = None,
     limit: int,
 ) -> Page[MemberWithUser]:
-    """Return a page of the members of an organization, the oldest first; `text` is a part of a name or address, or a
-    user id.
+    """Return a page of the members of an organization, the oldest first.
+
+    It is the page that follows `after`, or that precedes `before`. `text` is a part of a name or address, or a user id;
+    members that do not match are left out.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization, SearchTooBroad.
     """
@@ -210,7 +212,7 @@ async def list_memberships(ctx: Context, user_id: str) -> Sequence[tuple[MemberR
 
 
 async def get_member(ctx: Context, organization_id: str, member_id: str) -> MemberWithUser | None:
-    """Return a member of an organization.
+    """Return a member of an organization, or None.
 
     Raises YouAreNotAllowedToManageOrganizations, TwoFactorRequired, NoSuchOrganization.
     """
@@ -225,7 +227,7 @@ async def get_member(ctx: Context, organization_id: str, member_id: str) -> Memb
 async def list_events(
     ctx: Context, organization_id: str, *, after: Position | None = None, limit: int
 ) -> Page[AuditEvent]:
-    """Return audit events about an organization, which may be deleted, newest first.
+    """Return a page of the audit events about an organization, newest first; the organization may be deleted.
 
     Raises YouAreNotAllowedToManageOrganizations, YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
     """

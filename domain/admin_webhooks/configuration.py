@@ -1,4 +1,4 @@
-"""Endpoints from the configuration: the table follows it when the service starts."""
+"""Webhook endpoints from the configuration: when the service starts, the table is changed to match it."""
 
 import hashlib
 import json
@@ -19,8 +19,8 @@ def endpoint_id(name: str) -> str:
 async def apply(ctx: Context) -> None:
     """Add, change and delete the rows of configured endpoints, so that they are as configured, and active.
 
-    A secret that was replaced signs for `webhooks.secret_overlap`, too. Pending deliveries of endpoints that are no
-    longer configured are canceled.
+    After a secret was replaced, the old one also signs for `webhooks.secret_overlap`. Pending deliveries of endpoints
+    that are no longer configured are canceled.
     """
     if await _is_applied(ctx):  # Otherwise a start would need a database that can be written.
         return

@@ -1,4 +1,4 @@
-"""Deliveries, for administrators of the service."""
+"""Deliveries of webhooks, for administrators of the service."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,13 +12,14 @@ from domain.rate_limits.policy import Quota
 from models.delivery import ListedDelivery
 
 TESTS = Quota(10, timedelta(minutes=1))
-"""The test events that one administrator can send."""
+"""How many test events one administrator can send in which time."""
 
 
 async def send_test(ctx: Context, endpoint_id: str, form: str | None = None) -> str:
-    """Send a test event to an endpoint, once for each form; return the id of the delivery.
+    """Send a test event to an endpoint; return the id of the delivery.
 
-    Raises the errors of `endpoints.require` and `operator_deliveries.send_test`, and Limited.
+    `form` is the random text of a form, None without a form: a form that is sent twice sends one event. Raises
+    YouAreNotAllowedToManageService, TwoFactorRequired, Limited, EndpointNotFound, EndpointNotActive.
     """
     require(ctx)
     await limits.check_quota(ctx, "webhook_tests", ctx.signed_in.user.id, TESTS)
@@ -28,9 +29,9 @@ async def send_test(ctx: Context, endpoint_id: str, form: str | None = None) -> 
 async def list_all(
     ctx: Context, endpoint_id: str, *, state: str | None, before: str | None, limit: int
 ) -> Sequence[ListedDelivery]:
-    """Return the deliveries of an endpoint, newest first.
+    """Return at most `limit` deliveries of an endpoint, newest first; with `before`, those older than that delivery.
 
-    Raises the errors of `endpoints.require` and `operator_deliveries.list_deliveries`.
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, EndpointNotFound, DeliveryNotFound.
     """
     require(ctx)
     return await operator_deliveries.list_deliveries(
@@ -47,7 +48,11 @@ async def get_page(
     after: Position | None = None,
     limit: int,
 ) -> tuple[Sequence[ListedDelivery], Ends]:
-    """Return a page of the deliveries of an endpoint, and its ends. Raises the errors of `endpoints.require`."""
+    """Return a page of the deliveries of an endpoint, newest first, and its ends.
+
+    The page has the deliveries older than `before`, or those newer than `after`. Raises
+    YouAreNotAllowedToManageService, TwoFactorRequired.
+    """
     require(ctx)
     return await operator_deliveries.page_of_deliveries(
         ctx, endpoint_id, state=state, before=before, after=after, limit=limit
@@ -55,18 +60,19 @@ async def get_page(
 
 
 async def get(ctx: Context, endpoint_id: str, delivery_id: str) -> tuple[ListedDelivery, str | None]:
-    """Return a delivery of an endpoint, and the body of its requests; None once it is erased.
+    """Return a delivery of an endpoint, and the body of its requests, None once that is erased.
 
-    Raises EndpointNotFound, DeliveryNotFound, and the errors of `endpoints.require`.
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, EndpointNotFound, DeliveryNotFound.
     """
     row = await operator_deliveries.get_delivery(ctx, (await endpoints.get(ctx, endpoint_id)).id, delivery_id)
     return row, await operator_deliveries.payload_of(ctx, row.event_id)
 
 
 async def redeliver(ctx: Context, delivery_id: str, form: str | None = None) -> str:
-    """Send the event of a delivery again, once for each form; return the id of the new delivery.
+    """Send the event of a delivery again; return the id of the new delivery.
 
-    Raises the errors of `endpoints.require` and `operator_deliveries.redeliver`.
+    `form` is the random text of a form, None without a form: a form that is sent twice sends the event once. Raises
+    YouAreNotAllowedToManageService, TwoFactorRequired, DeliveryNotFound, PayloadExpired, EndpointNotActive.
     """
     require(ctx)
     return await operator_deliveries.redeliver(ctx, delivery_id, form)

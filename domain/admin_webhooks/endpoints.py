@@ -1,4 +1,4 @@
-"""Endpoints, for administrators of the service."""
+"""Webhook endpoints, for administrators of the service."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -24,19 +24,28 @@ def require(ctx: Context, *, fresh: bool = False) -> None:
 async def create(
     ctx: Context, sent: Mapping[str, Any], secret: str | None, *, seen: str | None = None
 ) -> tuple[EndpointRow, str]:
-    """Create an endpoint; return it and its secret. Raises the errors of `require` and `operator.create`."""
+    """Create an endpoint with the fields `sent`; return the endpoint and its secret, a new one if `secret` is None.
+
+    `seen` is the `operator.state_of` the list that a form was shown with, None without a form.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, ValidationError, UnknownEvent,
+    InvalidWebhookUrl, StaleEndpoint, TooManyEndpoints.
+    """
     require(ctx, fresh=True)  # defence: WH14 fresh-create
     return await operator.create(ctx, sent, secret, EndpointSource.OPERATION, seen=seen)
 
 
 async def list_all(ctx: Context) -> Sequence[EndpointRow]:
-    """Return all endpoints, the oldest first. Raises the errors of `require`."""
+    """Return all endpoints, the oldest first. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
     require(ctx)
     return await operator.list_endpoints(ctx)
 
 
 async def get(ctx: Context, endpoint_id: str, *, fresh: bool = False) -> EndpointRow:
-    """Return an endpoint. Raises EndpointNotFound, and the errors of `require`."""
+    """Return an endpoint; with `fresh`, the session must be fresh.
+
+    Raises EndpointNotFound, YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh.
+    """
     require(ctx, fresh=fresh)
     row: EndpointRow | None = (await ctx.db.execute(FIND_ENDPOINT, endpoint_id=endpoint_id)).first()
     if row is None:
@@ -52,13 +61,22 @@ async def count_pending(ctx: Context, rows: Sequence[EndpointRow]) -> Mapping[st
 async def update(
     ctx: Context, endpoint_id: str, sent: Mapping[str, Any], *, seen: str | None = None
 ) -> EndpointRow:
-    """Change the fields of an endpoint that are present. Raises the errors of `require` and `operator.update`."""
+    """Change the fields of an endpoint that are present in `sent`; return the endpoint.
+
+    `seen` is the `operator.version` that a form was shown with, None without a form.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, ValidationError, UnknownEvent,
+    InvalidWebhookUrl, EndpointNotFound, EndpointReadOnly, StaleEndpoint.
+    """
     require(ctx, fresh=True)  # defence: WH14 fresh-update
     return await operator.update(ctx, endpoint_id, sent, seen=seen)
 
 
 async def remove(ctx: Context, endpoint_id: str) -> EndpointRow:
-    """Delete an endpoint. Raises the errors of `require` and `operator.remove`."""
+    """Delete an endpoint, and cancel its pending deliveries; return the endpoint.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, EndpointNotFound, EndpointReadOnly.
+    """
     require(ctx, fresh=True)  # defence: WH14 fresh-delete
     return await operator.remove(ctx, endpoint_id)
 
@@ -66,9 +84,13 @@ async def remove(ctx: Context, endpoint_id: str) -> EndpointRow:
 async def rotate_secret(
     ctx: Context, endpoint_id: str, secret: str | None, *, seen: str | None = None
 ) -> tuple[str, datetime | None]:
-    """Replace the secret of an endpoint; return the new one, and until when the old one signs, too.
+    """Replace the secret of an endpoint by `secret`, or by a random one (None).
 
-    Raises the errors of `require` and `operator.rotate_secret`.
+    Returns the new secret, and until when the old one signs as well, None if it does not. `seen` is the
+    `operator.version` that a form was shown with, None without a form.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, ValidationError, EndpointNotFound,
+    EndpointReadOnly, StaleEndpoint.
     """
     require(ctx, fresh=True)  # defence: WH14 fresh-rotate
     return await operator.rotate_secret(ctx, endpoint_id, secret, seen=seen)

@@ -26,7 +26,7 @@ SETTABLE_STATES = (EndpointState.ACTIVE.value, EndpointState.PAUSED.value)
 
 @cache
 def subscriptions() -> frozenset[str]:
-    """Return what an endpoint can subscribe to: events, groups of them, and all."""
+    """Return what an endpoint can subscribe to: the names of events and of groups of events, and `*` for all events."""
     # An event registers itself when its module is imported.
     import_modules(domain, except_for=domain.LOADED_LATER)
     types = WEBHOOK_EVENTS.values()
@@ -35,7 +35,7 @@ def subscriptions() -> frozenset[str]:
 
 
 def columns(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of the fields that are present: name, url, events, description and state.
+    """Check the fields name, url, events, description and state, as far as they are present; return their columns.
 
     The host of the URL is not checked; see `check_url`. Raises ValidationError, UnknownEvent.
     """
@@ -68,7 +68,7 @@ def _events(names: Sequence[str]) -> str:
 
 
 def secret(given: str | None) -> str:
-    """Return a given secret, or a new one. Raises ValidationError."""
+    """Return the given secret, or a new one for None. Raises ValidationError if the secret is malformed."""
     if given is None:
         return secrets.create()
     if not secrets.is_secret(given):
@@ -77,9 +77,9 @@ def secret(given: str | None) -> str:
 
 
 async def check_url(ctx: Context, url: str) -> None:
-    """Check the form of a URL, and look its host up; call it before the transaction begins.
+    """Check the form of a URL and the addresses of its host; call it before the transaction begins.
 
-    It is a quick answer only: every delivery is checked again. Raises InvalidWebhookUrl.
+    The check is early feedback for the user: it is repeated for every delivery. Raises InvalidWebhookUrl.
     """
     try:
         await ctx.port[OutboundGuard].check(url)  # defence: WH15 endpoint-url

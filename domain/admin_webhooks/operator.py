@@ -1,4 +1,4 @@
-"""Manage endpoints: for the operator, and for administrators of the service.
+"""Manage webhook endpoints: for the operator, and for administrators of the service.
 
 No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
 """
@@ -60,13 +60,16 @@ async def list_endpoints(ctx: Context) -> Sequence[EndpointRow]:
 
 
 def version(row: EndpointRow) -> str:
-    """Return what changes whenever somebody changes an endpoint, for forms; its failures do not count."""
+    """Return a text that differs after every change of an endpoint by an administrator.
+
+    Forms contain it to detect concurrent changes.
+    """
     seen = [row.id, row.name, row.url, row.description, row.events, row.state, row.secret.hex()]
     return tokens.digest(json.dumps(seen)).hex()
 
 
 def state_of(rows: Sequence[EndpointRow]) -> str:
-    """Return what changes whenever an endpoint is added or deleted, for forms."""
+    """Return a text that differs after an endpoint was added or deleted; forms contain it to detect such changes."""
     return tokens.digest(" ".join(row.id for row in rows)).hex()
 
 
@@ -87,9 +90,10 @@ async def create(
     *,
     seen: str | None = None,
 ) -> tuple[EndpointRow, str]:
-    """Create an endpoint; return it and its secret, by default a new one.
+    """Create an endpoint with the fields `sent`; return the endpoint and its secret, a new one if `secret` is None.
 
-    `seen` is the `state_of` the list that a form was shown with: a form that is sent twice creates one endpoint.
+    `seen` is the `state_of` the list that a form was shown with, None without a form: a form that is sent twice creates
+    one endpoint, and the second call raises StaleEndpoint.
 
     Raises ValidationError, UnknownEvent, InvalidWebhookUrl, StaleEndpoint, TooManyEndpoints.
     """
@@ -107,7 +111,7 @@ async def create(
 def add(
     ctx: Context, endpoint_id: str, source: EndpointSource, secret: str, values: Mapping[str, Any]
 ) -> EndpointRow:
-    """Add an endpoint with these columns, active by default."""
+    """Add an endpoint with these columns, and return it; it is active unless `values` has another state."""
     row = EndpointRow(
         **{
             "description": None,
@@ -133,10 +137,10 @@ def add(
 async def update(
     ctx: Context, endpoint_id: str, sent: Mapping[str, Any], *, seen: str | None = None
 ) -> EndpointRow:
-    """Change the fields of an endpoint that are present; return it. `seen` is the `version` that a form was shown with.
+    """Change the fields of an endpoint that are present in `sent`; return the endpoint.
 
-    The state `active` revives an endpoint that fails or is disabled, and so does another URL, except that it stays
-    disabled.
+    The state `active` enables a disabled endpoint and resets its failures; another URL only resets the failures. `seen`
+    is the `version` that a form was shown with, None without a form.
 
     Raises ValidationError, UnknownEvent, InvalidWebhookUrl, EndpointNotFound, EndpointReadOnly, StaleEndpoint.
     """
@@ -155,7 +159,7 @@ def _check_version(row: EndpointRow, seen: str) -> None:
 
 
 async def change(ctx: Context, row: EndpointRow, values: Mapping[str, Any]) -> EndpointRow:
-    """Change columns of a locked endpoint; return it."""
+    """Change columns of a locked endpoint, and return it. Another URL or the state `active` resets its failures."""
     changed = {name: value for name, value in values.items() if value != getattr(row, name)}
     names = set(changed)
     if "url" in changed or values.get("state") == EndpointState.ACTIVE:
@@ -195,9 +199,10 @@ async def delete_row(ctx: Context, row: EndpointRow) -> None:
 async def rotate_secret(
     ctx: Context, endpoint_id: str, secret: str | None, *, seen: str | None = None
 ) -> tuple[str, datetime | None]:
-    """Replace the secret of an endpoint; return the new one, and until when the old one signs, too.
+    """Replace the secret of an endpoint by `secret`, or by a random one (None).
 
-    `seen` is the `version` that a form was shown with. Raises ValidationError, EndpointNotFound, EndpointReadOnly,
+    Returns the new secret, and until when the old one signs as well, None if it does not. `seen` is the `version` that
+    a form was shown with, None without a form. Raises ValidationError, EndpointNotFound, EndpointReadOnly,
     StaleEndpoint.
     """
     text = fields.secret(secret)
@@ -209,7 +214,10 @@ async def rotate_secret(
 
 
 async def replace_secret(ctx: Context, row: EndpointRow, secret: str) -> EndpointRow:
-    """Replace the secret of a locked endpoint; the old one signs for `webhooks.secret_overlap`, older ones do not."""
+    """Replace the secret of a locked endpoint; return the endpoint.
+
+    The old secret also signs for `webhooks.secret_overlap`; even older ones do not any more.
+    """
     # Each column has an encryption key of its own, so that the old secret cannot be copied as it is stored.
     old, overlap = ctx.cipher.decrypt(SECRET, row.secret), ctx.policy[WebhookPolicy].secret_overlap
     is_kept = old is not None and bool(overlap)

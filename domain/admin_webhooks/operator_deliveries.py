@@ -1,4 +1,4 @@
-"""Manage deliveries: for the operator, and for administrators of the service.
+"""Manage deliveries of webhooks: for the operator, and for administrators of the service.
 
 No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
 """
@@ -32,7 +32,8 @@ async def count_pending(ctx: Context, endpoint_ids: Sequence[str]) -> Mapping[st
 async def send_test(ctx: Context, endpoint_id: str, form: str | None = None) -> str:
     """Send the event `webhook.test` to an endpoint; return the id of the delivery.
 
-    `form` is a random text: a form that is sent twice sends one event. Raises EndpointNotFound, EndpointNotActive.
+    `form` is the random text of a form, None without a form: a form that is sent twice sends one event. Raises
+    EndpointNotFound, EndpointNotActive.
     """
     row = await _locked_active(ctx, endpoint_id, EndpointNotFound)
     delivery_id = _id_for(form, row.id)
@@ -53,7 +54,7 @@ async def _exists(ctx: Context, delivery_id: str) -> bool:
 async def list_deliveries(
     ctx: Context, endpoint_id: str, *, state: str | None, before: str | None, limit: int
 ) -> Sequence[ListedDelivery]:
-    """Return the deliveries of an endpoint, newest first; those that are older than the delivery `before`.
+    """Return at most `limit` deliveries of an endpoint, newest first; with `before`, those older than that delivery.
 
     Raises EndpointNotFound, DeliveryNotFound.
     """
@@ -75,7 +76,10 @@ async def page_of_deliveries(
     after: Position | None = None,
     limit: int,
 ) -> tuple[Sequence[ListedDelivery], Ends]:
-    """Return a page of the deliveries of an endpoint, newest first, and its ends; see `place`."""
+    """Return a page of the deliveries of an endpoint, newest first, and its ends.
+
+    The page has the deliveries older than `before`, or those newer than `after`.
+    """
     where, (time, id_) = place(before=before, after=after), (col(Delivery.created_at), col(Delivery.id))
     conditions = [is_(Delivery.endpoint_id, "endpoint_id"), *where.conditions(time, id_)]
     if state is not None:
@@ -97,7 +101,7 @@ async def get_delivery(ctx: Context, endpoint_id: str, delivery_id: str) -> List
 
 
 async def payload_of(ctx: Context, event_id: str) -> str | None:
-    """Return the body of the requests of an event; None once it is erased."""
+    """Return the body of the requests that deliver an event; None once it is erased."""
     sealed: bytes | None = (await ctx.db.execute(FIND_PAYLOAD, event_id=event_id)).scalar()
     return None if sealed is None else ctx.cipher.decrypt(PAYLOAD, sealed)
 
@@ -105,8 +109,8 @@ async def payload_of(ctx: Context, event_id: str) -> str | None:
 async def redeliver(ctx: Context, delivery_id: str, form: str | None = None) -> str:
     """Send the event of a delivery again, with the same `webhook-id`; return the id of the new delivery.
 
-    `form` is a random text: a form that is sent twice sends the event once. Raises DeliveryNotFound, PayloadExpired,
-    EndpointNotActive.
+    `form` is the random text of a form, None without a form: a form that is sent twice sends the event once. Raises
+    DeliveryNotFound, PayloadExpired, EndpointNotActive.
     """
     past = await _find_delivery(ctx, delivery_id)
     row = await _locked_active(ctx, past.endpoint_id, DeliveryNotFound)

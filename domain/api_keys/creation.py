@@ -1,4 +1,4 @@
-"""Create API keys: of the caller, of an organization for members with the permission, or of anybody for managers."""
+"""Create API keys: for the caller, for an organization (members with the permission), or for anybody (managers)."""
 
 from typing import Any
 
@@ -39,11 +39,14 @@ async def create(
 ) -> tuple[ApiKeyRow, str]:
     """Create a key; return the key and its text, which is not stored.
 
-    Its kind decides whether it belongs to an organization or to a user: the caller or, for a manager, another one.
+    `kind` decides whether the key belongs to the organization or to a user: the caller (None) or, if the caller is a
+    manager of all keys, any user.
 
-    Raises ApiKeyConfigurationNotFound, ServerOnlyProperty, UnauthorizedSession, OrganizationIdRequired,
-    UserNotMemberOfOrganization, InsufficientApiKeyPermissions, UserNotFound, YouAreNotAllowedToManageApiKeys, the
-    errors of `fields.columns`, NameRequired, ApiKeyLimitReached.
+    Raises ApiKeyConfigurationNotFound (unknown kind), ServerOnlyProperty, UnauthorizedSession, OrganizationIdRequired,
+    UserNotMemberOfOrganization, InsufficientApiKeyPermissions, UserNotFound, YouAreNotAllowedToManageApiKeys,
+    NameRequired, ApiKeyLimitReached; for invalid fields MetadataDisabled, InvalidMetadataType,
+    RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired, KeyDisabledExpiration, ExpiresInIsTooSmall,
+    ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength, ValidationError.
     """
     name = kind or DEFAULT
     key_kind, policy = keys.kind_of(ctx, name), ctx.policy[ApiKeyPolicy]
@@ -68,10 +71,11 @@ async def create_once(
 ) -> tuple[ApiKeyRow, str]:
     """Create a key as `create` does, unless the owner's keys have changed since `state_of_list` returned `seen`.
 
-    The owner is the caller or, for a manager, another one. A form that is sent twice therefore creates one key.
+    A form that is sent twice therefore creates one key. `owner` is a user or an organization; None is the caller, and
+    only a manager of all keys may name an owner.
 
-    Raises ApiKeysChanged, and the errors of `create`; ApiKeyConfigurationNotFound also for an organization and a kind
-    of users.
+    Raises ApiKeysChanged, and what `create` raises; ApiKeyConfigurationNotFound also if the owner is an organization
+    and the kind is for users.
     """
     if owner is not None:
         owners.require_manager(ctx)
@@ -98,9 +102,10 @@ async def state_of_list(ctx: Context, owner: Owner) -> str:
 async def add(
     ctx: Context, owner: Owner, kind: str, prefix: str | None, values: dict[str, Any]
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of an owner whose row is locked, and notify them; return it, and its text.
+    """Create a key for an owner whose row is locked, and notify the owner; return the key and its text.
 
-    Raises ApiKeyConfigurationNotFound, ApiKeyLimitReached.
+    `prefix` defaults to that of the kind, and `values` are columns that replace its defaults. Raises
+    ApiKeyConfigurationNotFound (unknown kind), ApiKeyLimitReached.
     """
     key_kind, policy = keys.kind_of(ctx, kind), ctx.policy[ApiKeyPolicy]
     prefix = key_kind.default_prefix if prefix is None else prefix

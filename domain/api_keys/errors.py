@@ -10,19 +10,19 @@ class ApiKeyConfigurationNotFound(BadRequest):
 
 
 class ServerOnlyProperty(BadRequest):
-    """The field is for callers with the permission `apiKey: manage`."""
+    """Only callers with the permission `apiKey: manage` may set the field."""
 
     message = "The property you're trying to set can only be set from the server auth instance only."
 
 
 class UnauthorizedSession(Unauthenticated):
-    """`userId` is for callers with the permission `apiKey: manage`."""
+    """Only callers with the permission `apiKey: manage` may send `userId`."""
 
     message = "Unauthorized or invalid session"
 
 
 class OrganizationIdRequired(BadRequest):
-    """The kind is for keys of organizations, and none is named."""
+    """The kind is for keys of organizations, and the request names no organization."""
 
     message = "Organization ID is required for organization-owned API keys."
 
@@ -52,13 +52,13 @@ class InvalidMetadataType(BadRequest):
 
 
 class RefillAmountAndIntervalRequired(BadRequest):
-    """`refillAmount` is missing."""
+    """`refillInterval` is given without `refillAmount`."""
 
     message = "refillAmount is required when refillInterval is provided"
 
 
 class RefillIntervalAndAmountRequired(BadRequest):
-    """`refillInterval` is missing."""
+    """`refillAmount` is given without `refillInterval`."""
 
     message = "refillInterval is required when refillAmount is provided"
 
@@ -70,7 +70,7 @@ class KeyDisabledExpiration(BadRequest):
 
 
 class ExpiresInIsTooSmall(BadRequest):
-    """Shorter than `api_keys.minimum_expires_in`."""
+    """The lifetime is shorter than `api_keys.minimum_expires_in`."""
 
     message = "The expiresIn is smaller than the predefined minimum value."
 
@@ -88,7 +88,7 @@ class InvalidPrefixLength(BadRequest):
 
 
 class NameRequired(BadRequest):
-    """Every key needs a name."""
+    """The key has no name, and `api_keys.require_name` is true."""
 
     message = "API Key name is required."
 
@@ -112,13 +112,13 @@ class ApiKeyLimitReached(Forbidden):
 
 
 class ApiKeysChanged(Conflict):
-    """A key was created or deleted after the form was shown."""
+    """A key was created, changed or deleted after the form was shown."""
 
     message = "The API keys were changed meanwhile"
 
 
 class YouAreNotAllowedToManageApiKeys(Forbidden):
-    """The owner has powers that the caller lacks."""
+    """The owner of the key has permissions that the caller lacks."""
 
     message = "You are not allowed to manage the API keys of this user"
 
@@ -160,7 +160,7 @@ class KeyExpired(Unauthenticated):
 
 
 class KeyPermissionsInsufficient(Unauthenticated):
-    """The key does not permit what was asked."""
+    """The key lacks a permission that the verification asks for."""
 
     message = "API Key does not have the required permissions"
 

@@ -20,27 +20,27 @@ API_KEY = AuthenticationMethod("api_key", N_("API key"))
 
 
 def created(ctx: Context, row: ApiKeyRow) -> None:
-    """A key was created."""
+    """Record that a key was created."""
     _record(ctx, CREATED, row, kind=row.kind, start=row.start)
 
 
 def updated(ctx: Context, row: ApiKeyRow, fields: Iterable[str]) -> None:
-    """Fields of a key were changed."""
+    """Record that fields of a key were changed."""
     _record(ctx, UPDATED, row, fields=sorted(fields))
 
 
 def deleted(ctx: Context, row: ApiKeyRow) -> None:
-    """A key was deleted."""
+    """Record that a key was deleted."""
     _record(ctx, DELETED, row, kind=row.kind, start=row.start)
 
 
 def disabled(ctx: Context, user_id: str, number: int) -> None:
-    """The keys of a user were disabled, because the password was reset."""
+    """Record that the keys of a user were disabled, because the password was reset."""
     record(ctx, DISABLED, user_id=user_id, number=number)
 
 
 def refused(ctx: Context, row: ApiKeyRow, refusal: Refused, verifier: str | None) -> None:
-    """A key was refused; `verifier` is the service that asked, None for a request with the key itself."""
+    """Record that a key was refused; `verifier` is the service that asked, None for a request with the key itself."""
     record(
         ctx,
         REFUSED,
@@ -55,7 +55,7 @@ def refused(ctx: Context, row: ApiKeyRow, refusal: Refused, verifier: str | None
 
 
 def disowned(ctx: Context, row: ApiKeyRow) -> None:
-    """A key was deleted because the owner of an address deletes the account that had created it."""
+    """Record that a key was deleted because the owner of an address deletes the account that had created it."""
     record(ctx, DELETED, key=row.id, kind=row.kind, start=row.start, **_organization(row))
 
 

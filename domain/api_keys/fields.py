@@ -25,7 +25,7 @@ from domain.context import Context
 from domain.errors import Field, ValidationError
 
 LARGEST = 4096
-"""Bytes of permissions, and of metadata, as JSON."""
+"""The largest size of permissions, and of metadata, as JSON, in bytes."""
 
 MANAGED = frozenset(
     {
@@ -37,7 +37,7 @@ MANAGED = frozenset(
         "rateLimitMax",
     }
 )
-"""The fields that only administrators of keys set."""
+"""The fields that only callers with the permission `apiKey: manage` may set."""
 
 SHARED = MANAGED | {"name", "expiresIn", "metadata", "permissions"}
 """The fields that a key may be created with and that may be changed, by their names on the wire."""
@@ -59,7 +59,10 @@ Fields = Mapping[str, Any]
 
 
 def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> None:
-    """Check that a caller may set the fields that are present, whatever their values. Raises ServerOnlyProperty."""
+    """Check that a caller who is not a manager of all keys sets none of `MANAGED`, and only grantable permissions.
+
+    Raises ServerOnlyProperty.
+    """
     if is_manager:
         return
     # As in Better Auth, anybody may send `remaining: null`.
@@ -76,7 +79,7 @@ def _is_granted(requested: Statements | None, grantable: Statements) -> bool:
 
 
 def columns(ctx: Context, fields: Fields, kind: KeyKind) -> dict[str, Any]:
-    """Return the columns of the fields that are present.
+    """Check the fields that are present, and return the columns to store.
 
     Raises MetadataDisabled, InvalidMetadataType, RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired,
     KeyDisabledExpiration, ExpiresInIsTooSmall, ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength,

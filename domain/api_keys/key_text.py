@@ -30,7 +30,7 @@ def with_check(body: str) -> str:
 
 
 def start(text: str, prefix: str, characters: int) -> str | None:
-    """Return the beginning by which users recognize a key: the prefix and some random characters; None if empty."""
+    """Return the beginning by which users recognize a key: the prefix and `characters` random ones; None for 0."""
     return text[: len(prefix) + characters] if characters else None
 
 

@@ -40,7 +40,7 @@ class KeyQuery:
     user_id: str | None
     """The owner; None for the caller."""
     sort_by: str
-    """A column."""
+    """The column by which the keys are sorted."""
     descending: bool
     limit: int
     offset: int
@@ -49,7 +49,7 @@ class KeyQuery:
 
 
 async def get(ctx: Context, key_id: str, kind: str | None = None) -> ApiKeyRow:
-    """Return a key that the caller may see.
+    """Return a key that the caller may see. With `kind`, a key of another kind counts as missing.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
     """
@@ -98,17 +98,25 @@ async def _listed_owner(ctx: Context, query: KeyQuery) -> ColumnElement[bool]:
 
 
 def version(row: ApiKeyRow) -> str:
-    """Return what changes whenever a key is changed, for forms; its uses do not count."""
+    """Return a text that differs after every change of a key, but not after a use.
+
+    Forms contain it to detect concurrent changes.
+    """
     return str(to_milliseconds(row.updated_at))
 
 
 async def update_key(
     ctx: Context, key_id: str, requested: Fields, *, kind: str | None = None, seen: str | None = None
 ) -> ApiKeyRow:
-    """Change the fields of a key that are present, all or none; `seen` is the version that a form was filled with.
+    """Change the fields of a key that are present in `requested`, all or none; return the key.
+
+    With `kind`, a key of another kind counts as missing. `seen` is the `version` that a form was shown with, None
+    without a form.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys,
-    ServerOnlyProperty, the errors of `fields.columns`, NoValuesToUpdate, ApiKeysChanged.
+    ServerOnlyProperty, NoValuesToUpdate, ApiKeysChanged; for invalid fields MetadataDisabled, InvalidMetadataType,
+    RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired, KeyDisabledExpiration, ExpiresInIsTooSmall,
+    ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength, ValidationError.
     """
     row = await _find(ctx, key_id, kind)
     await _lock_owner(ctx, row, "update")
@@ -135,7 +143,10 @@ async def _unchanged(ctx: Context, key_id: str, seen: str) -> ApiKeyRow:
 async def change(
     ctx: Context, row: ApiKeyRow, values: dict[str, Any], names: Sequence[str] | Fields
 ) -> ApiKeyRow:
-    """Change columns of a key; a new refill or rate limit begins now. Raises KeyNotFound."""
+    """Change columns of a key, and return it. A new refill or rate limit begins now.
+
+    `names` are the changed fields, for the audit record. Raises KeyNotFound.
+    """
     begins: dict[str, Any] = {}
     if values.get("refill_amount") is not None:
         begins["last_refill_at"] = ctx.now
@@ -153,7 +164,7 @@ async def change(
 
 
 async def delete_key(ctx: Context, key_id: str, *, kind: str | None = None) -> None:
-    """Delete a key.
+    """Delete a key. With `kind`, a key of another kind counts as missing.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
     """
@@ -163,7 +174,7 @@ async def delete_key(ctx: Context, key_id: str, *, kind: str | None = None) -> N
 
 
 async def remove(ctx: Context, row: ApiKeyRow) -> None:
-    """Delete the row of a key. Raises KeyNotFound."""
+    """Delete a key without checking permissions. Raises KeyNotFound if it is deleted already."""
     if not await ctx.db.execute(_DELETE, key_id=row.id):
         raise KeyNotFound
     events.deleted(ctx, row)

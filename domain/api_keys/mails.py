@@ -22,7 +22,10 @@ API_KEY_CREATED = MailTemplate(
 
 
 async def key_created(ctx: Context, user: Recipient, row: ApiKeyRow, organization: str | None) -> None:
-    """Notify the owner of a new key, or an owner of the organization with this name."""
+    """Notify a user of a new key: its owner or, for a key of an organization, an owner of the organization.
+
+    `organization` is the name of that organization, None for a key of the user.
+    """
     await notify(
         ctx,
         API_KEY_CREATED,

@@ -1,4 +1,4 @@
-"""Manage keys for the operator, without permission checks."""
+"""Manage API keys for the operator, without permission checks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -26,10 +26,12 @@ async def create(
     user: str | None = None,
     organization: str | None = None,
 ) -> tuple[ApiKeyRow, str]:
-    """Create a key of the user with this id, address or username, or of the organization with this id or slug; return
-    it, and its text.
+    """Create a key for a user (id, email address or username) or an organization (id or slug).
 
-    Raises NotFound, BadRequest for a kind of other owners, and the errors of `creation.add` and `fields.columns`.
+    Returns the key and its text, which is not stored. Raises NotFound, BadRequest if the kind is for other owners,
+    ApiKeyConfigurationNotFound (unknown kind), ApiKeyLimitReached; for invalid fields MetadataDisabled,
+    InvalidMetadataType, RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired, KeyDisabledExpiration,
+    ExpiresInIsTooSmall, ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength, ValidationError.
     """
     key_kind = keys.kind_of(ctx, kind)
     if key_kind.is_of_organizations != (organization is not None):
@@ -72,7 +74,11 @@ async def list_keys(
     created_by: str | None = None,
     unused: timedelta | None = None,
 ) -> Sequence[ApiKeyRow]:
-    """Return keys, newest first, filtered by owner, by creator, or by time without use. Raises NotFound."""
+    """Return the keys that match every given filter, newest first.
+
+    `unused` selects keys that were not used for this time. Users are named by id, email address or username,
+    organizations by id or slug. Raises NotFound if a named one does not exist.
+    """
     statement = select(*KEY_COLUMNS).order_by(col(ApiKey.created_at).desc(), col(ApiKey.id))
     if user is not None:
         statement = statement.where(col(ApiKey.user_id) == (await lookup.find(ctx, user)).id)
@@ -96,7 +102,12 @@ async def get(ctx: Context, key_id: str) -> ApiKeyRow:
 
 
 async def update(ctx: Context, key_id: str, requested: fields.Fields) -> ApiKeyRow:
-    """Change the fields of a key that are present. Raises KeyNotFound, and the errors of `fields.columns`."""
+    """Change the fields of a key that are present in `requested`; return the key.
+
+    Raises KeyNotFound; for invalid fields MetadataDisabled, InvalidMetadataType, RefillAmountAndIntervalRequired,
+    RefillIntervalAndAmountRequired, KeyDisabledExpiration, ExpiresInIsTooSmall, ExpiresInIsTooLarge,
+    InvalidPrefixLength, InvalidNameLength, ValidationError.
+    """
     row = await get(ctx, key_id)
     return await keys.change(ctx, row, fields.columns(ctx, requested, keys.kind_of(ctx, row.kind)), requested)
 
@@ -115,7 +126,10 @@ async def find(ctx: Context, text: str) -> VerifiedKey:
 
 
 async def verify(ctx: Context, text: str, permissions: Mapping[str, Sequence[str]]) -> VerifiedKey:
-    """Verify a key without using it. Raises the reason why it is refused."""
+    """Verify the key with this text without counting a use; return the key.
+
+    Raises InvalidApiKey, UserBanned, KeyDisabled, KeyExpired, KeyPermissionsInsufficient, RateLimited, UsageExceeded.
+    """
     verified = await find(ctx, text)
     verification.check(verified, permissions, ctx.now)
     return verified

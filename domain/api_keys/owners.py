@@ -38,9 +38,9 @@ _OWNERS = (
 
 
 async def look_up(ctx: Context, identifier: str) -> Owner | None:
-    """Return the user with this id, address or username, or the organization with this id or slug, or None.
+    """Return the user with this id, email address or username, else the organization with this id or slug, or None.
 
-    Organizations are not found if no kind of keys belongs to them.
+    Organizations are not looked up if no configured kind of keys is for organizations.
     """
     user = await lookup.look_up(ctx, identifier)
     if user is not None or not ctx.policy[ApiKeyPolicy].kinds_of(organizations=True):
@@ -64,9 +64,9 @@ def require_manager(ctx: Context) -> None:
 
 
 def check_rank(ctx: Context, owner: UserRow | None) -> UserRow:
-    """Check that the caller has every power of the owner of a key.
+    """Return the user who owns a key if the caller has all permissions of this user beyond the default role.
 
-    Raises UserNotFound, YouAreNotAllowedToManageApiKeys.
+    Raises UserNotFound for None, YouAreNotAllowedToManageApiKeys.
     """
     if owner is None:
         raise UserNotFound
@@ -76,7 +76,9 @@ def check_rank(ctx: Context, owner: UserRow | None) -> UserRow:
 
 
 async def lock_user(ctx: Context, user_id: str | None) -> UserRow:
-    """Lock the owner of a key: the caller with their session, or a user who has no powers that the caller lacks.
+    """Return the owner of a key, locked: the caller (None) with the session, or a user whom the caller may act on.
+
+    The caller may act on users who have no permission that the caller lacks.
 
     Raises UserNotFound, YouAreNotAllowedToManageApiKeys.
     """
@@ -91,10 +93,11 @@ async def require(
     action: str,
     error: type[Refusal] = UserNotMemberOfOrganization,
 ) -> OrganizationRow:
-    """Return an organization on whose keys the caller may do this.
+    """Return an organization if the caller may perform `action` on its API keys.
 
-    A member needs the permission `apiKey` of the organization; callers who manage keys need none. Raises the error for
-    others and for an unknown organization, and InsufficientApiKeyPermissions.
+    A member needs a role in the organization that grants the action on `apiKey`; a manager of all keys needs none.
+    Raises InsufficientApiKeyPermissions for other members, and `error` for everybody else and if there is no such
+    organization.
     """
     organization: OrganizationRow | None = (
         await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization_id)
@@ -111,7 +114,10 @@ async def lock_organization(
     action: str,
     error: type[Refusal] = UserNotMemberOfOrganization,
 ) -> OrganizationRow:
-    """Do the same as `require`, and lock the caller with their session, and the organization."""
+    """Return an organization as `require` does, with the same errors.
+
+    The caller, the caller's session and the organization are locked.
+    """
     await locking.lock_caller(ctx)
     organization = await access.lock(ctx, organization_id)
     await _check(ctx, organization_id, action, error)

@@ -19,7 +19,7 @@ class KeyKind(NamedTuple):
     """Whether the keys belong to organizations, not to users."""
     default_prefix: str
     expires_in: timedelta
-    """Zero for keys that do not expire."""
+    """The lifetime of keys that are created without one; zero if they do not expire."""
     minimum_expires_in: timedelta
     maximum_expires_in: timedelta
     custom_expiry: bool
@@ -28,7 +28,7 @@ class KeyKind(NamedTuple):
     rate_limit_max: int
     default_permissions: Statements
     grantable: Statements
-    """The permissions that owners may give their keys; empty if only administrators give them."""
+    """The permissions that owners may give their keys; empty if only managers of all keys give permissions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ class ApiKeyPolicy:
     minimum_name_length: int
     maximum_name_length: int
     metadata: bool
-    """Whether keys have data of their owners."""
+    """Whether owners can store metadata with a key."""
     allow_never: bool
     """Whether keys without an expiry may be created."""
     accept_imported: bool
-    """Whether texts that were not created here may be keys."""
+    """Whether imported keys are accepted, whose texts another service created."""
     limit_per_owner: int
     disable_on_reset: bool
     """Whether the reset of a password disables the user's keys."""
 
     def kinds_of(self, *, organizations: bool) -> Sequence[str]:
-        """Return the ids of the kinds whose keys belong to organizations, or to users."""
+        """Return the ids of the kinds whose keys belong to organizations or, if `organizations` is false, to users."""
         return [name for name, kind in self.kinds.items() if kind.is_of_organizations == organizations]

@@ -39,7 +39,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 class VerifiedKey(NamedTuple):
-    """A valid key after its use, and its user; None for a key of an organization."""
+    """A stored key, and the user who owns it; None for a key of an organization."""
 
     key: ApiKeyRow
     user: UserRow | None
@@ -53,10 +53,13 @@ async def verify(
     kind: str | None = None,
     for_session: bool = False,
 ) -> VerifiedKey:
-    """Verify a key, and use it once; a refused one is not used. `for_session` refuses keys of organizations.
+    """Verify the key with this text, and count one use of it; return the key. A refused key is not used.
 
-    Raises ApiKeyConfigurationNotFound, and the reason why a key is refused: InvalidApiKey, UserBanned, KeyDisabled,
-    KeyExpired, KeyPermissionsInsufficient, RateLimited, UsageExceeded or InvalidReferenceIdFromApiKey.
+    `permissions` are those that the key must have. `kind` refuses keys of other kinds, `for_session` keys of
+    organizations. Raises ApiKeyConfigurationNotFound for an unknown kind.
+
+    Raises the reason why a key is refused: InvalidApiKey, UserBanned, KeyDisabled, KeyExpired,
+    KeyPermissionsInsufficient, RateLimited, UsageExceeded or InvalidReferenceIdFromApiKey.
     """
     if kind is not None and kind not in ctx.policy[ApiKeyPolicy].kinds:
         raise ApiKeyConfigurationNotFound
@@ -80,7 +83,10 @@ async def verify(
 
 
 async def authenticate(ctx: Context, text: str) -> Caller:
-    """Return the caller with a key, which is used once. Raises the reason why the key is refused."""
+    """Verify the key with this text, count one use of it, and return its user as the caller.
+
+    Raises InvalidApiKey, UserBanned, KeyDisabled, KeyExpired, RateLimited, UsageExceeded, InvalidReferenceIdFromApiKey.
+    """
     key, user = await verify(ctx, text, for_session=True)
     if user is None:
         raise InvalidReferenceIdFromApiKey
@@ -93,7 +99,7 @@ def shown_expiry(ctx: Context, key: ApiKeyRow) -> datetime:
 
 
 async def find(ctx: Context, text: str) -> VerifiedKey | None:
-    """Return the stored key with this text, with a single query; none for a text without the form of a key."""
+    """Return the stored key with this text, valid or not, by a single query; None if there is none."""
     policy = ctx.policy[ApiKeyPolicy]
     imported = policy.accept_imported and key_text.could_be_imported(text)
     if not key_text.has_form(text) and not imported:
@@ -108,7 +114,10 @@ async def find(ctx: Context, text: str) -> VerifiedKey | None:
 
 
 def check(verified: VerifiedKey, permissions: Mapping[str, Sequence[str]] | None, now: datetime) -> None:
-    """Check the conditions stored in a row. The order of the checks is part of the contract. Raises the reason."""
+    """Check whether a stored key may be used now. The order of the checks is part of the contract.
+
+    Raises UserBanned, KeyDisabled, KeyExpired, KeyPermissionsInsufficient, RateLimited, UsageExceeded.
+    """
     key, user = verified
     if user is not None and user.is_banned(now):  # defence: KEY6 ban
         raise UserBanned

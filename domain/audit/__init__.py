@@ -1,1 +1,1 @@
-"""The audit trail: the record of an event, and the search."""
+"""The audit trail: record events, and search the records."""

@@ -19,7 +19,7 @@ from models import Audit, AuditRow, Outcome
 from models.user import UserRow
 
 HINT = "audit.hint"
-"""The purpose of the keyed digest that replaces an identifier of no user."""
+"""The purpose of the keyed digest that replaces a typed identifier to which no user belongs."""
 
 Refused = Refusal | type[Refusal]
 
@@ -54,7 +54,7 @@ class Event:
 
 
 def hints(ctx: Context, identifier: str) -> list[str]:
-    """Return the digests that replace a typed identifier in records, one per service key, newest first."""
+    """Return the digests that replace a typed identifier in records, one per service key, the newest key first."""
     return [digest.hex() for digest in ctx.cipher.digests(HINT, identifier.lower())]
 
 
@@ -73,9 +73,11 @@ def record(  # noqa: PLR0913 - one parameter per column
     by_operator: bool = False,
     **details: Any,
 ) -> AuditRow:
-    """Add a record; user, actor and session default to the caller's, but a record with a `hint` has no user.
+    """Add an audit record to the context, and return it.
 
-    The details say who acted if no user did: the operator, or the directory or sign-in of a connection.
+    User, actor and session default to those of the caller. `hint` is one of the `hints` of an identifier to which no
+    user belongs; such a record has no user. If no user has acted, the details name the operator or the single sign-on
+    connection that has.
     """
     caller = ctx.caller
     if caller is not None:
@@ -112,7 +114,10 @@ def _by_connection(ctx: Context) -> dict[str, Any]:
 def record_request(
     ctx: Context, event: Event, user: UserRow | None, email: str, reason: str | None, **details: Any
 ) -> None:
-    """Record the outcome of a queued request without a session; a `reason` says why nothing was sent."""
+    """Record a request for an email that was made without a session.
+
+    `user` is the user of the address, None if it has none. `reason` says why no email was sent; None if one was sent.
+    """
     user_id = user.id if user is not None else None
     hint = None if user is not None else hints(ctx, email)[0]
     if reason is None:
@@ -122,7 +127,7 @@ def record_request(
 
 
 def error_detail(word: str | None) -> dict[str, Any]:
-    """Return the detail with a provider's error code, if there is one."""
+    """Return the detail `error` of an audit record with a provider's error code; no detail for None."""
     return {} if word is None else {"error": word}
 
 

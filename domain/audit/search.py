@@ -22,7 +22,7 @@ from models.queries import ReadStatement, by
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The user that records are about: by id, and by the digests of their names before they existed."""
+    """The user whom records are about: the id, and the digests of the names that were typed before the user existed."""
 
     id: str
     hints: Sequence[str] = ()
@@ -36,14 +36,14 @@ class AuditQuery:
     subject: Subject | None = None
     actor_id: str | None = None
     address: str | None = None
-    """An IP address; one that ends with a dot is the beginning of those of a network."""
+    """An IP address or, with a dot at the end, the beginning of the addresses of a network, such as `203.0.113.`."""
     outcome: Outcome | None = None
     since: datetime | None = None
     until: datetime | None = None
 
     @property
     def is_indexed(self) -> bool:
-        """Return whether an index finds the rows, or few of those it finds are left out."""
+        """Whether an index finds the records, and at most a few of the records that it finds do not match."""
         if self.subject is not None or self.actor_id is not None:
             return True
         conditions = (self.events, self.address, self.outcome)
@@ -70,12 +70,12 @@ class AuditEvent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Records, newest first; `last` is the position at which the next page begins, None at the end."""
+    """A page of records, newest first. `last` is the position of its last row; None on the last page."""
 
     events: Sequence[AuditEvent]
     last: Position | None
     first: Position | None = None
-    """The position after which newer records are; None on the first page."""
+    """The position of its first row; None on the first page."""
 
 
 _COLUMNS = tuple(col(getattr(Audit, name)) for name in AuditEvent._fields)
@@ -91,10 +91,10 @@ async def find(
     limit: int,
     within: timedelta,
 ) -> AuditPage:
-    """Return a page of the records that match: the newest, or those next to a position.
+    """Return a page of the records that match, newest first.
 
-    `before` is the position of a newer record, `after` that of an older one; at most one is given. Raises
-    SearchTimedOut if the search takes longer than `within`.
+    The records are those older than `before`, or those newer than `after`; at most one is given. Raises SearchTimedOut
+    if the search takes longer than `within`.
     """
     where = place(before=before, after=after)
     ranges = [_nearest(conditions, wanted, where, limit + 1) for conditions in _ranges(wanted)]
@@ -110,7 +110,10 @@ async def find(
 async def newest(
     ctx: Context, events: tuple[str, ...], *, limit: int, within: timedelta
 ) -> Sequence[AuditEvent]:
-    """Return the newest records of some events. Raises SearchTimedOut if that takes longer than `within`."""
+    """Return the newest records of the events with these names, newest first.
+
+    Raises SearchTimedOut if the search takes longer than `within`.
+    """
     found: Sequence[AuditEvent]
     [found] = await ctx.resources.database.search([_newest(events, limit)], within, is_scan=False)
     return found

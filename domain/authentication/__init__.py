@@ -1,1 +1,1 @@
-"""Sign-up and sign-in, and the gate that every sign-in passes."""
+"""Sign-up and sign-in, and the checks that complete every sign-in (`gate`)."""

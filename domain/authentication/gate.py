@@ -1,6 +1,7 @@
-"""The gate: the one check that every sign-in passes after its first proof.
+"""The gate: the one function that completes every sign-in once its first factor is proven.
 
-It creates a session, or a challenge if a second factor is required.
+It checks bans, required single sign-on and verified addresses. It creates a session, or a challenge if a second factor
+is required.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ BAN = ("banned", "ban_reason", "ban_expires")
 
 @dataclass(frozen=True, slots=True)
 class SignInOptions:
-    """The options of a sign-in: the kind of session, and the redirect target of a verification email."""
+    """The options of a sign-in; `callback_url` is the redirect target of a verification email that it may send."""
 
     remembered: bool
     callback_url: str | None
@@ -45,31 +46,33 @@ class SignInOptions:
     is_first: bool = False
     """Whether the user is created by the same transaction."""
     under_session_limit: bool = False
-    """Whether the user was seen to have few sessions or none."""
+    """Whether the user is known to have so few sessions that the limit of sessions need not be checked."""
     proves_mailbox: bool = False
-    """Whether the proof is a link or code sent to the user's address."""
+    """Whether the first factor is a link or code sent to the user's address."""
     amr: str | None = None
     """The authentication methods used (`amr`, RFC 8176), separated by spaces; by default those of `method`."""
     factors: int = 1
     """How many factors were proved."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Details of the proof for the audit record, in addition to its method."""
+    """Details of the sign-in for the audit record, in addition to `method`."""
     origin: SsoOrigin | None = None
-    """The connection of an organization that the sign-in has passed."""
+    """The single sign-on connection through which the user signs in, if any."""
     has_passed_enforcement: bool = False
-    """Whether the caller has checked that no connection has the domain of the address."""
+    """Whether the caller of the gate has checked that no single sign-on connection has the domain of the address."""
 
 
 async def complete_sign_in(
     ctx: Context, user: UserRow, options: SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Complete the sign-in of a proven user; every way to sign in ends here.
+    """Complete a sign-in whose first factor is proven: return a session, or a challenge for the second factor.
 
-    `user` is the locked row, a row required to be unchanged, or a new one. A user with a second factor who
-    has proved only one factor gets a session on a trusted device, and otherwise a challenge.
+    Every way to sign in ends here. `user` is a locked row, a row that the transaction requires to be unchanged, or a
+    new one. A user with a second factor who has proved only one factor gets a session on a trusted device, and a
+    challenge on others.
 
-    Raises BannedUser, SsoRequired, EmailNotVerified (a new link may have been queued), and with an origin the errors of
-    `provisioning.provision`.
+    Raises BannedUser, SsoRequired, EmailNotVerified (a new link may have been queued). With `options.origin` also
+    raises OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations and
+    UserIsDisabledByTheDirectory.
     """
     # After the proof: the error would otherwise tell anyone that the account exists and is banned.
     if user.is_banned(ctx.now):  # defence: V33 M17 P16 sign-in-ban
@@ -131,7 +134,7 @@ async def _check_enforcement(ctx: Context, user: UserRow, options: SignInOptions
 
 
 async def end_replaced(ctx: Context, opened: OpenedSession | PendingSignIn) -> None:
-    """End the caller's session when a new one replaces it; the session stays while a second factor is pending."""
+    """End the caller's session if `opened` is a new session; keep it if `opened` waits for a second factor."""
     replaced = ctx.signed_in.session.id
     if isinstance(opened, OpenedSession) and await sessions.end(ctx, opened.user, replaced):
         session_events.session_revoked(ctx, opened.user.id, replaced, session_events.EndReason.REPLACED)

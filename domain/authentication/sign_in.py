@@ -29,9 +29,10 @@ from models.sso_connection import Requirement
 async def sign_in_by_email(
     ctx: Context, email: str, password: str, options: gate.SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Sign in with an email address.
+    """Sign in with an email address and a password; return a session, or a challenge for the second factor.
 
-    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword, Limited and the refusals of the gate.
+    Raises EmailPasswordDisabled, InvalidEmail, InvalidEmailOrPassword, Limited (too many failures), BannedUser,
+    SsoRequired, EmailNotVerified (a new link may have been queued), Overloaded.
     """
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
@@ -42,10 +43,11 @@ async def sign_in_by_email(
 async def sign_in_by_username(
     ctx: Context, username: str, password: str, options: gate.SignInOptions
 ) -> OpenedSession | PendingSignIn:
-    """Sign in with a username.
+    """Sign in with a username and a password; return a session, or a challenge for the second factor.
 
-    Raises EmailPasswordDisabled, the 422 refusals of a username, InvalidUsernameOrPassword, Limited and the refusals of
-    the gate.
+    Raises EmailPasswordDisabled, UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername,
+    InvalidUsernameOrPassword, Limited (too many failures), BannedUser, SsoRequired, EmailNotVerified (a new link may
+    have been queued), Overloaded.
     """
     if not ctx.policy[EmailPasswordPolicy].enabled:
         raise EmailPasswordDisabled
@@ -54,9 +56,11 @@ async def sign_in_by_username(
 
 
 async def sign_in_again(ctx: Context, password: str) -> OpenedSession | PendingSignIn:
-    """Sign the caller in once more with their password; a new session replaces the one of the request.
+    """Sign the caller in again with their password; return the new session, which replaces that of the request.
 
-    The older session stays if a second factor is required. Raises what `sign_in_by_email` raises.
+    If a second factor is required, a challenge is returned, and the session of the request stays. Raises
+    EmailPasswordDisabled, InvalidEmailOrPassword, Limited (too many failures), BannedUser, SsoRequired,
+    EmailNotVerified, Overloaded.
     """
     user, session = ctx.signed_in.user, ctx.signed_in.session
     options = gate.SignInOptions(session.remembered, callback_url=None, method=password_events.PASSWORD.name)

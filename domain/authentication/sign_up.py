@@ -38,11 +38,14 @@ class SignUp:
 
 
 async def sign_up(ctx: Context, new: SignUp) -> tuple[UserRow, OpenedSession | None]:
-    """Create a user with a password, and a session unless the policy creates none.
+    """Create a user with a password; return the user, and a session unless the policy creates none.
 
-    Raises EmailPasswordSignUpDisabled, SsoRequired, the refusals of usernames and new passwords, and
-    UserAlreadyExistsUseAnotherEmail. If no session is created, the response for a registered email is the same as for a
-    new one.
+    Raises EmailPasswordSignUpDisabled, SsoRequired, UsernameTooShort, UsernameTooLong, InvalidUsername,
+    InvalidDisplayUsername, UsernameIsAlreadyTaken, ValidationError (an unknown locale), PasswordTooLong,
+    PasswordTooShort, PasswordTooCommon, Overloaded, UserAlreadyExistsUseAnotherEmail.
+
+    If the policy creates no session, a registered email raises nothing: an invented user is returned, so that the
+    response is the same as for a new email.
     """
     policy = ctx.policy
     if not (policy[EmailPasswordPolicy].enabled and policy[SignUpPolicy].enabled):

@@ -1,1 +1,1 @@
-"""The end of sessions, as clients of the OAuth provider are told (OpenID Connect Back-Channel Logout 1.0)."""
+"""Notify OAuth clients of the end of sessions (OpenID Connect Back-Channel Logout 1.0)."""

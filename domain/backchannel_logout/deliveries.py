@@ -1,4 +1,4 @@
-"""Attempts to tell clients of the end of sessions: which are due, and what becomes of them."""
+"""Attempts to deliver logout tokens to clients: find those that are due, and record their outcome."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ SPREAD = 0.2
 
 
 class DueClient(NamedTuple):
-    """A client with the time of its first delivery."""
+    """A client with pending deliveries, and when the first of them is due."""
 
     client_id: str
     due: datetime
@@ -51,7 +51,7 @@ class LeasedLogout:
     attempts: int
     url: str
     algorithm: str | None
-    """The algorithm that the client has chosen; None if it is not used any more."""
+    """The signature algorithm that the client has chosen; None if no signing key has it any more."""
     expires_at: datetime
 
 
@@ -111,12 +111,15 @@ _EXPIRE = (
 
 
 async def due_clients(ctx: Context) -> Sequence[DueClient]:
-    """Return the clients with deliveries, each with the time of the first."""
+    """Return the clients with pending deliveries, each with the time at which the first of them is due."""
     return [DueClient(*row) for row in await ctx.db.execute(_DUE_CLIENTS)]
 
 
 async def claim(ctx: Context, numbers: Mapping[str, int]) -> list[LeasedLogout]:
-    """Claim due deliveries: of each of these clients at most this number. Ends those that have waited too long."""
+    """Claim due deliveries for this instance: for each client id in `numbers`, at most that number.
+
+    Deliveries that have waited too long are deleted, and recorded as failed.
+    """
     for row in await ctx.db.execute(_EXPIRE, now=ctx.now):  # defence: O23 bounded
         events.logout_failed(ctx, row.client_id, row.subject, "expired")
     return [leased for client_id, most in numbers.items() for leased in await _claim_of(ctx, client_id, most)]
@@ -161,7 +164,7 @@ async def mark_delivered(ctx: Context, delivery: LeasedLogout) -> None:
 
 
 async def mark_failed(ctx: Context, delivery: LeasedLogout, reason: str) -> bool:
-    """Record that an attempt has failed; return whether there will be another one."""
+    """Record that an attempt has failed; return whether another one follows. `reason` is for the audit record."""
     claimed = leased_rows.claimed(delivery.id, delivery.attempts)
     if delivery.attempts <= len(DELAYS):
         due = ctx.now + DELAYS[delivery.attempts - 1] * (1 + tokens.spread(SPREAD))

@@ -14,10 +14,10 @@ LOGOUT_FAILED = Event(
 
 
 def logout_delivered(ctx: Context, client_id: str, user_id: str) -> None:
-    """A client has accepted a logout token."""
+    """Record that a client has accepted a logout token."""
     record(ctx, LOGOUT_DELIVERED, user_id=user_id, clientId=client_id)
 
 
 def logout_failed(ctx: Context, client_id: str, user_id: str, reason: str) -> None:
-    """The last attempt to deliver a logout token has failed."""
+    """Record that the last attempt to deliver a logout token has failed."""
     record(ctx, LOGOUT_FAILED, user_id=user_id, outcome=Outcome.FAILURE, clientId=client_id, reason=reason)

@@ -1,7 +1,7 @@
-"""File the deliveries of logout tokens, in the transaction that ends the sessions.
+"""Queue deliveries of logout tokens, in the transaction that ends the sessions.
 
-Everything that ends sessions calls one of these functions after it has deleted them: a grant that was added meanwhile
-is seen then. The session id of a grant is gone by then, so its grants are found by the id that clients know.
+Code that ends sessions calls one of these functions after it has deleted the sessions, so that a grant added meanwhile
+is seen. Grants have lost the id of a deleted session, so they are found by the `sid` that clients know it by.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,18 +22,21 @@ from models.logout_delivery import (
 )
 
 LOGOUTS = "logout"
-"""The kind of rows that the worker is woken for."""
+"""The kind of queued rows for which the outbox worker is woken."""
 
 LIFETIME = timedelta(minutes=10)
 """How long a delivery is attempted."""
 
 _FEW = 50
-"""Deliveries that are stored with the other statements of a transaction; more of them take a round trip of their own,
-which costs less than to combine them."""
+"""Up to this number, deliveries are stored together with the other statements of a transaction. More deliveries take a
+separate round trip, which costs less than to combine them."""
 
 
 async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) -> None:
-    """File the end of these sessions of a user, or of all users (None), for every client that wants to be told."""
+    """Queue a logout token for each of these ended sessions and each client with a logout URL and a grant from it.
+
+    `user_id` is the user of the sessions; None if they belong to several users.
+    """
     if not (session_ids and ctx.policy[BackchannelLogoutPolicy].enabled):
         return
     if user_id is None:
@@ -48,13 +51,16 @@ async def file(ctx: Context, user_id: str | None, session_ids: Sequence[str]) ->
 
 
 async def file_all(ctx: Context, user_id: str) -> None:
-    """File the end of all sessions of a user, whose row is locked, before they are deleted with their grants."""
+    """Queue logout tokens for all sessions of a user, whose row is locked.
+
+    Unlike the other functions, call it before the sessions are deleted together with their grants.
+    """
     if ctx.policy[BackchannelLogoutPolicy].enabled:
         await _add(ctx, await ctx.db.execute(LIVE_LOGOUT_GRANTS_OF_USER, user_id=user_id))
 
 
 def file_at_commit(ctx: Context, user_id: str, session_id: str) -> None:
-    """File the end of a session whose deletion is deferred to the commit."""
+    """Queue logout tokens, at the commit, for a session whose deletion is deferred to the commit."""
     if ctx.policy[BackchannelLogoutPolicy].enabled:
         ctx.before_commit[_file_each].append((user_id, session_id))
 

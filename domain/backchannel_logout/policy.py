@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BackchannelLogoutPolicy:
-    """Whether there are clients, and what their logout tokens contain."""
+    """Whether the OAuth provider is enabled, and what logout tokens contain."""
 
     enabled: bool
     issuer: str

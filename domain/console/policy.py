@@ -16,7 +16,7 @@ class ConsolePolicy:
     label_colour: str | None
     """The colour of the label, as `#rrggbb`."""
     home: Literal["overview", "users"]
-    """The first page."""
+    """The page that the console opens first."""
     docs_url: str | None
     """The documentation site of the service, to whose reference the page of the settings links."""
     page_size: int

@@ -93,7 +93,7 @@ async def _by_id(ctx: Context, table: type[Any], ids: set[Any]) -> Mapping[Any, 
 
 
 async def export_own(ctx: Context) -> Held:
-    """Return all stored data about the caller, as `export_for`."""
+    """Return all stored data about the caller, in the same form as `export_for`."""
     return await export_for(ctx, ctx.signed_in.user.id)
 
 
@@ -158,10 +158,10 @@ def _camel(name: str) -> str:
 
 
 async def export_all(ctx: Context, after: str) -> list[Held]:
-    """Return a page of the users whose ids come after this one, in the import format.
+    """Return the next `PAGE` users in the import format, in the order of their ids, beginning after the id `after`.
 
-    Contains hashes and the secrets of authenticators: it allows signing in as any of these users. Raises
-    UndecipherableSecret for a secret whose key is no longer configured.
+    The result contains password hashes and the secrets of authenticators, and so allows signing in as any of these
+    users. Raises UndecipherableSecret for a secret whose encryption key is no longer configured.
     """
     page = _all_of(User).where(col(User.id) > after).order_by(col(User.id)).limit(PAGE)
     users = await ctx.db.execute(page)

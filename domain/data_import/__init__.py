@@ -1,1 +1,1 @@
-"""Users from other programs."""
+"""Import of users and organizations from other programs."""

@@ -6,8 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 
 Known = Mapping[str, str]
-"""The owner of each key: `id …` (the email), `email …`, `username …`, `identity …`, `key …`, `passkey …` (the
-user's id)."""
+"""The unique values that are taken, as the keys that `id_key`, `email_key` and similar functions return.
+
+The value of a key is the id of the owner, except that `id …` has the email address of the user, and `organization …`
+the slug of the organization.
+"""
 
 
 class Field(StrEnum):
@@ -27,16 +30,16 @@ class Field(StrEnum):
 
 
 class Problem(Exception):
-    """A problem of a user: a field of the source and the reason, without the value."""
+    """Why a user or organization cannot be imported as it is: the field of the source and the reason, but no value."""
 
     def __init__(self, name: str, reason: str, may_be_left: Field | None = None) -> None:
-        """Set the field, the reason, and the part that can be left out, if any."""
+        """Set the field, the reason, and the part without which an import is possible, None if there is none."""
         super().__init__(f"{name}: {reason}")
         self.name, self.reason, self.may_be_left = name, reason, may_be_left
 
 
 class Outcome(StrEnum):
-    """The outcome of a row."""
+    """The outcome for one user or organization; `PRESENT` means that it was stored before, and stays unchanged."""
 
     IMPORTED = "imported"
     PRESENT = "present"
@@ -110,7 +113,7 @@ class ImportedPasskey:
     transports: str | None = None
     aaguid: str | None = None
     user_handle: bytes | None = None
-    """None if it is not known: then it is not compared at sign-in."""
+    """The user handle; None if it is not known, so that it is not compared at sign-in."""
     last_used_at: datetime | None = None
     created_at: datetime | None = None
 
@@ -146,7 +149,7 @@ class ImportedUser:
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """The outcome of one user: refused for a problem, or imported without the parts that have problems."""
+    """The outcome for one user or organization: refused, or imported without the parts that have these problems."""
 
     outcome: Outcome
     problems: tuple[Problem, ...] = ()
@@ -155,9 +158,10 @@ class Eligibility:
 def check(
     batch: Sequence[ImportedUser], without: frozenset[Field], known: Known
 ) -> list[tuple[ImportedUser, Eligibility]]:
-    """Return the outcome of each user, and the users without the parts that are already taken.
+    """Return each user, without the parts whose unique values are taken, and the outcome.
 
-    `without` names the parts that may be left out.
+    `without` names the parts that may be left out; a user with a conflict in another part is refused. `known` are the
+    values that stored users have taken.
     """
     claimed = dict(known)
     checked = []
@@ -208,37 +212,37 @@ def _refused(problem: Problem) -> Eligibility:
 
 
 def id_key(user_id: str) -> str:
-    """Return the key of an id."""
+    """Return the key of a user's id in `Known`."""
     return f"id {user_id}"
 
 
 def email_key(address: str) -> str:
-    """Return the key of an email address."""
+    """Return the key of an email address in `Known`."""
     return f"email {address}"
 
 
 def username_key(name: str) -> str:
-    """Return the key of a username."""
+    """Return the key of a username in `Known`."""
     return f"username {name}"
 
 
 def identity_key(account: Linked) -> str:
-    """Return the key of an identity at a provider."""
+    """Return the key of an identity at a provider in `Known`."""
     return f"identity {account.provider_id} {account.issuer} {account.account_id}"
 
 
 def digest_key(key: ImportedKey) -> str:
-    """Return the key of an API key."""
+    """Return the key of an API key in `Known`."""
     return f"key {key.digest.hex()}"
 
 
 def credential_key(credential_id: bytes) -> str:
-    """Return the key of a passkey."""
+    """Return the key of a passkey in `Known`."""
     return f"passkey {credential_id.hex()}"
 
 
 def claims_of(user: ImportedUser) -> dict[str, str]:
-    """Return all unique keys of this user."""
+    """Return the entries of `Known` for all unique values of this user."""
     claims = {id_key(user.id): user.email, email_key(user.email): user.id}
     if user.username is not None:
         claims[username_key(user.username)] = user.id

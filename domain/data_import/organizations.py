@@ -86,7 +86,7 @@ async def add(
 ) -> Eligibility:
     """Store a new organization with all that belongs to it; return the outcome.
 
-    One with the same id is left unchanged. `without` names the parts that may be left out.
+    A stored organization with the same id is left unchanged. `without` names the parts that may be left out.
     """
     settled, verdict = _verdict(organization, without, await _known(ctx, organization))
     if verdict.outcome is Outcome.IMPORTED:
@@ -100,7 +100,10 @@ async def add(
 async def dry_run(
     ctx: Context, organization: ImportedOrganization, without: frozenset[Field], earlier: Earlier
 ) -> tuple[Eligibility, Known]:
-    """Return the outcome of `add` if what was accepted so far were stored, and the unique keys of the organization."""
+    """Return what `add` would return, and the entries of `Known` that the organization would take; store nothing.
+
+    `earlier` returns what earlier calls of the dry run have taken, as if it were stored.
+    """
     users = [id_key(user_id) for user_id in _user_ids(organization)]
     known = {**await _known(ctx, organization), **earlier([*claims_of(organization), *users])}
     settled, verdict = _verdict(organization, without, known)
@@ -108,17 +111,17 @@ async def dry_run(
 
 
 def organization_key(organization_id: str) -> str:
-    """Return the key of the id of an organization."""
+    """Return the key of an organization's id in `Known`."""
     return f"organization {organization_id}"
 
 
 def slug_key(slug: str) -> str:
-    """Return the key of a slug."""
+    """Return the key of a slug in `Known`."""
     return f"slug {slug}"
 
 
 def claims_of(organization: ImportedOrganization) -> dict[str, str]:
-    """Return all unique keys of an organization."""
+    """Return the entries of `Known` for all unique values of an organization."""
     keys = {digest_key(key): organization.id for key in organization.api_keys}
     return {
         organization_key(organization.id): organization.slug,

@@ -45,7 +45,7 @@ LOOKED_UP_AT_ONCE = 1000
 """The maximum number of identities in one statement; a database accepts some ten thousand values."""
 
 Earlier = Callable[[Sequence[str]], Known]
-"""Returns which keys earlier batches of a dry run have taken; those batches wrote nothing."""
+"""Returns which of these keys of `Known` earlier calls of a dry run, which store nothing, would have taken."""
 
 
 async def add(
@@ -53,7 +53,7 @@ async def add(
 ) -> list[Eligibility]:
     """Store new users in one transaction and return the outcome of each; no user is stored twice.
 
-    A user with the same id and email is left unchanged. `without` names the parts that may be left out.
+    A stored user with the same id and email is left unchanged. `without` names the parts that may be left out.
     """
     checked = check(batch, without, await _known(ctx, batch))
     accepted = [user for user, verdict in checked if verdict.outcome is Outcome.IMPORTED]
@@ -78,7 +78,10 @@ async def insert_all(ctx: Context, rows: Sequence[SQLModel]) -> None:
 async def dry_run(
     ctx: Context, batch: Sequence[ImportedUser], without: frozenset[Field], earlier: Earlier
 ) -> tuple[list[Eligibility], Known]:
-    """Return the outcome of `add` if the users accepted so far were stored, and the unique keys of this batch."""
+    """Return what `add` would return, and the entries of `Known` that this batch would take; store nothing.
+
+    `earlier` returns what earlier batches of the dry run have taken, as if it were stored.
+    """
     known = {**await _known(ctx, batch), **earlier([key for user in batch for key in claims_of(user)])}
     checked = check(batch, without, known)
     claimed: dict[str, str] = {}
@@ -107,7 +110,7 @@ async def _known(ctx: Context, batch: Sequence[ImportedUser]) -> dict[str, str]:
 
 
 async def known_keys(ctx: Context, digests: Sequence[bytes]) -> dict[str, str]:
-    """Return which API keys with these digests exist, with the ids of their owners."""
+    """Return the entries of `Known` for the API keys with these digests that exist."""
     known: dict[str, str] = {}
     for start in range(0, len(digests), LOOKED_UP_AT_ONCE):
         matches = col(ApiKey.digest).in_(digests[start : start + LOOKED_UP_AT_ONCE])

@@ -8,7 +8,7 @@ from domain.oauth_clients.errors import OAuthError
 
 
 class AuthorizationPending(OAuthError):
-    """The user has not decided yet. The poll is noted."""
+    """The user has not decided yet. The time of the poll is stored."""
 
     error = "authorization_pending"
     message = "The user has not decided yet"

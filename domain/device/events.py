@@ -15,22 +15,22 @@ DEVICE = AuthenticationMethod("device", N_("Code of a device"))
 
 
 def started(ctx: Context, client_id: str) -> None:
-    """A device asked for access."""
+    """Record that a device asked for access."""
     record(ctx, STARTED, client=client_id)
 
 
 def approved(ctx: Context, row: DeviceRow) -> None:
-    """The caller has given a device access."""
+    """Record that the caller has given a device access."""
     record(ctx, APPROVED, client=row.client_id, network=row.network)
 
 
 def denied(ctx: Context, row: DeviceRow) -> None:
-    """The caller has refused a device access."""
+    """Record that the caller has refused a device access."""
     record(ctx, DENIED, client=row.client_id, network=row.network)
 
 
 def redeemed(ctx: Context, row: DeviceRow) -> None:
-    """A device has received its tokens or its session."""
+    """Record that a device has received its tokens or its session."""
     record(
         ctx,
         REDEEMED,

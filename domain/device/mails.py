@@ -16,5 +16,5 @@ DEVICE_AUTHORIZED = MailTemplate(
 
 
 async def device_authorized(ctx: Context, user: Recipient, client_name: str, network: str | None) -> None:
-    """Notify the user that a device was given access; `network` is the device's, not the user's."""
+    """Notify a user that a device was given access. `network` is the network address of the device, None if unknown."""
     await notify(ctx, DEVICE_AUTHORIZED, user, client_name=client_name, network=network)

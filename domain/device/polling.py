@@ -1,4 +1,4 @@
-"""Polls of devices: the state of a request, and the one poll that takes an approved request (RFC 8628, 3.4)."""
+"""Polls of devices that wait for the decision of the user; one poll uses up the approved request (RFC 8628, 3.4)."""
 
 from datetime import timedelta
 from typing import NamedTuple
@@ -28,7 +28,7 @@ _MORE = 5
 
 
 class Approval(NamedTuple):
-    """An approved request that was taken, and its user, whose row is locked with the session that has approved."""
+    """A device request that was approved and is now used up. Its user is locked, with the session that approved it."""
 
     row: DeviceRow
     user: UserRow
@@ -36,11 +36,14 @@ class Approval(NamedTuple):
 
 
 async def poll(ctx: Context, client: ClientRow, device_code: str, *, for_session: bool) -> Approval:
-    """Return the approval of a request and use it up, for a client that was authenticated.
+    """Use up the approved request of a device, named by its device code, and return the approval.
 
-    `for_session` means that the device gets a session; only clients with `session_sign_in` get one, and nothing else.
+    `client` has authenticated itself. `for_session` means that the device gets a session instead of tokens: clients
+    with `session_sign_in` get only sessions, all others only tokens.
 
-    Raises UnauthorizedClient, InvalidGrant, SlowDown, ExpiredToken, AccessDenied, AuthorizationPending.
+    Raises AuthorizationPending (no decision yet), SlowDown (polled too soon), ExpiredToken, AccessDenied (the user
+    refused), UnauthorizedClient (the client may not use device codes, or not for this), and InvalidGrant (the request
+    is unknown, used up or of another client, or the approval has ended).
     """
     metadata = client.metadata
     # A user who was tricked into an approval must not have given away a whole session.

@@ -1,4 +1,4 @@
-"""What a device gets by the approval of a signed-in user: tokens, or a session."""
+"""Exchange the device code of an approved request for tokens or for a session."""
 
 from domain.authentication import gate
 from domain.authentication.gate import SignInOptions
@@ -24,8 +24,8 @@ from models.oauth_client import ClientRow
 async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -> TokenResponse:
     """Return the tokens for a device code, which is used up (RFC 8628, 3.4).
 
-    Raises UnsupportedGrantType, InvalidRequest, InvalidTarget, InvalidScope, Unavailable, and the errors of
-    `polling.poll`.
+    Raises UnsupportedGrantType, InvalidRequest, InvalidTarget, InvalidScope, Unavailable, AuthorizationPending,
+    SlowDown, ExpiredToken, AccessDenied, UnauthorizedClient, InvalidGrant.
     """
     if not ctx.policy[DevicePolicy].enabled:
         raise UnsupportedGrantType
@@ -40,9 +40,10 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
 
 
 async def sign_in(ctx: Context, parameters: OAuthParameters) -> tuple[OpenedSession, str]:
-    """Return the session of a device whose request was approved, and the scopes that it asked for.
+    """Sign in a device whose request was approved; return the new session, and the scopes that the device asked for.
 
-    Raises InvalidRequest, InvalidClient, UnsupportedGrantType, and the errors of `polling.poll`.
+    The device code is used up. Raises InvalidRequest, InvalidClient, UnsupportedGrantType, AuthorizationPending,
+    SlowDown, ExpiredToken, AccessDenied (also if the user may not sign in), UnauthorizedClient, InvalidGrant.
     """
     client = await authentication.authenticate(ctx, parameters)
     if parameters.require("grant_type") != DEVICE_CODE:

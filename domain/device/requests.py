@@ -24,14 +24,14 @@ PREFIX = "gwd_"
 
 @dataclass(frozen=True, slots=True)
 class StartedRequest:
-    """What a device gets: its two codes, of which only digests are stored, and where its user goes."""
+    """The response to a device: its two codes, of which only digests are stored, and the page that its user opens."""
 
     device_code: str = field(repr=False)
     user_code: str = field(repr=False)
     verification_uri: str
     verification_uri_complete: str | None = field(repr=False)
     expires_in: int
-    """Seconds."""
+    """The lifetime of the codes, in seconds."""
     interval: int
     """Seconds between two polls."""
 
@@ -45,7 +45,7 @@ class KnownRequest:
 
     @property
     def status(self) -> DeviceStatus:
-        """What became of the request."""
+        """Whether the request is pending, approved, denied or redeemed."""
         return DeviceStatus(self.row.status)
 
     @property
@@ -55,7 +55,7 @@ class KnownRequest:
 
 
 async def start(ctx: Context, parameters: OAuthParameters) -> StartedRequest:
-    """Start the request of a device.
+    """Store a new request of a device, and return its codes.
 
     Raises InvalidRequest, InvalidClient, UnauthorizedClient, InvalidScope, InvalidTarget.
     """
@@ -113,7 +113,10 @@ def _resources(ctx: Context, metadata: Mapping[str, Any], parameters: OAuthParam
 
 
 async def read(ctx: Context, user_code: str) -> KnownRequest:
-    """Return the request with a code; nothing is changed. Raises InvalidUserCode, ExpiredUserCode, Limited."""
+    """Return the request with a user code, without changing it.
+
+    Raises InvalidUserCode, ExpiredUserCode (also if the client is deleted or disabled), Limited.
+    """
     row = await user_codes.find(ctx, user_code)
     if row.expires_at <= ctx.now:
         raise ExpiredUserCode
@@ -139,7 +142,10 @@ async def approve(ctx: Context, user_code: str) -> None:
 
 
 async def deny(ctx: Context, user_code: str) -> None:
-    """Refuse a device access; the errors are those of `approve`."""
+    """Refuse access to a device, in the name of the caller.
+
+    Raises InvalidUserCode, ExpiredUserCode, DeviceCodeAlreadyProcessed, Limited, Unauthenticated.
+    """
     known = await read(ctx, user_code)
     await locking.lock_caller(ctx)
     await _decide(ctx, known.row, DeviceStatus.DENIED)

@@ -14,7 +14,7 @@ _LENGTH = 8
 
 
 def normalized(user_code: str) -> str:
-    """Return a code as users type it in capitals, and without spaces and hyphens."""
+    """Return a typed code in capitals, without spaces and hyphens."""
     return user_code.translate(_SEPARATORS).upper()
 
 
@@ -30,7 +30,7 @@ def digest(ctx: Context, user_code: str) -> bytes:
 
 
 async def find(ctx: Context, user_code: str) -> DeviceRow:
-    """Return the request with this code, expired or not; an unknown code is a failure of the client's network.
+    """Return the request with this code, expired or not. An unknown code counts as a failure of the client's network.
 
     Raises InvalidUserCode, Limited, Unavailable.
     """

@@ -1,4 +1,4 @@
-"""Run the checks of the installation; an instance runs them once at a time, and keeps their findings for a minute."""
+"""Run the checks of the installation. An instance runs them once at a time, and keeps the findings for a minute."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,19 +24,20 @@ class Report:
 
 @dataclass(slots=True)
 class LastReport:
-    """The last report of this process. Callers that find it too old wait for the first of them."""
+    """The last report of this process. Of concurrent callers that find it too old, one makes a new report under `lock`,
+    and the others wait for it."""
 
     report: Report | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def recent(self, now: datetime) -> Report | None:
-        """Return the report, unless it is too old."""
+        """Return the report unless there is none, or it is older than `KEPT_FOR`."""
         kept = self.report
         return kept if kept is not None and kept.checked_at <= now < kept.checked_at + KEPT_FOR else None
 
 
 def last(ctx: Context) -> Report | None:
-    """Return the last findings of this process, however old; None if the checks have not run.
+    """Return the last findings of this process, however old; None if it has not run the checks yet.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired.
     """
@@ -45,7 +46,10 @@ def last(ctx: Context) -> Report | None:
 
 
 async def run(ctx: Context) -> Report:
-    """Return the findings of the checks. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
+    """Run the checks and return their findings, or those of the last run if it is less than a minute old.
+
+    Raises YouAreNotAllowedToManageService, TwoFactorRequired.
+    """
     # defence: ADM24 doctor
     permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
     last = ctx.port[LastReport]

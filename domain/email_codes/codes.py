@@ -27,7 +27,7 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class CodeType:
-    """The type of a code: its name in requests, the purpose of its rows, its email, and the limit of its emails."""
+    """A type of code: its name in requests, the purpose of its rows, its email, and the rate limit of its emails."""
 
     name: str
     purpose: Purpose
@@ -65,7 +65,7 @@ _USED = delete(OneTimeToken).where(*_SAME, _COMPARED, _LIVE).returning(col(OneTi
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The binding of a code: a purpose, an address and, for a change of address, a user."""
+    """What a code is valid for: a type, an email address and, for a change of address, a user."""
 
     kind: CodeType
     email: str
@@ -73,18 +73,18 @@ class Binding:
 
     @property
     def key(self) -> bytes:
-        """The key of the only code with this binding."""
+        """The key under which the code with this binding is stored; there is at most one such code."""
         # defence: M11 key
         return tokens.digest(f"{self.kind.purpose} {self.email} {self.user_id or ''}")
 
     def digests(self, cipher: Cipher, user_id: str | None, code: str) -> list[bytes]:
-        """Return the keyed digests of a code, newest service key first."""
+        """Return the keyed digests of a code, one per service key, that of the newest key first."""
         # defence: M11 digest
         return cipher.digests(f"grant.{self.kind.purpose}", f"{self.key.hex()} {self.email} {user_id} {code}")
 
     @property
     def row(self) -> dict[str, Any]:
-        """The values that name the row of this code in a statement."""
+        """The parameters by which a statement finds the row of the code."""
         return {"key": self.key, "kind": self.kind.purpose}
 
 
@@ -103,9 +103,10 @@ class VerifiedCode:
 
 
 async def send(ctx: Context, binding: Binding, user: UserRow | None, reason: str | None) -> None:
-    """Store a new code, replacing an older one, and mail it; with a `reason` store and mail a decoy.
+    """Store a new code in place of an older one, and queue its email, unless the limit of emails is reached.
 
-    A decoy has attempts and an expiry like any code, so that responses do not reveal it.
+    `reason` says why the address must get no code; None if it gets one. With a reason, a decoy is stored and queued
+    instead. It has attempts and an expiry like any code, so that responses do not reveal it.
     """
     code_type = binding.kind
     events.code_requested(ctx, user, binding.email, code_type.name, reason)
@@ -147,7 +148,10 @@ def _replacing(dialect: str) -> Insert:
 
 
 async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
-    """Return the subject that failures are counted for, after checking its limit. Call it outside the transaction."""
+    """Return the subject for which failures with codes of this address are counted, after checking its limit.
+
+    Call it outside the transaction. Raises Limited, Unavailable.
+    """
     row = await ctx.reads.one(PASSWORD_BY_EMAIL, email)
     subject = limits.FailureSubject(row and row.user_id, email)
     await limits.check(ctx, subject)
@@ -155,7 +159,10 @@ async def failure_subject(ctx: Context, email: str) -> limits.FailureSubject:
 
 
 async def compare(ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject) -> VerifiedCode:
-    """Use an attempt and compare the code. Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited."""
+    """Use one attempt to compare `otp` with the stored code; return the code if it is correct, but do not use it up.
+
+    Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited.
+    """
     row, most = binding.row, ctx.policy[EmailCodePolicy].attempts
     taken = (await ctx.db.execute(_TAKE_ATTEMPT, **row, now=ctx.now, most=most)).first()
     if taken is None:
@@ -190,7 +197,10 @@ def _failed(
 async def peek(
     ctx: Context, binding: Binding, otp: str, subject: limits.FailureSubject
 ) -> tuple[VerifiedCode, UserRow | None]:
-    """Compare a code, and restore the attempt if it is correct; the code is not used up."""
+    """Compare a code as `compare` does, with the same errors, and restore the attempt if the code is correct.
+
+    Returns the code, which is not used up, and the locked user of the address, None if it has none.
+    """
     user = await locking.lock_by_email(ctx, binding.email)
     right = await compare(ctx, binding, otp, subject)
     # Comparing takes an attempt. A right code is compared again when it is used, and must not cost two.

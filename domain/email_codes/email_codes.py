@@ -25,10 +25,10 @@ from models.user import UserRow
 
 
 async def request(ctx: Context, email: str, code_type: codes.CodeType) -> None:
-    """Queue the request for a code; the user is looked up in the background.
+    """Queue a request to send a code to an address; the user is looked up in the background.
 
-    Raises ResetPasswordDisabled and VerificationEmailNotEnabled, for every address; SsoRequired for every address of a
-    domain.
+    The errors do not depend on whether the address has a user: ResetPasswordDisabled, VerificationEmailNotEnabled, and
+    for sign-in codes SsoRequired if the domain of the address requires single sign-on.
     """
     if code_type is codes.SIGN_IN:
         await enforcement.refuse_address(ctx, email)  # defence: SSO11 code
@@ -46,7 +46,7 @@ async def request(ctx: Context, email: str, code_type: codes.CodeType) -> None:
 
 @messages.resolves(mails.SIGN_IN_CODE)
 async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
-    """In the background: send a sign-in code to a user or, if sign-up is open, to a new one."""
+    """In the background: send a sign-in code to a user or, if sign-up is open, to an address without a user."""
     user = await locking.lock_by_email(ctx, email)
     reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[EmailCodePolicy].sign_up)
     await codes.send(ctx, codes.Binding(codes.SIGN_IN, email), user, reason)
@@ -54,7 +54,7 @@ async def resolve_sign_in(ctx: Context, email: str, target: str | None) -> None:
 
 @messages.resolves(mails.VERIFY_EMAIL_CODE)
 async def resolve_verification(ctx: Context, email: str, target: str | None) -> None:
-    """In the background: send a verification code to an unverified user, or to any if address changes require it."""
+    """In the background: send a verification code if the address is unverified, or if changing it needs such a code."""
     user = await locking.lock_by_email(ctx, email)
     reason = None
     if user is None:
@@ -100,9 +100,9 @@ async def verify_email(ctx: Context, email: str, otp: str) -> UserRow:
 async def sign_in(
     ctx: Context, email: str, otp: str, *, name: str, image: str | None, remembered: bool
 ) -> MailboxSignIn:
-    """Sign in with a code.
+    """Sign in with a code; if the address has no user, create one with `name` and `image`.
 
-    Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited, NewUserSignupDisabled, BannedMailboxUser.
+    Raises InvalidOtp, OtpExpired, TooManyAttempts, Limited, NewUserSignupDisabled, BannedMailboxUser, SsoRequired.
     """
     email = email.lower()  # defence: M11 capitals
     subject = await codes.failure_subject(ctx, email)
@@ -117,7 +117,8 @@ async def sign_in(
 async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
     """Replace a forgotten password; a refused password does not use up the code.
 
-    Raises ResetPasswordDisabled, PasswordTooLong, PasswordTooShort, the errors of a code, PasswordTooCommon.
+    Raises ResetPasswordDisabled, PasswordTooLong, PasswordTooShort, PasswordTooCommon, InvalidOtp, OtpExpired,
+    TooManyAttempts, Limited, Overloaded.
     """
     if ctx.policy[PasswordResetPolicy].sender == "none":
         raise ResetPasswordDisabled
@@ -141,9 +142,11 @@ async def reset_password(ctx: Context, email: str, otp: str, new: str) -> None:
 
 
 async def request_change(ctx: Context, new_email: str, otp: str | None) -> None:
-    """Send a code to a new address; a taken one gets the same response and no email.
+    """Send a code to the new address of the caller. A taken address causes the same response, but gets no email.
 
-    Raises ChangeEmailDisabled, ValidationError, SsoRequired, and with `verify_current_email` the errors of a code.
+    With the policy `verify_current_email`, `otp` is a code that was sent to the current address; otherwise it is
+    ignored. Raises ChangeEmailDisabled, ValidationError (the code is missing, or the address is the current one),
+    SsoRequired; for a wrong code InvalidOtp, OtpExpired, TooManyAttempts, Limited.
     """
     new_email = new_email.lower()
     _refuse_change(ctx, new_email)
@@ -174,8 +177,8 @@ def _refuse_change(ctx: Context, new_email: str) -> None:
 async def change_email(ctx: Context, new_email: str, otp: str) -> None:
     """Change the caller's address with the code sent to the new one.
 
-    Raises ChangeEmailDisabled, ValidationError, SsoRequired, the errors of a code; InvalidOtp if the address was taken
-    meanwhile.
+    Raises ChangeEmailDisabled, ValidationError (the address is the current one), SsoRequired, OtpExpired,
+    TooManyAttempts, Limited, and InvalidOtp, also if the address was taken meanwhile.
     """
     new_email = new_email.lower()
     _refuse_change(ctx, new_email)

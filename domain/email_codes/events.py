@@ -21,17 +21,17 @@ _SIGN_IN = "sign-in"
 def code_requested(
     ctx: Context, user: UserRow | None, email: str, code_type: str, reason: str | None
 ) -> None:
-    """A code was requested; a `reason` says why none was sent."""
+    """Record that a code was requested; a `reason` says why none was sent."""
     record_request(ctx, EMAIL_CODE_REQUESTED, user, email, reason, type=code_type)
 
 
 def code_failed(ctx: Context, user_id: str | None, email: str, code_type: str, refusal: Refused) -> None:
-    """A code was wrong, unknown or expired."""
+    """Record that a code was wrong, unknown or expired."""
     _refused(ctx, EMAIL_CODE_FAILED, user_id, email, code_type, refusal, Outcome.FAILURE)
 
 
 def code_exhausted(ctx: Context, user_id: str | None, email: str, code_type: str, refusal: Refused) -> None:
-    """The attempts of a code were used up."""
+    """Record that the attempts of a code were used up."""
     _refused(ctx, EMAIL_CODE_EXHAUSTED, user_id, email, code_type, refusal, Outcome.REFUSED)
 
 

@@ -29,5 +29,5 @@ def code(
     expires_in: timedelta,
     sender: str | None,
 ) -> None:
-    """Email a code."""
+    """Queue an email with the code `digits`. `sender` of None is the default sender."""
     queue_mail(ctx, template, user, to=email, code=digits, expires_in=expires_in, sender=sender)

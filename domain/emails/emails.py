@@ -36,7 +36,7 @@ DIES_WITH_ADDRESS = (
 """The tokens and codes that become invalid when the email address changes."""
 
 SAME_EMAIL = "Email is the same"
-"""The message for a new address that is the present one."""
+"""The error message if the new address is the current one."""
 
 
 async def mail_verification(ctx: Context, user: UserRow, callback_url: str | None) -> None:
@@ -49,9 +49,10 @@ async def mail_verification(ctx: Context, user: UserRow, callback_url: str | Non
 
 
 async def send_verification(ctx: Context, email: str, callback_url: str | None) -> None:
-    """Request a verification link. Without a session the response does not reveal whether the email is registered.
+    """Request a verification link for an address, which with a session must be that of the caller.
 
-    Raises VerificationEmailNotEnabled; with a session also EmailMismatch and EmailAlreadyVerified.
+    Without a session the response does not reveal whether the address is registered. Raises
+    VerificationEmailNotEnabled; with a session also EmailMismatch and EmailAlreadyVerified.
     """
     if not ctx.policy[EmailVerificationPolicy].enabled:
         raise VerificationEmailNotEnabled
@@ -71,7 +72,7 @@ async def send_verification(ctx: Context, email: str, callback_url: str | None) 
 
 @messages.resolves(mails.VERIFY_EMAIL)
 async def resolve_verification(ctx: Context, email: str, callback_url: str | None) -> None:
-    """In the background: send the link if the user exists and is unverified; otherwise queue a decoy."""
+    """In the background: send the verification link if the address has an unverified user; otherwise queue a decoy."""
     user = await locking.lock_by_email(ctx, email)
     events.verification_requested(ctx, user, email)
     if user is not None and not user.email_verified:
@@ -82,17 +83,17 @@ async def resolve_verification(ctx: Context, email: str, callback_url: str | Non
 
 @dataclass(frozen=True, slots=True)
 class MailedLink:
-    """What a live link does: it verifies `email`, or makes it the address of an account."""
+    """What a valid link does: it verifies `email`, or makes it the new address of an account."""
 
     email: str
     account: str | None
-    """The present address of the account that gets another one, masked for all but its user; None if it stays."""
+    """For a change of address, the current address of the account, masked for all but its user; otherwise None."""
     is_foreign: bool
-    """Whether another user than that of the account is signed in, who may not use the link."""
+    """Whether a user other than that of the account is signed in, who may not use the link."""
 
 
 async def peek(ctx: Context, token: str) -> MailedLink | None:
-    """Return what a verification or email-change link does, or None if it is not valid; it is not used up."""
+    """Return what a verification or email-change link does, without using it up; None if the link is not valid."""
     found = await one_time_tokens.find(ctx, token)
     if found is None or found[0].expires_at <= ctx.now:
         return None
@@ -107,9 +108,10 @@ async def peek(ctx: Context, token: str) -> MailedLink | None:
 
 
 async def verify(ctx: Context, token: str) -> UserRow:
-    """Use a verification or email-change link; return the updated user. Never signs in.
+    """Use the token of a verification or email-change link; return the updated user. No session is created.
 
-    Raises InvalidToken, TokenExpired, SsoRequired, and InvalidUser if another user is signed in.
+    Raises InvalidToken, TokenExpired, SsoRequired; InvalidUser if the link changes an address and another user is
+    signed in.
     """
     joined = await one_time_tokens.find(ctx, token)
     if joined is None or joined[0].purpose not in (Purpose.VERIFY, Purpose.CHANGE_EMAIL):
@@ -200,7 +202,10 @@ async def _mail_change(
 
 
 async def set_address(ctx: Context, user: UserRow, address: str, *, verified: bool) -> UserRow:
-    """Change the address of a user whose row is locked; revoke older tokens, and notify the old address."""
+    """Change the address of a user, whose row is locked; revoke older links and codes, and notify the old address.
+
+    Returns the updated user.
+    """
     changed = await profile.change(ctx, user, email=address, email_verified=verified)
     await one_time_tokens.revoke(ctx, user.id, *DIES_WITH_ADDRESS)  # defence: V21 old-tokens
     one_time_tokens.revoke_mailed(ctx, user.email, address)  # defence: M17 old-links

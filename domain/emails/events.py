@@ -23,24 +23,24 @@ WEBHOOK_CHANGED = EventType("user.email_changed")
 
 
 def verification_requested(ctx: Context, user: UserRow | None, email: str) -> None:
-    """A verification link was requested; it is sent if the user exists and is unverified."""
+    """Record that a verification link was requested; it is sent if the user exists and is unverified."""
     reason = "no such user" if user is None else "verified already" if user.email_verified else None
     record_request(ctx, EMAIL_VERIFICATION_REQUESTED, user, email, reason)
 
 
 def email_verified(ctx: Context, user_id: str) -> None:
-    """The user's email address was verified."""
+    """Record and publish that the user's email address was verified."""
     record(ctx, EMAIL_VERIFIED, user_id=user_id)
     publish_verified(ctx, user_id)
 
 
 def publish_verified(ctx: Context, user_id: str) -> None:
-    """Publish that the user's email address was verified, for a change that is recorded as one of the user."""
+    """Publish to webhooks that the user's email address was verified, without an audit record of that event."""
     publish(ctx, WEBHOOK_VERIFIED, user_id=user_id)
 
 
 def email_change_requested(ctx: Context, *, is_taken: bool) -> None:
-    """The caller requested another address; without effect if it belongs to another user."""
+    """Record that the caller requested another address; without effect if it belongs to another user."""
     if is_taken:
         record(ctx, EMAIL_CHANGE_REQUESTED, outcome=Outcome.REFUSED, reason="address taken")
     else:
@@ -48,6 +48,6 @@ def email_change_requested(ctx: Context, *, is_taken: bool) -> None:
 
 
 def email_changed(ctx: Context, user_id: str, previous: str) -> None:
-    """The user's email address was changed; the record does not contain the previous one."""
+    """Record and publish that the user's email address was changed; the record does not contain the previous one."""
     record(ctx, EMAIL_CHANGED, user_id=user_id)
     publish(ctx, WEBHOOK_CHANGED, user_id=user_id, previousEmail=previous)

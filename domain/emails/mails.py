@@ -19,14 +19,13 @@ EMAIL_CHANGED = MailTemplate("email-changed", "a notice to the old address: the 
 
 
 def verify_email(ctx: Context, user: Recipient, token: str, callback_url: str | None) -> None:
-    """Email the link that verifies the stored address."""
+    """Queue an email with the link that verifies the stored address of the user."""
     expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
     queue_mail(ctx, VERIFY_EMAIL, user, link=_link(ctx, token, callback_url), expires_in=expires_in)
 
 
 def change_email(ctx: Context, user: Recipient, new_email: str, token: str, callback_url: str | None) -> None:
-    """Email the link that makes `new_email` the user's address; it is sent there, so that opening it verifies the
-    address."""
+    """Queue an email to `new_email` with the link that makes it the user's address; opening the link verifies it."""
     expires_in = ctx.policy[EmailVerificationPolicy].token_expires_in
     link = _link(ctx, token, callback_url, reason="change")
     queue_mail(ctx, CHANGE_EMAIL, user, to=new_email, link=link, expires_in=expires_in)
@@ -47,5 +46,5 @@ async def email_changed(ctx: Context, user: Recipient, old_email: str, *, was_ve
 
 
 def queue_verification_request(ctx: Context, email: str, callback_url: str | None) -> None:
-    """Queue a request, made without a session, to verify `email`."""
+    """Queue a request, made without a session, for a verification link; the user is looked up in the background."""
     queue_request(ctx, VERIFY_EMAIL, ctx.policy[MailPolicy].sender, email, callback_url)

@@ -17,7 +17,7 @@ from models.base import Instant
 from models.instance import Instance
 
 SEEN_WITHIN = timedelta(minutes=1)
-"""A process that was not seen for so long is not listed."""
+"""A process that was not seen for this time is not listed."""
 
 _MOST = 1000
 """Processes that are listed."""
@@ -49,16 +49,16 @@ _RUNNING = (
 
 @dataclass(frozen=True, slots=True)
 class ValueInForce:
-    """A value of a setting, and the processes that have it."""
+    """One value of a setting, and the processes in which it has this value."""
 
     value: str | None
-    """Of a secret `set` or `not set`; None for a setting that the program of these processes does not know."""
+    """The value; for a secret `set` or `not set`. None if these processes run a version without this setting."""
     instances: Sequence[RunningInstance]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A setting that has several values; a secret may be `set` several times, to different values."""
+    """A setting that differs between processes. Different values of a secret are all shown as `set`."""
 
     key: str
     is_secret: bool
@@ -76,7 +76,7 @@ async def list_instances(ctx: Context) -> Sequence[RunningInstance]:
 
 
 def differences(instances: Sequence[RunningInstance]) -> Sequence[Difference]:
-    """Return the settings in which these processes differ, by name."""
+    """Return the settings in which these processes differ, in the order of their keys."""
     # Most processes have the same settings, and comparing text costs less than reading it.
     if len({one.settings for one in instances}) < 2:
         return []
@@ -87,7 +87,7 @@ def differences(instances: Sequence[RunningInstance]) -> Sequence[Difference]:
 
 
 def settings_text(settings: Sequence[SettingInForce]) -> str:
-    """Return the settings of a process as they are stored: no secret, but its keyed digests."""
+    """Return the settings of a process as JSON to be stored; a secret is represented by its keyed digests."""
     return orjson.dumps({one.key: [one.value, one.digests] for one in settings}).decode()
 
 

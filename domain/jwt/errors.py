@@ -4,7 +4,7 @@ from domain.errors import BadRequest, Conflict, NotFound
 
 
 class AudienceNotAllowed(BadRequest):
-    """The audience is none of `jwt.audiences`."""
+    """The requested audience is none of `jwt.audiences`."""
 
     message = "Audience not allowed"
 
@@ -16,12 +16,12 @@ class SigningKeyNotFound(NotFound):
 
 
 class SigningKeyAlreadyAnnounced(Conflict):
-    """A key that will sign next is published."""
+    """The key that signs next is already published."""
 
     message = "The next signing key is already announced"
 
 
 class SigningKeyAlreadyRevoked(Conflict):
-    """The signing key is revoked."""
+    """The signing key is already revoked."""
 
     message = "The signing key is already revoked"

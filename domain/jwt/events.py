@@ -23,22 +23,22 @@ WEBHOOK_REVOKED = EventType("signing_key.revoked", has_user=False)
 
 
 def signing_key_created(ctx: Context, kid: str, algorithm: str, *, by_operator: bool) -> None:
-    """A key was created and published."""
+    """Record and publish that a key was created and published."""
     record(ctx, SIGNING_KEY_CREATED, by_operator=by_operator, kid=kid, algorithm=algorithm)
     publish(ctx, WEBHOOK_CREATED, kid=kid)
 
 
 def signing_key_activated(ctx: Context, kid: str, algorithm: str, *, by_operator: bool = False) -> None:
-    """A key began to sign."""
+    """Record that a key began to sign."""
     record(ctx, SIGNING_KEY_ACTIVATED, by_operator=by_operator, kid=kid, algorithm=algorithm)
 
 
 def signing_key_retired(ctx: Context, kid: str, algorithm: str) -> None:
-    """A key stopped signing, and its private part was erased."""
+    """Record that a key stopped signing, and its private part was erased."""
     record(ctx, SIGNING_KEY_RETIRED, kid=kid, algorithm=algorithm)
 
 
 def signing_key_revoked(ctx: Context, kid: str, algorithm: str) -> None:
-    """A key was revoked, by the operator or by the caller."""
+    """Record and publish that a key was revoked, by the operator or by the caller."""
     record(ctx, SIGNING_KEY_REVOKED, by_operator=ctx.is_operator, kid=kid, algorithm=algorithm)
     publish(ctx, WEBHOOK_REVOKED, kid=kid)

@@ -15,10 +15,10 @@ class JwtPolicy:
     audiences: Sequence[str]
     """Audiences that may be requested; the first is the default."""
     algorithms: Sequence[str]
-    """One signing key of each is kept; the first signs session tokens."""
+    """Each of these algorithms has a signing key; that of the first algorithm signs session tokens."""
     expires_in: timedelta
     claims: Sequence[str]
-    """Fields of the user and of the active organization in a session token, by their names in it."""
+    """The names of the claims about the user and the active organization in a session token."""
     header: bool
     """Whether /get-session also returns a token."""
     rotation_interval: timedelta

@@ -50,7 +50,7 @@ class KeyPair(NamedTuple):
 
 
 Rule = Callable[[Mapping[str, KeyPair]], Callable[[Context], Awaitable[None]]]
-"""A rule below that waits for its key pairs, by algorithm."""
+"""Takes new key pairs by algorithm, and returns the job that stores them, such as `maintain` with its arguments."""
 
 
 class KeyChanges(Protocol):
@@ -66,9 +66,10 @@ class KeyChanges(Protocol):
         rule: Rule,
         run: Callable[[Callable[[Context], Awaitable[None]]], Awaitable[None]] | None = None,
     ) -> bool:
-        """Generate key pairs and run a rule on them, under the lease; return False if another instance has it.
+        """Take the lease, generate a key pair for each algorithm, and run the job that `rule` returns for these pairs.
 
-        `run` runs the rule in a transaction of its own, by default as a job of the service itself.
+        `run` runs the job in a transaction of its own, by default as a job of the service itself. Returns False, and
+        does nothing, if another instance holds the lease.
         """
 
 
@@ -83,7 +84,7 @@ class State(StrEnum):
 
 
 def state(row: SigningKeyRow, rows: Iterable[SigningKeyRow], now: datetime) -> State:
-    """Return the state of one of the keys `rows`."""
+    """Return the state of the key `row` at `now`; `rows` are the keys of which the newest signs, `row` included."""
     if row.revoked_at is not None:
         return State.REVOKED
     if not row.is_published(now):
@@ -94,13 +95,15 @@ def state(row: SigningKeyRow, rows: Iterable[SigningKeyRow], now: datetime) -> S
 
 
 def signing_key(rows: Iterable[SigningKeyRow], algorithm: str, now: datetime) -> SigningKeyRow | None:
-    """Return the current signing key: of the usable keys, the newest in its signing period."""
+    """Return the key of an algorithm that signs at `now`: the newest of those in their signing period, or None."""
     current = (row for row in rows if row.algorithm == algorithm and row.private_jwk and row.signs(now))
     return max(current, key=lambda row: (row.signs_from, row.created_at), default=None)
 
 
 def due(rows: Sequence[SigningKeyRow], policy: JwtPolicy, now: datetime) -> dict[str, datetime]:
-    """Return the algorithms that need a new key, and when each begins to sign; `rows` are the usable keys.
+    """Return the algorithms that need a new key, each with the time at which that key is to begin to sign.
+
+    `rows` are the keys whose private part can be decrypted.
 
     Every key after the first is published `publish_ahead` before it signs, and the current key signs longer if
     necessary. Verifiers can therefore fetch every key before they need it.
@@ -131,7 +134,7 @@ def _announced(rows: Iterable[SigningKeyRow], algorithm: str, after: datetime) -
 
 
 def to_retire(rows: Iterable[SigningKeyRow], now: datetime) -> list[SigningKeyRow]:
-    """Return the keys that no longer sign and still have a private part."""
+    """Return the keys whose private part can be erased: the last signature is at least `GRACE` ago."""
     # Another instance whose clock is behind may still sign with this key.
     # defence: JWT13 grace
     return [row for row in rows if row.private_jwk and row.signs_until and row.signs_until + GRACE <= now]
@@ -145,7 +148,10 @@ async def list_keys(ctx: Context) -> list[tuple[SigningKeyRow, State]]:
 
 
 async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
-    """Store the key pairs that are due, and retire keys. Raises Unavailable if another instance holds the lease."""
+    """Store those key pairs (by algorithm) that are due, and erase the private parts of keys that no longer sign.
+
+    `holder` is the name of this process in the lease. Raises Unavailable if another instance holds the lease.
+    """
     await _lock(ctx, holder)
     rows = await _all(ctx)
     # Read again under the lock: another instance may have created the keys meanwhile.
@@ -157,7 +163,11 @@ async def maintain(ctx: Context, pairs: Mapping[str, KeyPair], *, holder: str) -
 
 
 async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once: bool) -> None:
-    """Store new keys, which sign after `publish_ahead` or at once. Raises Unavailable, SigningKeyAlreadyAnnounced."""
+    """Store new keys, which begin to sign after `jwt.publish_ahead` or, with `at_once`, now.
+
+    `holder` is the name of this process in the lease. Raises Unavailable if another instance holds the lease, and
+    SigningKeyAlreadyAnnounced unless `at_once`.
+    """
     await _lock(ctx, holder)
     rows = await _all(ctx)
     start = ctx.now if at_once else ctx.now + ctx.policy[JwtPolicy].publish_ahead
@@ -171,7 +181,7 @@ async def rotate(ctx: Context, pairs: Iterable[KeyPair], *, holder: str, at_once
 
 
 async def find(ctx: Context, kid: str) -> SigningKeyRow:
-    """Return a key that is not revoked. Raises SigningKeyNotFound, SigningKeyAlreadyRevoked."""
+    """Return the key with this id if it is not revoked. Raises SigningKeyNotFound, SigningKeyAlreadyRevoked."""
     row = next((row for row in await _all(ctx) if row.kid == kid), None)
     if row is None:
         raise SigningKeyNotFound(f"There is no signing key {kid}")
@@ -181,9 +191,11 @@ async def find(ctx: Context, kid: str) -> SigningKeyRow:
 
 
 async def revoke(ctx: Context, kid: str, pairs: Mapping[str, KeyPair], *, holder: str) -> None:
-    """Revoke a key, and store the pair that replaces it if it signs.
+    """Revoke the key with the id `kid`, and erase its private part.
 
-    Raises Unavailable, SigningKeyNotFound, SigningKeyAlreadyRevoked.
+    If no stored key of its algorithm can sign then, the pair in `pairs` (by algorithm) is stored and signs at once.
+    `holder` is the name of this process in the lease. Raises Unavailable if another instance holds the lease,
+    SigningKeyNotFound, SigningKeyAlreadyRevoked.
     """
     await _lock(ctx, holder)
     row = await find(ctx, kid)

@@ -23,17 +23,20 @@ CLAIMS = {
     "role": "role",
     "id": "id",
 }
-"""The fields of a user that tokens may have, and their columns."""
+"""The claims about the user that a token may have, each with the column of its value."""
 
 ORGANIZATION_CLAIMS = {"activeOrganizationId": "organization_id", "organizationRole": "role"}
-"""The claims about the active organization, and their fields in an `ActiveMembership`."""
+"""The claims about the active organization, each with the field of `ActiveMembership` that has its value."""
 
 TEAM_CLAIMS = {"activeTeamId": "team_id"}
-"""The claims about the active team, and their fields in an `ActiveMembership`."""
+"""The claims about the active team, each with the field of `ActiveMembership` that has its value."""
 
 
 async def issue(ctx: Context, audience: str | None = None) -> str:
-    """Return a signed token about the caller. Raises AudienceNotAllowed and Unavailable."""
+    """Return a signed token about the caller for `audience`, by default the first of `jwt.audiences`.
+
+    Raises AudienceNotAllowed for an audience that is not configured, and Unavailable if no key can sign.
+    """
     policy = ctx.policy[JwtPolicy]
     if audience is not None and audience not in policy.audiences:  # defence: JWT5 audience
         raise AudienceNotAllowed

@@ -14,10 +14,10 @@ MAGIC_LINK = AuthenticationMethod("magic_link", N_("Link by email"), amr="mca")
 
 
 def link_requested(ctx: Context, user: UserRow | None, email: str, reason: str | None) -> None:
-    """A link was requested; a `reason` says why none was sent."""
+    """Record that a link was requested. `reason` says why none was sent; None if one was sent."""
     record_request(ctx, MAGIC_LINK_REQUESTED, user, email, reason)
 
 
 def link_refused(ctx: Context, refusal: Refused, user_id: str | None = None) -> None:
-    """A link was refused."""
+    """Record that a link was refused, and why."""
     record(ctx, MAGIC_LINK_REFUSED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal)

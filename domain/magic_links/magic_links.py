@@ -33,7 +33,10 @@ class LinkRequest(NamedTuple):
 
 
 async def request(ctx: Context, email: str, link_request: LinkRequest) -> None:
-    """Queue the request for a link; the user is looked up in the background. Raises SsoRequired."""
+    """Queue a request for a link; `resolve` looks up the user and sends the link in the background.
+
+    Raises SsoRequired if the domain of the address requires sign-in through an SSO connection.
+    """
     await enforcement.refuse_address(ctx, email)  # defence: SSO11 link
     sender = ctx.policy[MailPolicy].sender
     messages.queue_request(ctx, mails.MAGIC_LINK, sender, email.lower(), json.dumps(link_request._asdict()))
@@ -41,7 +44,11 @@ async def request(ctx: Context, email: str, link_request: LinkRequest) -> None:
 
 @messages.resolves(mails.MAGIC_LINK)
 async def resolve(ctx: Context, email: str, target: str | None) -> None:
-    """In the background: send the link to a user or, if sign-up is open, to a new one; otherwise queue a decoy."""
+    """Resolve a queued request: email the link if the address has a user, or may sign up; otherwise queue a decoy.
+
+    `target` has the options of the request, a `LinkRequest` as JSON. Nothing is queued once the limit of sign-in emails
+    to the address is reached.
+    """
     link_request = LinkRequest(**json.loads(target or ""))
     user = await locking.lock_by_email(ctx, email)
     reason = mailbox_proofs.refusal_of(ctx, user, method_allows=ctx.policy[MagicLinkPolicy].sign_up)
@@ -80,7 +87,10 @@ def _link(ctx: Context, token: str, link_request: LinkRequest) -> str:
 
 
 def confirm_page(policy: Policy) -> str | None:
-    """Return the page that confirms a link: `magic_links.page`, else the hosted page; None without confirmation."""
+    """Return the URL of the page on which users confirm the sign-in: `magic_links.page`, else the hosted page.
+
+    Return None if `magic_links.confirm` is off: then opening the link signs in.
+    """
     rules = policy[MagicLinkPolicy]
     if not rules.confirm:
         return None
@@ -88,9 +98,9 @@ def confirm_page(policy: Policy) -> str | None:
 
 
 async def peek(ctx: Context, token: str) -> tuple[str, bool]:
-    """Return the masked address of a link, and whether it would create a user; the link is not used up.
+    """Return the masked email address that a link was sent to, and whether using the link would create a user.
 
-    Raises InvalidToken.
+    The link is not used up. Raises InvalidToken.
     """
     link = await _find(ctx, token)
     user = await lookup.by_email(ctx, link.email)
@@ -98,13 +108,16 @@ async def peek(ctx: Context, token: str) -> tuple[str, bool]:
 
 
 async def replaces_caller(ctx: Context, token: str) -> bool:
-    """Return whether a link would replace the session of another user in the browser. Raises InvalidToken."""
+    """Return whether the browser is signed in as another user than the link's. Raises InvalidToken."""
     found = await _find(ctx, token)
     return ctx.caller is not None and ctx.caller.user.email != found.email
 
 
 async def consume(ctx: Context, token: str) -> MailboxSignIn:
-    """Use up a link and sign its user in. Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser."""
+    """Use up a link, and sign in the user of its email address; a new user is created if sign-up is allowed.
+
+    Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser; after the last two the link stays used up.
+    """
     try:
         return await _consume(ctx, token)
     except (errors.InvalidToken, NewUserSignupDisabled, BannedMailboxUser) as refusal:

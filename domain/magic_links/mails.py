@@ -16,5 +16,5 @@ MAGIC_LINK = MailTemplate(
 
 
 def magic_link(ctx: Context, user: Recipient, email: str, link: str, expires_in: timedelta) -> None:
-    """Email the link that signs in."""
+    """Queue the email with the link that signs in, to `email`. `expires_in` is the lifetime of the link."""
     queue_mail(ctx, MAGIC_LINK, user, to=email, link=link, expires_in=expires_in)

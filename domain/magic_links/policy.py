@@ -14,4 +14,4 @@ class MagicLinkPolicy:
     confirm: bool
     """Whether a link opens a page whose button signs in; if not, opening the link signs in."""
     page: str | None
-    """The URL of that page; None: the hosted page."""
+    """The URL of the page that confirms the sign-in; None: the hosted page."""

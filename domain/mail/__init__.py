@@ -1,1 +1,1 @@
-"""Emails that rules queue: their declarations, messages and the outbox."""
+"""Emails that the service sends: their declarations, their messages, and the outbox that queues them."""

@@ -25,9 +25,10 @@ _REPLACE = delete(OneTimeToken).where(
 
 
 def link(ctx: Context, template: MailTemplate, user_id: str | None, email: str) -> str | None:
-    """Return the link of an email to the unverified email address of a user, with a new token.
+    """Return the URL of the link "This was not me", with a new token, for an email to a user's unverified address.
 
-    Return None if the email has no such link, there is no user, or no page can show it.
+    Return None if the template has no such link, no page can show it, or `user_id` is None, which means that the
+    address is verified or has no user.
     """
     page = ctx.policy[MailPolicy].not_me_page or page_url(ctx.policy, PATH)
     # An email that strangers can request must not cost less if the address has no unverified user.
@@ -38,9 +39,10 @@ def link(ctx: Context, template: MailTemplate, user_id: str | None, email: str) 
 
 
 def issue(ctx: Context, reason: str, user_id: str | None, email: str, *, expires_in: timedelta) -> str:
-    """Create a token that deletes the user while they have this email address; it replaces an older one of this reason.
+    """Return a new token that can delete the user for as long as `email` is their address.
 
-    Without a user, create a decoy that has expired.
+    It replaces the user's older token with the same `reason`. If `user_id` is None, an expired token is stored, so that
+    the work is the same.
     """
     token = tokens.token()
     ctx.db.defer(_REPLACE, owner=user_id, reason=reason.encode())

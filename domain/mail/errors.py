@@ -10,7 +10,7 @@ class MailNotFound(NotFound):
 
 
 class MailNotFailed(Conflict):
-    """Only a failed email can be sent again; of two callers the first has done so."""
+    """The email cannot be sent again, because it is not in the state "failed"; another caller may have queued it."""
 
     message = "Only an email that has failed can be sent again"
 
@@ -28,7 +28,7 @@ class MailNotWaiting(Conflict):
 
 
 class MailBeingSent(Conflict):
-    """An instance has a lease on the email."""
+    """An instance of the service is sending the email: its lease on the row has not expired."""
 
     message = "The email is being sent at this moment; try again in a minute"
 

@@ -12,7 +12,7 @@ MAIL_PREVIEW_SENT = Event("mail.preview_sent", N_("An email with example values 
 
 
 def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, reason: str) -> None:
-    """An email could not be delivered. `reason` contains no secret and no email address."""
+    """Record that an email could not be delivered. `reason` must contain no secret and no email address."""
     record(
         ctx,
         MAIL_FAILED,
@@ -25,15 +25,15 @@ def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, 
 
 
 def mail_sent_again(ctx: Context, user_id: str | None, mail_id: str, template: str) -> None:
-    """The caller queued a failed email again."""
+    """Record that the caller queued a failed email again."""
     record(ctx, MAIL_SENT_AGAIN, user_id=user_id, mail=mail_id, template=template)
 
 
 def mail_given_up(ctx: Context, user_id: str | None, mail_id: str, template: str) -> None:
-    """The caller gave up an email that waited."""
+    """Record that the caller gave up an email that was waiting."""
     record(ctx, MAIL_GIVEN_UP, user_id=user_id, mail=mail_id, template=template)
 
 
 def mail_preview_sent(ctx: Context, template: str, language: str) -> None:
-    """The caller sent an email with example values to their own address."""
+    """Record that the caller sent an email with example values to their own address."""
     record(ctx, MAIL_PREVIEW_SENT, template=template, language=language)

@@ -12,31 +12,34 @@ Value = TypeVar("Value")
 
 _NAME_LENGTH = 64
 _JOINERS = "\u200c\u200d"
-"""Invisible, and part of how Persian names and emoji are written."""
+"""The zero-width non-joiner and joiner: invisible, but needed to write Persian words and emoji."""
 _LINK_LIKE = re.compile(r"(?<=:)(?=//)|(?<=\w)(?=[.\u3002\uff0e\uff61]\w)")
 _WORD_JOINER = "\u2060"
 
 
 @dataclass(frozen=True, slots=True)
 class Format(Generic[Value]):
-    """A format of values of one type. The empty text means that there is no value; it is never displayed."""
+    """How values of one type are stored in the outbox and shown in emails.
+
+    The empty text stands for no value; `display` is not called for it.
+    """
 
     encode: Callable[[Value], str]
     """Returns the text of a value for the outbox."""
     display: Callable[[str, Localization], str]
-    """Returns what a template shows of that text in a language."""
+    """Returns what a template shows for the stored text, in the language of the email."""
 
 
 def one_line(text: str) -> str:
-    """Return the text with runs of spaces and line breaks made one space, and without invisible characters."""
+    """Return the text as one line: runs of white space become one space, and unprintable characters are removed."""
     # defence: V76 V79 one-line
     return "".join(c for c in " ".join(text.split()) if c.isprintable() or c in _JOINERS)
 
 
 def shown_name(name: str) -> str:
-    """Return a name as emails show it: one line of at most 64 characters, in which mail programs find no links.
+    """Return a name as emails show it: one line of at most 64 characters, which mail programs do not turn into links.
 
-    Strangers choose the names in emails to people they do not know, and a name must not be an advertisement.
+    Strangers can choose names that appear in emails to other people, and could use them for advertisements.
     """
     line = one_line(name)
     cut = line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1].rstrip() + "…"
@@ -52,4 +55,4 @@ TIME: Format[datetime] = Format(
     datetime.isoformat,
     lambda time, localization: localization.format_datetime(datetime.fromisoformat(time)),
 )
-"""An instant, such as `25 November 2026, 10:19 UTC`."""
+"""A point in time, shown like `25 November 2026, 10:19 UTC`."""

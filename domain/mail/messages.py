@@ -18,7 +18,7 @@ from models import MailState
 from models.discovery import import_modules
 
 Resolver = Callable[[Context, str, str | None], Awaitable[None]]
-"""Looks up the user with an email address and queues the email; the last argument is the redirect target."""
+"""Looks up the user with an email address and queues the email. Its last argument is `target` of `queue_request`."""
 
 _RESOLVERS: dict[str, Resolver] = {}
 
@@ -57,7 +57,7 @@ class _UnregisteredRecipient:
 
 
 UNREGISTERED: Recipient = _UnregisteredRecipient()
-"""The recipient of an email to an address without a user. Unless `to` names that address, the email is a decoy."""
+"""Stands for the user in an email to an address that has no user. Without the parameter `to`, the email is a decoy."""
 
 
 async def notify(
@@ -69,10 +69,11 @@ async def notify(
     is_verified: bool | None = None,
     **values: Any,
 ) -> None:
-    """Queue a notice, unless notices are disabled or an unverified address has reached its limit.
+    """Queue an email that tells a user about a change; every such notice is queued by this function.
 
-    Every notice is queued by this function. Address and verification default to the stored ones; `values` are those of
-    the template's variables.
+    Nothing is queued if `mail.send_email_notifications` is off, or if the address is unverified and has reached its
+    limit. `to` and `is_verified` default to the user's stored address and whether it is verified; `values` has a value
+    for each variable of the template.
     """
     recipient = user.email if to is None else to
     proven = user.email_verified if is_verified is None else is_verified
@@ -92,10 +93,10 @@ def queue_mail(
     expires_in: timedelta | None = None,
     **values: Any,
 ) -> None:
-    """Queue an email for the user, by default through `mail.sender` and to the stored address.
+    """Queue an email for the user. `to` defaults to their stored address, `sender` to the setting `mail.sender`.
 
-    `expires_in` is the lifetime of its link or code. Raises ValueError if `values` are not those of the template's
-    variables.
+    Nothing is queued if the sender is `none`. `expires_in` is the lifetime of the link or code in the email. Raises
+    ValueError unless `values` has a value for exactly the variables of the template.
     """
     sender = sender or ctx.policy[MailPolicy].sender
     if sender == "none":
@@ -125,8 +126,10 @@ def _not_me_link(ctx: Context, template: MailTemplate, user: Recipient, recipien
 
 
 def localization_of(ctx: Context, user: Recipient) -> Localization:
-    """Return the language of emails to a user: their own, else the browser's if the user made the request, else
-    `pages.locale`."""
+    """Return the localization for emails to a user: their own language, else that of the browser, else `pages.locale`.
+
+    The browser's language is not used if another user is signed in.
+    """
     is_own = ctx.caller is None or ctx.caller.user.id == user.id
     language = localization.negotiate(
         user.locale,
@@ -137,7 +140,11 @@ def localization_of(ctx: Context, user: Recipient) -> Localization:
 
 
 def queue_request(ctx: Context, template: MailTemplate, sender: str, email: str, target: str | None) -> None:
-    """Queue a request for an email to `email` made without a session; the worker looks up the user."""
+    """Queue a request for an email to `email` that was made without a session; do nothing if `sender` is "none".
+
+    Later the outbox worker calls the template's resolver with `target`. The resolver looks up the user and queues the
+    email.
+    """
     if sender == "none":
         return
     client = ctx.client
@@ -153,9 +160,9 @@ def queue_request(ctx: Context, template: MailTemplate, sender: str, email: str,
 
 
 def resolves(template: MailTemplate) -> Callable[[Resolver], Resolver]:
-    """Register the function that resolves queued requests for an email.
+    """Register the decorated function as the resolver of queued requests for this email.
 
-    Raises ValueError if the email already has one, or is not declared with `on_request`.
+    Raises ValueError if the email already has a resolver, or is not declared with `on_request`.
     """
 
     def declare(resolver: Resolver) -> Resolver:
@@ -170,6 +177,6 @@ def resolves(template: MailTemplate) -> Callable[[Resolver], Resolver]:
 
 
 def resolvers() -> Mapping[str, Resolver]:
-    """Return the resolvers of queued requests, by the name of the email."""
+    """Return the resolvers of queued requests, by the name of the email's template."""
     import_modules(domain, except_for=domain.LOADED_LATER)
     return _RESOLVERS

@@ -31,8 +31,9 @@ from models.base import Instant
 from models.queries import ReadStatement
 
 Payload = dict[str, str | None]
-"""Of an email: to, name, locale, expires (ISO time), the texts of the template's variables, and of some not_me_link. Of
-an unresolved request: email, target, and who made it: address, user_agent, request_id, languages."""
+"""The decrypted content of a row. An email has `to`, `name`, `locale`, `expires` (an ISO time or None), the texts of
+the template's variables, and sometimes `not_me_link`; one that cannot be sent again has only `to`. An unresolved
+request has `email`, `target`, and the client that made it: `address`, `user_agent`, `request_id`, `languages`."""
 
 LEASE = timedelta(seconds=60)
 # Doubled at each attempt: a hot loop would keep a mail server down that is just recovering.
@@ -41,7 +42,7 @@ LONGEST_RETRY = timedelta(hours=1)
 UNRESOLVED_LIMIT = 10_000
 PURPOSE = "outbox.payload"
 MAIL = "mail"
-"""The kind of rows that the worker is woken for."""
+"""The kind of rows in `Context.queued` for which the worker that sends emails is woken."""
 DECOY_ADDRESS = "nobody@decoy.invalid"
 """The recipient of a decoy: an email that is prepared like any other and never sent, so that the time of the worker
 does not reveal whether an email address is registered. The domain can have no mail server (RFC 6761, 6.4)."""
@@ -63,7 +64,7 @@ _FAILED = _MARK.values(
 WAITING = (MailState.UNRESOLVED, MailState.QUEUED)
 """The states of emails that are still to be sent."""
 GIVEN_UP = "given up by an administrator"
-"""The reason of an email that was given up."""
+"""The stored `last_error` of an email that was given up."""
 _ROW = select(
     *(col(getattr(Outbox, name)) for name in ("state", "template", "user_id", "payload", "attempts"))
 ).where(col(Outbox.id) == bindparam("id"))
@@ -107,7 +108,7 @@ class LeasedMail:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """The number of rows in one state, and the age of the oldest; None if there is none."""
+    """The number of rows in one state, and when the oldest was created (None without rows)."""
 
     state: MailState
     rows: int
@@ -132,7 +133,7 @@ _WAITING = ReadStatement(
 
 
 async def waiting(reads: Reads) -> list[QueueState]:
-    """Return the number of unfinished rows and the age of the oldest, by state. Raises Unavailable."""
+    """Return the numbers of unresolved and of queued rows, each with the time of the oldest row. Raises Unavailable."""
     states = (MailState.UNRESOLVED, MailState.QUEUED)
     return [QueueState(state, *((await reads.one(_WAITING, state)) or (0, None))) for state in states]
 
@@ -153,7 +154,10 @@ def row(
     user_id: str | None = None,
     expires_at: datetime | None = None,
 ) -> OutboxRow:
-    """Create a row that is due at once; it fails after `mail.retry_for`, or at `expires_at` if sooner."""
+    """Return a new row that is due at once, with an encrypted payload; the caller stores it.
+
+    Attempts to send it end after `mail.retry_for`, or at `expires_at` if that is sooner.
+    """
     last = ctx.now + ctx.policy[MailPolicy].retry_for
     # defence: V87 outbox-row
     return OutboxRow(
@@ -181,7 +185,7 @@ def mails_for(sender: str) -> QueueFilter:
 
 
 def unroutable(senders: Collection[str]) -> QueueFilter:
-    """Return the filter for emails queued for a sender that is no longer configured."""
+    """Return the filter for emails queued for any other sender than `senders`, those that are configured."""
     return _filter(MailState.QUEUED, *(col(Outbox.sender) != sender for sender in senders))
 
 
@@ -206,7 +210,7 @@ async def delete_claimed(ctx: Context, claimed: LeasedMail) -> bool:
 
 
 async def drop_excess(ctx: Context) -> int:
-    """Delete the newest unresolved requests above the limit; return their number."""
+    """Delete the newest unresolved requests above `UNRESOLVED_LIMIT`; return how many were deleted."""
     oldest_first = (
         select(col(Outbox.id))
         .where(col(Outbox.state) == MailState.UNRESOLVED)
@@ -240,7 +244,10 @@ async def mark_failed(ctx: Context, claimed: LeasedMail, reason: str) -> None:
 
 
 async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
-    """Schedule the next attempt; if none is left before the row expires, mark it as failed and return False."""
+    """Schedule the next attempt of an email, and return True.
+
+    If the row expires before that, mark the email as failed instead, and return False.
+    """
     due = ctx.now + retry_delay(claimed.attempts)
     if due >= claimed.expires_at:
         await mark_failed(ctx, claimed, reason)
@@ -250,7 +257,10 @@ async def mark_deferred(ctx: Context, claimed: LeasedMail, reason: str) -> bool:
 
 
 def can_be_sent_again(payload: Payload | None, now: datetime) -> bool:
-    """Return whether a payload is complete, and its link or code, if it has one, is valid."""
+    """Return whether an email with this payload can be sent again.
+
+    It can if the payload has not been erased, and if the link or code in it, if any, has not expired.
+    """
     if payload is None or len(payload) == 1:
         return False
     expires = payload.get("expires")
@@ -258,21 +268,21 @@ def can_be_sent_again(payload: Payload | None, now: datetime) -> bool:
 
 
 def recipient(payload: Payload | None) -> str | None:
-    """Return the email address that an email is for, or that a request names; None for a decoy."""
+    """Return the address of an email or of an unresolved request; None for a decoy and without a payload."""
     address = None if payload is None else payload.get("to", payload.get("email"))
     return None if address == DECOY_ADDRESS else address
 
 
 def opened(ctx: Context, ciphertext: bytes | None) -> Payload | None:
-    """Return a payload; None if it is erased, or no configured key can decrypt it."""
+    """Return the decrypted payload; None if it was erased, or if no configured key can decrypt it."""
     text = None if ciphertext is None else ctx.cipher.decrypt(PURPOSE, ciphertext)
     return None if text is None else json.loads(text)
 
 
 async def send_again(ctx: Context, mail_id: str) -> None:
-    """Queue a failed email again, for as long as a new one is tried. Of simultaneous calls one succeeds.
+    """Queue a failed email again; it is tried for `mail.retry_for`, or until its link or code expires if sooner.
 
-    Raises MailNotFound, MailNotFailed, MailExpired.
+    Of simultaneous calls one succeeds. Raises MailNotFound, MailNotFailed, MailExpired.
     """
     row = (await ctx.db.execute(_ROW, id=mail_id)).first()
     if row is None:
@@ -295,7 +305,7 @@ async def send_again(ctx: Context, mail_id: str) -> None:
 
 
 async def give_up(ctx: Context, mail_id: str) -> None:
-    """Make an email that waits a failed one. Raises MailNotFound, MailNotWaiting, MailBeingSent."""
+    """Mark a waiting email as failed, so that it is not sent. Raises MailNotFound, MailNotWaiting, MailBeingSent."""
     row = (await ctx.db.execute(_ROW, id=mail_id)).first()
     if row is None:
         raise MailNotFound

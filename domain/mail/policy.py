@@ -15,4 +15,4 @@ class MailPolicy:
     retry_for: timedelta
     send_email_notifications: bool
     not_me_page: str | None
-    """The page that the link "This was not me" opens; None: the hosted one, if there are hosted pages."""
+    """The page that the link "This was not me" opens; None: the hosted page, or no link if the pages are disabled."""

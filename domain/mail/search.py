@@ -17,7 +17,7 @@ from models.queries import ReadStatement, by
 
 @dataclass(frozen=True, slots=True)
 class MailFilter:
-    """The emails to find; None matches everything."""
+    """The emails to find, by conditions that must all hold; None stands for no condition."""
 
     states: Sequence[MailState] | None = None
     template: str | None = None
@@ -46,12 +46,12 @@ class ListedMail:
     template: str
     user_id: str | None
     recipient: str | None
-    """None if it is not known, or belongs to nobody."""
+    """The email address; None for a decoy, and if the payload is erased or cannot be decrypted."""
     created_at: datetime
     updated_at: datetime
     attempts: int
     next_attempt: datetime
-    """Of a sent or failed email this is the end of the last lease."""
+    """When the next attempt is due. A sent or failed email keeps its last value."""
     last_error: str | None
     can_be_sent_again: bool
 
@@ -63,12 +63,12 @@ class ListedMail:
 
 @dataclass(frozen=True, slots=True)
 class MailPage:
-    """Emails, newest first; `last` is the position at which the next page begins, None at the end."""
+    """Emails, newest first. `last` is the position after which older emails follow; None on the last page."""
 
     mails: Sequence[ListedMail]
     last: Position | None
     first: Position | None
-    """The position after which newer emails are; None on the first page."""
+    """The position before which there are newer emails; None on the first page."""
 
 
 _COLUMNS = tuple(col(getattr(Outbox, name)) for name in _Row._fields)
@@ -84,10 +84,10 @@ async def find(
     limit: int,
     within: timedelta,
 ) -> MailPage:
-    """Return a page of the emails that match: the newest, or those next to a position.
+    """Return a page of at most `limit` matching emails: the newest, or those next to a position.
 
-    `before` is the position of a newer email, `after` that of an older one; at most one is given. Raises
-    SearchTimedOut if the search takes longer than `within`.
+    With `before` these are the next older emails, with `after` the next newer ones; at most one of the two is given.
+    Raises SearchTimedOut if the search takes longer than `within`.
     """
     where = place(before=before, after=after)
     # Each state is a range of the index by state and time; a user has few emails, which have an index of their own.

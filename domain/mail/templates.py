@@ -27,9 +27,9 @@ class Variable(Generic[Value]):
     name: str
     format: Format[Value]
     meaning: str
-    """Its description in the guide."""
+    """The description of the variable in the guide."""
     example: Value
-    """Its value in previews."""
+    """The value of the variable in previews."""
 
 
 CODE = Variable("code", TEXT, "the code", "492039")
@@ -39,18 +39,18 @@ NETWORK = Variable(
 
 
 def link_to(page: str) -> Variable[str | None]:
-    """Return the variable of a link; the example opens a hosted page such as `verify-email`."""
+    """Return the variable `link` of a template. Its example value is the URL of `page`, such as `verify-email`."""
     example = f"https://auth.example.com/account/{page}?token=Rq7Wn2Xv9Lk4Bt8Zc1Mf5Hy3Jd6Gp0Sa"
     return Variable("link", TEXT, "the link", example)
 
 
 @dataclass(frozen=True, slots=True)
 class MailTemplate:
-    """The template of an email. Declaring one registers it."""
+    """The template of an email. Creating an instance registers it."""
 
     name: str
     sent_when: str
-    """The cause of the email, for the guide."""
+    """When the email is sent, as text for the guide."""
     variables: tuple[Variable[Any], ...] = ()
     not_me_link: bool = False
     """Whether the email has a link that deletes the user if the address is unverified (`disown_links.py`)."""
@@ -70,7 +70,7 @@ class MailTemplate:
         return next(filter(None, lifetimes), None)
 
     def encode(self, values: Mapping[str, object]) -> dict[str, str]:
-        """Return the texts of the values for the outbox. Raises ValueError if other variables are declared."""
+        """Return the text of each value for the outbox. Raises ValueError unless `values` has exactly the variables."""
         if values.keys() != {variable.name for variable in self.variables}:
             raise ValueError(
                 f"the variables of the email {self.name!r} are not {', '.join(values) or 'none'}"
@@ -82,7 +82,10 @@ class MailTemplate:
         return self.encode({variable.name: variable.example for variable in self.variables})
 
     def display(self, texts: Mapping[str, str | None], localization: Localization) -> dict[str, str]:
-        """Return the variables as the template shows them. Mails that an older version queued may lack some."""
+        """Return what the template shows for each variable; `texts` are those from the outbox.
+
+        A variable that is not in `texts` is shown as an empty text: an older version queued the email without it.
+        """
         return {
             variable.name: variable.format.display(text, localization) if text else ""
             for variable in self.variables

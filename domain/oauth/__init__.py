@@ -1,1 +1,1 @@
-"""The OAuth 2.1 and OpenID Connect provider: authorization, tokens, their end, logout."""
+"""The OAuth 2.1 and OpenID Connect provider: consents, grants and tokens, from their issue to their revocation."""

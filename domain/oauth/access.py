@@ -1,4 +1,4 @@
-"""The scope and the resource of an access token: what was granted, reduced to one resource (RFC 8707)."""
+"""The scopes and the resource of an access token: the granted scopes, reduced to those of one resource (RFC 8707)."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,17 +12,17 @@ from models.oauth_client import ClientRow
 
 
 class Access(NamedTuple):
-    """What an access token is for."""
+    """The scopes of an access token, and the resource that it is for."""
 
     scopes: str
     """Separated by spaces."""
     uri: str | None = None
-    """The resource; None for the operations of this service."""
+    """The URI of the resource; None for a token that is for the operations of this service."""
     resource: Resource | None = None
 
     @property
     def is_jwt(self) -> bool:
-        """Whether the resource verifies the token by itself."""
+        """Whether the token is a JWT, which its resource can verify without a request to this service."""
         return self.resource is not None and self.resource.format == "jwt"
 
     def lifetime(self, policy: OAuthPolicy) -> timedelta:
@@ -34,11 +34,12 @@ class Access(NamedTuple):
 def select(
     ctx: Context, client: ClientRow, requested: Sequence[str], *, scopes: str, resources: Sequence[str]
 ) -> Access:
-    """Return the scope and the resource of an access token.
+    """Return the scopes and the resource of an access token.
 
-    `requested` are the resources that the request names, `scopes` and `resources` what was granted. Raises
-    InvalidTarget if a resource was not granted, is no longer the client's, or must be chosen; InvalidScope if no scope
-    is left.
+    `requested` are the resources that the request names; `scopes` and `resources` were granted. If the request names
+    none, the only granted resource counts. Raises InvalidTarget if the request names several, or none of several that
+    were granted, or one that was not granted or that the client no longer has; InvalidScope if the resource has none of
+    the granted scopes.
     """
     if len(requested) > 1 or (not requested and len(resources) > 1):
         raise InvalidTarget

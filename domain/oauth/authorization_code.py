@@ -27,10 +27,11 @@ _SAME_SUBMIT = timedelta(seconds=10)
 
 @grant_type(AUTHORIZATION_CODE)
 async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -> TokenResponse:
-    """Return the tokens for a code, which is used up.
+    """Return the tokens for an authorization code, and use up the code.
 
-    A code is not used up by another client or a wrong verifier. Raises InvalidRequest, InvalidGrant, InvalidTarget,
-    InvalidScope, Unavailable.
+    A request by another client, or with a wrong code verifier, does not use it up. A code that is used a second time
+    ends its grant, unless the same request was sent twice. Raises InvalidRequest for a missing or malformed parameter;
+    InvalidGrant if the code cannot be redeemed; InvalidTarget and InvalidScope as `access.select`; Unavailable.
     """
     digest = tokens.digest(parameters.require("code"), CODE_PREFIX)
     verifier = parameters.require("code_verifier")
@@ -82,7 +83,7 @@ async def redeem(ctx: Context, client: ClientRow, parameters: OAuthParameters) -
 
 
 def challenge_of(verifier: str) -> str:
-    """Return the challenge of a code verifier by the method S256 (RFC 7636, 4.2)."""
+    """Return the code challenge that belongs to a code verifier by the method S256 (RFC 7636, 4.2)."""
     digest = hashlib.sha256(verifier.encode()).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

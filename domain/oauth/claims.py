@@ -8,7 +8,7 @@ from models.user import UserRow
 
 
 def of_user(user: UserRow, scopes: Collection[str]) -> dict[str, Any]:
-    """Return the claims about a user that the scopes `profile` and `email` open, of those that are set."""
+    """Return the claims about a user that the scopes `profile` and `email` give access to, without empty ones."""
     claims: dict[str, Any] = {}
     if "profile" in scopes:
         claims |= {

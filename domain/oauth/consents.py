@@ -1,4 +1,7 @@
-"""What a user has allowed a client: add to it, and check it. The user's row is locked."""
+"""The scopes and resources that a user has allowed a client: add some, and check for some.
+
+The caller has locked the user's row.
+"""
 
 from collections.abc import Iterable
 
@@ -10,7 +13,7 @@ from models.oauth_consent import ADD_CONSENT, CHANGE_CONSENT, FIND_CONSENT, Cons
 async def add(
     ctx: Context, user_id: str, client_id: str, scopes: Iterable[str], resources: Iterable[str]
 ) -> None:
-    """Add scopes and resources to what the user has allowed the client."""
+    """Store that the user allows the client these scopes and resources, in addition to earlier ones."""
     stored = await _find(ctx, user_id, client_id)
     if stored is None:
         await ctx.db.execute(

@@ -22,7 +22,7 @@ _CLAIMS = [
 
 
 def metadata_of(oauth: OAuthPolicy, device: DevicePolicy, clients: ClientPolicy) -> ProviderMetadata:
-    """Return the document of a provider with these policies, which never changes while the service runs."""
+    """Return the metadata document of a provider with these policies. It does not change while the service runs."""
     body = orjson.dumps({**_endpoints(oauth, device, clients), **_supported(device, clients)})
     return ProviderMetadata(body, b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"')
 

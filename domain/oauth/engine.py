@@ -1,4 +1,4 @@
-"""The interface of the library that knows the rules of OAuth: it decides on rows that were read before, without I/O."""
+"""The interface of the library that applies the rules of OAuth to rows that were read before; it makes no I/O."""
 
 from typing import NamedTuple, Protocol
 
@@ -7,22 +7,22 @@ from models.oauth_client import ClientRow
 
 
 class Presented(NamedTuple):
-    """What a request presents for tokens: an authorization code, a refresh token or a device code, as stored."""
+    """The stored data of the authorization code, refresh token or device code that a token request contains."""
 
     scopes: str
-    """What was granted, separated by spaces."""
+    """The granted scopes, separated by spaces."""
     redirect_uri: str | None = None
     code_challenge: str | None = None
 
 
 class TokenEngine(Protocol):
-    """Decides on requests for tokens."""
+    """Checks token requests by the rules of OAuth."""
 
     def __call__(
         self, client: ClientRow, parameters: OAuthParameters, presented: Presented | None = None
     ) -> str:
         """Return the scopes of the tokens that an authenticated client gets, separated by spaces.
 
-        `presented` is what the request presents, which is the client's, unused and valid; None if it presents nothing.
-        Raises errors of the protocol (`OAuthError`).
+        `presented` belongs to the code or refresh token in the request, which the caller has found to be valid, unused
+        and issued to this client; None if the request has none. Raises OAuthError if the request breaks a rule.
         """

@@ -4,13 +4,13 @@ from domain.errors import BadRequest, NotFound
 
 
 class RequestNotFound(NotFound):
-    """No request with this handle waits for its user."""
+    """There is no request with this handle, or it has expired, was answered or can no longer be made."""
 
     message = "Request not found"
 
 
 class InvalidConsentScope(BadRequest):
-    """The scopes are none of those that the client asks for, or lack openid."""
+    """A chosen scope is not among those of the request or consent, or `openid` was left out of a request for it."""
 
     code = "INVALID_SCOPE"
     message = "Invalid scope"

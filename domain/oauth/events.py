@@ -29,23 +29,23 @@ def token_issued(
     user_id: str | None = None,
     session_id: str | None = None,
 ) -> None:
-    """A client received tokens, for a user or for itself."""
+    """Record that a client received tokens; `user_id` is None for a token that acts for the client itself."""
     record(
         ctx, TOKEN_ISSUED, user_id=user_id, session_id=session_id, clientId=client_id, grantType=grant_type
     )
 
 
 def code_replayed(ctx: Context, client_id: str, user_id: str, grant_id: str) -> None:
-    """A used code was sent again, and its grant was revoked."""
+    """Record that an authorization code was sent a second time, and that its grant was revoked for that."""
     record(ctx, CODE_REPLAYED, user_id=user_id, clientId=client_id, grantId=grant_id)
 
 
 def refresh_reused(ctx: Context, client_id: str, user_id: str, grant_id: str) -> None:
-    """A rotated refresh token was sent again, and its grant was revoked."""
+    """Record and publish that a replaced refresh token was sent again, and that its grant was revoked for that."""
     record(ctx, REFRESH_REUSED, user_id=user_id, clientId=client_id, grantId=grant_id)
     publish(ctx, WEBHOOK_REFRESH_REUSED, user_id=user_id, clientId=client_id)
 
 
 def token_revoked(ctx: Context, client_id: str, user_id: str | None, kind: str) -> None:
-    """A client has revoked a token; None for the user of a token that acts for the client itself."""
+    """Record that a client revoked a token. `user_id` is None for a token that acts for the client itself."""
     record(ctx, TOKEN_REVOKED, user_id=user_id, clientId=client_id, kind=kind)

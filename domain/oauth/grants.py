@@ -1,4 +1,4 @@
-"""Grants: what a user has authorized a client to do. All tokens about a user are issued under one."""
+"""Grants: what a user has authorized a client to do. Every token about a user is issued under a grant."""
 
 from domain import tokens
 from domain.authentication_methods import amr_of
@@ -17,7 +17,7 @@ OFFLINE_ACCESS = "offline_access"
 async def add(
     ctx: Context, client: ClientRow, session: SessionRow, *, scopes: str, resources: str
 ) -> GrantRow:
-    """Return a new grant by the user of a session, and defer its insertion.
+    """Create a grant by the user of `session` to the client; return it, and defer its insertion.
 
     `scopes` and `resources` are separated by spaces. The caller has checked the session, and locks it in the same
     transaction.
@@ -45,6 +45,6 @@ async def add(
 
 
 async def revoke(ctx: Context, grant_id: str) -> bool:
-    """End a grant with all its tokens; return False if it has already ended."""
+    """End a grant with all its tokens; return False if it had already ended."""
     ended = await ctx.db.execute(REVOKE_GRANT, grant_id=grant_id, revoked_at=ctx.now, updated_at=ctx.now)
     return bool(ended)

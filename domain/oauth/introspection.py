@@ -23,7 +23,7 @@ _BEARER = {"token_type": "Bearer"}
 
 @dataclass(eq=False)
 class Introspection:
-    """What a client is told of a token."""
+    """The response to an introspection request: what a client may know about a token."""
 
     members: Mapping[str, Any]
 
@@ -38,9 +38,10 @@ INACTIVE = Introspection({"active": False})
 
 
 async def introspect(ctx: Context, parameters: OAuthParameters) -> Introspection:
-    """Return what a token is for, if it is live and the client may see it.
+    """Return the introspection response for the token in a request, after authenticating the client.
 
-    Raises InvalidRequest, InvalidClient.
+    It is `INACTIVE` if the token has ended or is unknown, or if the client may not see it. Raises InvalidRequest;
+    InvalidClient also for a client without credentials.
     """
     sent = authentication.credentials_of(parameters)
     text = parameters.get("token") or ""

@@ -1,4 +1,4 @@
-"""Look up what was issued by the text of a token."""
+"""Look up issued tokens by their text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,12 +20,15 @@ from models.user import UserRow
 
 
 def digest_of(text: str) -> bytes | None:
-    """Return the digest of an access or refresh token that is no JWT; None for texts without the form of one."""
+    """Return the digest of an opaque access or refresh token; None if the text does not have the form of one."""
     return tokens.digest(text, ACCESS_PREFIX) or tokens.digest(text, REFRESH_PREFIX)
 
 
 async def with_user(ctx: Context, text: str) -> tuple[StoredToken, UserRow | None] | None:
-    """Return the stored token with this text, live or not, and its user; None for texts without the form of one."""
+    """Return the stored token with this text, even if it has ended, and its user; None if there is none.
+
+    The user is None for a token that acts for the client itself.
+    """
     digest = digest_of(text)
     if digest is None:
         return None
@@ -33,9 +36,10 @@ async def with_user(ctx: Context, text: str) -> tuple[StoredToken, UserRow | Non
 
 
 async def with_client(ctx: Context, text: str, client_id: str) -> tuple[StoredToken | None, ClientRow | None]:
-    """Return the stored token with this text, live or not, and the client with this id, even a disabled one.
+    """Return the stored token with this text, even if it has ended, and the client with this id, even if disabled.
 
-    Call it before `ctx.db` is used: the document of a client that has one may be requested.
+    Either is None if there is none. Call it before `ctx.db` is used: if the id is the URL of a metadata document, the
+    document may be requested.
     """
     digest = digest_of(text)
     if digest is None:
@@ -46,14 +50,21 @@ async def with_client(ctx: Context, text: str, client_id: str) -> tuple[StoredTo
 
 
 async def claims_of(ctx: Context, text: str) -> Mapping[str, Any] | None:
-    """Return the claims of a signed access token that has not expired, whatever has become of its grant."""
+    """Return the claims of an access token that is a JWT; None if it is invalid or expired.
+
+    A token that was revoked, or whose grant has ended, is not detected. Raises Unavailable.
+    """
     # ID tokens and the tokens of /token are signed by the same keys, and have another type.
     # defence: O15 typ
     return await ctx.port[SigningKeys].verify(text, ctx.now, typ=SIGNED_ACCESS)
 
 
 async def live_claims(ctx: Context, text: str) -> Mapping[str, Any] | None:
-    """Return the claims of a signed access token if neither it nor its grant has ended."""
+    """Return the claims of an access token that is a JWT; None if it is invalid, expired or revoked.
+
+    None as well if its grant has ended, or, for a token without a user, if the client is disabled or gone. Raises
+    Unavailable.
+    """
     claims = await claims_of(ctx, text)
     if claims is None or await ctx.reads.one(REVOKED_TOKEN, claims["jti"]):  # defence: O16 revoked-jwt
         return None

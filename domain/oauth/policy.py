@@ -8,11 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class OAuthPolicy:
-    """The lifetimes of what the provider issues, and where its users are sent."""
+    """The lifetimes of codes, tokens and grants, and the URLs of the pages that users are sent to."""
 
     enabled: bool
     issuer: str
-    """`base_url` and `base_path`, byte for byte the same everywhere."""
+    """`base_url` followed by `base_path`; exactly this text is in every token and in the metadata."""
     code_expires_in: timedelta
     request_expires_in: timedelta
     access_token_expires_in: timedelta
@@ -30,14 +30,14 @@ class OAuthPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DevicePolicy:
-    """How devices without a browser sign in."""
+    """Settings of the sign-in on devices without a browser (RFC 8628)."""
 
     enabled: bool
     expires_in: timedelta
     interval: int
     """Seconds between two polls."""
     complete_uri: bool
-    """Whether devices get an address that has the code in it."""
+    """Whether devices also get `verification_uri_complete`, a URL that contains the user code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +57,4 @@ PAGES: Mapping[PageName, str] = {
     "logout_page": "/log-out",
     "create_page": "/sign-up",
 }
-"""The hosted pages below `pages.path`, which other pages may replace."""
+"""The path of each hosted page below `pages.path`. A setting of the same name can replace the page."""

@@ -25,10 +25,11 @@ from models.oauth_token import (
 
 @grant_type(REFRESH)
 async def refresh(ctx: Context, client: ClientRow, parameters: OAuthParameters) -> TokenResponse:
-    """Return new tokens for a refresh token, which is replaced.
+    """Return new tokens for a refresh token, which is replaced by a new one.
 
-    The same request again gets the same response for `oauth.refresh_reuse_grace`; every other reuse revokes the grant.
-    Raises InvalidRequest, InvalidGrant, InvalidScope, InvalidTarget, Unavailable.
+    A replaced token revokes its grant if it is used again. The exception is a repetition of the same request within
+    `oauth.refresh_reuse_grace` and before the new token is used: it gets the same response. Raises InvalidRequest,
+    InvalidGrant, InvalidScope, InvalidTarget, Unavailable.
     """
     digest = tokens.digest(parameters.require("refresh_token"), REFRESH_PREFIX)
     if digest is None:
@@ -128,6 +129,6 @@ def _request(parameters: OAuthParameters) -> list[str]:
 
 
 async def forget_replays(ctx: Context) -> None:
-    """Erase the responses that can no longer be repeated."""
+    """Erase the stored responses of refresh requests that are older than `oauth.refresh_reuse_grace`."""
     until = ctx.now - ctx.policy[OAuthPolicy].refresh_reuse_grace
     await ctx.db.execute(FORGET_REPLAYS, until=until, replay=None, updated_at=ctx.now)

@@ -13,9 +13,9 @@ from models.oauth_token_query import TOKEN_BY_DIGEST
 
 
 async def revoke(ctx: Context, parameters: OAuthParameters) -> None:
-    """End a token of the client that asks; unknown, foreign and dead ones have no effect.
+    """Revoke the token in the request of an authenticated client; a refresh token ends its whole grant.
 
-    Raises InvalidRequest and InvalidClient.
+    A token that is unknown, has ended or was issued to another client is ignored. Raises InvalidRequest, InvalidClient.
     """
     client = await authentication.authenticate(ctx, parameters)
     text = parameters.require("token")

@@ -11,13 +11,13 @@ from domain.oauth_clients.parameters import OAuthParameters
 from models.oauth_client import ClientRow
 
 USER_RULES = (authorization_code.redeem, refresh.refresh)
-"""The rules of this package for users; they register when their modules are imported, as those of other packages do."""
+"""The rules of this package that issue tokens about users. Their modules are imported here, which registers them."""
 
 CLIENT_CREDENTIALS = "client_credentials"
 
 
 async def respond(ctx: Context, parameters: OAuthParameters) -> TokenResponse:
-    """Return the tokens that a client asks for. Raises OAuthError, Unavailable."""
+    """Authenticate the client of a token request, and return its tokens. Raises OAuthError, Unavailable."""
     client = await authentication.authenticate(ctx, parameters)
     name = parameters.require("grant_type")
     rule = GRANT_TYPES.get(name)
@@ -32,7 +32,7 @@ async def respond(ctx: Context, parameters: OAuthParameters) -> TokenResponse:
 async def issue_to_client(ctx: Context, client: ClientRow, parameters: OAuthParameters) -> TokenResponse:
     """Return an access token that acts for the client itself (RFC 6749, 4.4).
 
-    Raises UnauthorizedClient, InvalidScope, InvalidTarget, Unavailable.
+    Raises UnauthorizedClient for a client without credentials; InvalidScope, InvalidTarget, Unavailable.
     """
     metadata = client.metadata
     # The id of a client without credentials is public.

@@ -25,7 +25,7 @@ ACCESS_PREFIX = "gwa_"
 REFRESH_PREFIX = "gwr_"
 
 SIGNED_ACCESS = "at+jwt"
-"""The `typ` of access tokens in the form of a JWT (RFC 9068); ID tokens are signed by the same keys."""
+"""The `typ` of access tokens that are JWTs (RFC 9068). ID tokens, signed by the same keys, have another `typ`."""
 
 REFRESH = "refresh_token"
 """The grant type of clients that get refresh tokens."""
@@ -45,7 +45,7 @@ class TokenResponse(TypedDict):
 
 
 def digest(token: str, prefix: str) -> bytes | None:
-    """Return the digest of a token or code of this service, or None if it has not its form."""
+    """Return the digest of a token or code; None if the text is not `prefix` followed by a token of this service."""
     secret = token.removeprefix(prefix)
     is_ours = token.startswith(prefix) and tokens.is_token(secret)
     return tokens.digest(token) if is_ours else None
@@ -53,13 +53,13 @@ def digest(token: str, prefix: str) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """What tokens about a user are issued for."""
+    """The data from which tokens about a user are issued."""
 
     grant_type: str
     grant: GrantRow
     user: UserRow
     scopes: str
-    """Those of this request: the ID token follows them, and `access` may have fewer."""
+    """The scopes of this request, on which the ID token depends; the access token may have fewer (`access.scopes`)."""
     access: Access
     nonce: str | None = None
     session_expires_at: datetime | None = None
@@ -69,9 +69,10 @@ class Issue:
 
 
 async def issue(ctx: Context, client: ClientRow, wanted: Issue) -> TokenResponse:
-    """Return tokens under a grant of a user, and defer the insertion of those that are stored.
+    """Issue tokens under a grant of a user; return the response, and defer the insertion of tokens that are stored.
 
-    A refresh token is issued for offline access. Raises Unavailable without a key that signs.
+    The scope `openid` brings an ID token; a grant with offline access brings a refresh token, if the client may use it.
+    Raises Unavailable if there is no key to sign with.
     """
     grant, user, access = wanted.grant, wanted.user, wanted.access
     ends_at = grant.expires_at
@@ -95,7 +96,10 @@ async def issue(ctx: Context, client: ClientRow, wanted: Issue) -> TokenResponse
 async def issue_to_client(
     ctx: Context, client: ClientRow, access: Access, *, grant_type: str
 ) -> TokenResponse:
-    """Return an access token that acts for the client itself, and defer its insertion."""
+    """Issue an access token that acts for the client itself; return the response. The insertion is deferred.
+
+    A JWT is not stored. Raises Unavailable if there is no key to sign with.
+    """
     expires_at = ctx.now + access.lifetime(ctx.policy[OAuthPolicy])
     if access.is_jwt:
         token = await _signed_access(ctx, client, access, {"sub": client.client_id}, expires_at)

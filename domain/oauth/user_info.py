@@ -1,4 +1,4 @@
-"""The UserInfo endpoint: what an access token opens about its user (OpenID Connect Core, 5.3)."""
+"""The UserInfo endpoint: the claims about a user that an access token gives access to (OpenID Connect Core, 5.3)."""
 
 from typing import Any
 
@@ -15,9 +15,10 @@ from models.oauth_token import TokenKind
 
 
 async def read(ctx: Context, parameters: OAuthParameters) -> dict[str, Any]:
-    """Return the claims that the access token in the Authorization header opens.
+    """Return the claims about a user that the access token in the Authorization header gives access to.
 
-    Raises InvalidRequest, InvalidAccessToken, InsufficientScope.
+    Raises InvalidRequest for a malformed request; MissingAccessToken; InvalidAccessToken if the token has ended, or is
+    not an access token for this service; InsufficientScope if it lacks `openid`.
     """
     parameters.check()
     if parameters.get("access_token") is not None:

@@ -1,1 +1,1 @@
-"""Clients of the OAuth and OpenID Connect provider: their metadata and authentication, and the form of its requests."""
+"""Clients of the OAuth and OpenID Connect provider: their metadata, authentication, and the form of their requests."""

@@ -31,11 +31,11 @@ class AssertionVerifier(Protocol):
     """Verifies signatures with the public keys of clients."""
 
     def verify(self, assertion: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the claims if one of these keys has signed them by an algorithm of that key, or None."""
+        """Return the claims of an assertion; None unless one of `keys` (a JWK set) has signed it."""
 
 
 def subject(assertion: str) -> str | None:
-    """Return the client that an assertion claims to be of; nothing of it is verified."""
+    """Return the client id that an assertion names, without verifying the assertion; None if it names none."""
     try:
         payload = assertion.split(".")[1]
         claims = orjson.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -47,9 +47,9 @@ def subject(assertion: str) -> str | None:
 
 
 async def is_valid(ctx: Context, client: ClientRow, assertion: str) -> bool:
-    """Return whether the client has signed an assertion for this service that was not used before; use it up.
+    """Use up an assertion; return whether the client has signed it for this service, and it was not used before.
 
-    It stays used if the request is refused. Of any number of simultaneous calls exactly one returns true.
+    It stays used up if the request is refused. Of simultaneous calls with a valid assertion only one returns True.
     """
     claims = ctx.port[AssertionVerifier].verify(assertion, client.metadata["jwks"])
     if claims is None or not _is_for(ctx, claims, client.client_id):

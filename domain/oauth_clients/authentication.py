@@ -1,4 +1,4 @@
-"""Authentication of clients (RFC 6749, 2.3): by their secret, by a signed assertion, or by their id alone."""
+"""Authentication of clients (RFC 6749, 2.3) by a secret or by a signed assertion; public clients send only their id."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ from models.oauth_client import ClientRow
 
 @dataclass(slots=True)
 class Credentials:
-    """What a client has sent to authenticate itself; without a secret and an assertion its id alone."""
+    """What a client has sent to authenticate itself: its id, and at most one of a secret and an assertion."""
 
     client_id: str
     secret: str | None = field(default=None, repr=False)
@@ -24,10 +24,10 @@ class Credentials:
 
 
 async def authenticate(ctx: Context, parameters: OAuthParameters) -> ClientRow:
-    """Return the client that has sent a request; checks the form of the parameters as well.
+    """Authenticate the client that has sent a request, and return it.
 
-    Call it before `ctx.db` is used. Raises InvalidRequest for two ways at once or ids that differ, and InvalidClient
-    for everything else.
+    Call it before `ctx.db` is used. Raises InvalidRequest if a parameter is malformed or given twice, or if the request
+    has two kinds of credentials or two client ids; InvalidClient if the authentication fails; Unavailable.
     """
     sent = credentials_of(parameters)
     return await verify(ctx, await documents.read(ctx, sent.client_id), sent)
@@ -36,7 +36,11 @@ async def authenticate(ctx: Context, parameters: OAuthParameters) -> ClientRow:
 async def verify(
     ctx: Context, client: ClientRow | None, sent: Credentials, *, allows_public: bool = True
 ) -> ClientRow:
-    """Return the client with the id of the credentials, if it has authenticated itself. Raises InvalidClient."""
+    """Return `client` if the credentials that it has sent are right.
+
+    `client` is the client with the id in `sent`, None if there is none. Raises InvalidClient if it is None or disabled,
+    or the credentials are wrong; without `allows_public` also for a client that has no credentials.
+    """
     failure = "unknown" if client is None else _failure(ctx, client, sent, allows_public=allows_public)
     if client is not None and failure is None and sent.assertion is not None and _has_key(client):
         failure = None if await assertions.is_valid(ctx, client, sent.assertion) else "assertion"
@@ -71,9 +75,10 @@ def _has_key(client: ClientRow) -> bool:
 
 
 def credentials_of(parameters: OAuthParameters) -> Credentials:
-    """Return what a request authenticates its client by; checks the form of the parameters as well.
+    """Return the credentials in a request, without verifying them.
 
-    Raises InvalidRequest, InvalidClient.
+    Raises InvalidRequest if a parameter is malformed or given twice, or if the request has two kinds of credentials or
+    two client ids; InvalidClient if it names no client.
     """
     parameters.check()
     client_id, secret = parameters.get("client_id"), parameters.get("client_secret")

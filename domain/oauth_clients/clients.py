@@ -1,4 +1,4 @@
-"""Look up clients, and enter new ones."""
+"""Look up, add and change clients."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -23,21 +23,24 @@ from models.oauth_code import CODES_OF_REDIRECT_URI, REDIRECT_URIS_OF_CODES
 SECRET_PREFIX = "gws_"  # noqa: S105 - the prefix of client secrets
 CLIENT_ID_PREFIX = "app_"
 UNUSED_DOCUMENT = timedelta(days=90)
-"""How long a client from a document is kept after it has got its last token."""
+"""How long a client from a metadata document is kept after it has received its last token."""
 _KEPT_AFTER_USE: Mapping[str, timedelta | None] = {
     ClientSource.DYNAMIC: None,
     ClientSource.DOCUMENT: UNUSED_DOCUMENT,
 }
-"""How long clients that nobody entered are kept once they are used; None for ever."""
+"""How long clients that registered themselves, or come from a document, are kept after a use; None for ever."""
 
 
 async def read(ctx: Context, client_id: str) -> ClientRow | None:
-    """Return a client, even a disabled one, or None, read outside the transaction."""
+    """Return the client with this id, even if it is disabled; None if there is none. Reads outside the transaction."""
     return await ctx.reads.one(CLIENT_BY_ID, client_id)
 
 
 async def find(ctx: Context, client_id: str) -> ClientRow | None:
-    """Return a client that is not disabled, or None, read outside the transaction; no document is requested."""
+    """Return the client with this id; None if there is none, or it is disabled. Reads outside the transaction.
+
+    No metadata document is requested. A client from a document is None if such documents are no longer accepted.
+    """
     found = await read(ctx, client_id)
     if found is None or found.disabled_at is not None:
         return None
@@ -49,7 +52,10 @@ async def find(ctx: Context, client_id: str) -> ClientRow | None:
 
 
 def note_use(ctx: Context, client: ClientRow) -> None:
-    """Note, once a day, that a client has got a token; one that nobody entered is then kept."""
+    """Store, once a day, that a client has received a token.
+
+    This postpones or removes the expiry of clients that registered themselves or come from a document.
+    """
     today = ctx.now.replace(hour=0, minute=0, second=0, microsecond=0)
     if client.last_used_on is None or client.last_used_on < today:
         changes: dict[str, Any] = {}
@@ -69,7 +75,10 @@ def new(
     client_id: str | None = None,
     own_secret: str | None = None,
 ) -> tuple[ClientRow, str | None]:
-    """Return a client that is not stored yet, and its secret; the parameters are those of `add`."""
+    """Return a new client that is not stored yet, and its secret; None for the secret if the client has none.
+
+    The parameters are those of `add`.
+    """
     secret = own_secret or (new_secret() if has_secret(metadata) else None)
     row = ClientRow(
         client_id=client_id or CLIENT_ID_PREFIX + tokens.token(24),
@@ -92,7 +101,10 @@ def new(
 
 
 async def replace(ctx: Context, row: ClientRow, checked: Mapping[str, Any], **columns: Any) -> ClientRow:
-    """Replace the metadata of a locked client; codes sent to a redirect URI that it no longer has end."""
+    """Replace the metadata and other columns of a client whose row is locked; return the client.
+
+    Authorization codes for redirect URIs that the client no longer has are ended.
+    """
     found = await change(
         ctx,
         row,
@@ -109,7 +121,7 @@ async def replace(ctx: Context, row: ClientRow, checked: Mapping[str, Any], **co
 
 
 async def change(ctx: Context, row: ClientRow, **columns: Any) -> ClientRow:
-    """Set columns of a locked client."""
+    """Set columns of a client whose row is locked; return the client."""
     found = await ctx.db.execute(CHANGE_CLIENT, id=row.client_id, **columns, updated_at=ctx.now)
     changed: ClientRow = found[0]
     return changed
@@ -125,9 +137,10 @@ async def add(
     client_id: str | None = None,
     own_secret: str | None = None,
 ) -> tuple[ClientRow, str | None]:
-    """Enter a client with checked metadata; return it and its secret, which is not stored, if it has one.
+    """Store a client with checked metadata; return the client and its secret, None if it has no secret.
 
-    `client_id` and `own_secret` are those of the configuration; by default both are new.
+    Only a digest of the secret is stored. `client_id` and `own_secret` come from the configuration; if they are None,
+    new ones are generated. `owner_id` is the user who manages the client, if any.
     """
     row, secret = new(
         ctx,
@@ -143,7 +156,7 @@ async def add(
 
 
 def has_secret(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a client with this metadata authenticates by a secret."""
+    """Return whether a client with this metadata authenticates with a secret."""
     method: str = metadata["token_endpoint_auth_method"]
     return method.startswith("client_secret")
 

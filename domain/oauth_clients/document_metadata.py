@@ -1,4 +1,4 @@
-"""Documents of clients: the form of their URLs, and what they may say."""
+"""Metadata documents of clients: which URLs are accepted, and which content."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from domain.trusted_origins import refuse_numeric_hosts
 from models.oauth_client import ClientSource
 
 SCHEMES = ("https://", "http://")
-"""How the ids of these clients begin; http is for development."""
+"""The beginnings of client ids that are URLs of documents; http is for development."""
 
 _LONGEST = 512
 # Lower case only: another spelling of a host would be another client, with the name of the first on its pages.
@@ -27,11 +27,14 @@ _DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _GRANTS = ("authorization_code", "refresh_token")
 _METHODS = ("none", "private_key_jwt")
 _OWN = ("scope", "resources")
-"""Members that the service decides about: a document is for many services."""
+"""Members that are ignored in a document, which is for many services: `access` sets them."""
 
 
 def is_url(client_id: str, policy: ClientPolicy) -> bool:
-    """Return whether a client id is the URL of a document that the service accepts. It is never normalized."""
+    """Return whether a client id has the form of a document's URL, and documents of its host are accepted.
+
+    The URL is not normalized.
+    """
     parts = _URL.fullmatch(client_id) if len(client_id) <= _LONGEST else None
     if parts is None and policy.is_development:
         parts = _LOCAL.fullmatch(client_id)
@@ -45,7 +48,10 @@ def is_url(client_id: str, policy: ClientPolicy) -> bool:
 
 
 def checked(client_id: str, body: bytes, policy: ClientPolicy) -> dict[str, Any]:
-    """Return the metadata of a client from its document. Raises InvalidMetadata."""
+    """Return the complete metadata of a client from `body`, the JSON document at the URL `client_id`.
+
+    Raises InvalidMetadata if the document cannot be used.
+    """
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -66,7 +72,10 @@ def checked(client_id: str, body: bytes, policy: ClientPolicy) -> dict[str, Any]
 
 
 def access(stored: Mapping[str, Any], policy: ClientPolicy) -> Mapping[str, Any]:
-    """Return the members `scope` and `resources` of a client: everything that a user may allow it at present."""
+    """Return the members `scope` and `resources` for a client with a document: everything that users may allow it.
+
+    They depend on the present settings, and on the grant types in `stored`, the stored metadata.
+    """
     own = (scope for resource in policy.resources.values() for scope in resource.scopes)
     scopes = dict.fromkeys([*_standard_scopes(stored["grant_types"]), *own])
     return {"scope": " ".join(scopes), "resources": [*policy.resources]}

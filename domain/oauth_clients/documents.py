@@ -1,6 +1,7 @@
 """Clients whose id is the URL of a document with their metadata (draft-ietf-oauth-client-id-metadata-document).
 
-The document is requested when its client arrives, and kept as a row for as long as it says.
+The document is requested when the client sends a request. Its content is stored as a client, and used without another
+request for as long as the response allows.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -20,23 +21,23 @@ from models.oauth_client import ADD_CLIENT, LOCK_CLIENT, ClientRow, ClientSource
 from models.oauth_consent import END_CONSENTS_OF_CLIENT
 
 _QUOTA = Quota(20, timedelta(hours=1))
-"""Documents new to the service that one network has it request."""
+"""How many documents that are new to the service the requests of one network may cause it to fetch."""
 _SHORTEST, _USUAL, _LONGEST = timedelta(minutes=5), timedelta(hours=1), timedelta(hours=24)
-"""How long a document is kept: as it says, within the bounds; without a word of its own the usual time."""
+"""How long a document is used: as its response says, within these bounds; the usual time if it says nothing."""
 _IDENTITY = frozenset({"redirect_uris", "jwks", "token_endpoint_auth_method"})
-"""Members by which users and the service know a client: with others it may be another one."""
+"""Members that identify a client: if one of them changes, it may be another client, and users are asked again."""
 
 
 class Document(NamedTuple):
-    """A document as it came."""
+    """A fetched document, not checked yet."""
 
     body: bytes
     max_age: timedelta | None
-    """How long it may be kept, or None if it does not say."""
+    """How long the response allows the document to be kept; None if the response does not say."""
 
 
 class DocumentRefused(Exception):
-    """A document cannot be read, or cannot be used; the reason is for the operator."""
+    """A document cannot be fetched. `reason` is for the operator, not for the client."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -44,30 +45,32 @@ class DocumentRefused(Exception):
 
 
 class ClientDocuments(Protocol):
-    """Requests to the servers of clients, of which this process makes one a client and ten seconds."""
+    """Fetches metadata documents; this process makes at most one request per client in ten seconds."""
 
     def turn(self, client_id: str) -> AbstractAsyncContextManager[None]:
-        """Admit one caller at a time for each client."""
+        """Return a context manager that admits one caller at a time for each client."""
 
     def is_recent(self, client_id: str, now: datetime) -> bool:
         """Return whether the document was requested less than ten seconds ago."""
 
     async def fetch(self, client_id: str, now: datetime) -> Document:
-        """Return the document, requested now or less than ten seconds ago. Raises DocumentRefused.
+        """Return the document at the URL `client_id`, fetched now or less than ten seconds ago.
 
-        It takes up to 5 seconds, so do not call it within a transaction.
+        It takes up to 5 seconds, so do not call it within a transaction. Raises DocumentRefused.
         """
 
 
 def has_document(client_id: str) -> bool:
-    """Return whether the id of a client is the URL of its document."""
+    """Return whether a client id is a URL, so that the client's metadata come from the document there."""
     return client_id.startswith(document_metadata.SCHEMES)
 
 
 async def read(ctx: Context, client_id: str) -> ClientRow | None:
-    """Return a client, even a disabled one, or None; the document of one that has a URL is requested if need be.
+    """Return the client with this id, even if it is disabled.
 
-    Call it before `ctx.db` is used. Raises Unavailable.
+    If the id is the URL of a document, the document is fetched unless a recent copy is stored; so call this before
+    `ctx.db` is used. Return None if there is no such client, or its document cannot be fetched or is not accepted.
+    Raises Unavailable.
     """
     try:
         return await read_accepted(ctx, client_id)
@@ -76,7 +79,7 @@ async def read(ctx: Context, client_id: str) -> ClientRow | None:
 
 
 async def read_accepted(ctx: Context, client_id: str) -> ClientRow | None:
-    """Return a client as `read` does. Raises InvalidMetadata if the content of its document is not accepted."""
+    """Return a client like `read`, but raise InvalidMetadata if the content of its document is not accepted."""
     if not has_document(client_id):
         return await clients.read(ctx, client_id)
     policy = ctx.policy[ClientPolicy]

@@ -1,7 +1,7 @@
-"""Errors of the OAuth protocol, by the names that its RFCs give them, and errors about clients.
+"""Errors of the OAuth protocol, named as in its RFCs, and other errors about clients.
 
-A protocol error is `{"error": …, "error_description": …}`. The texts are for developers of clients: fixed sentences
-that repeat nothing of the request but the names of parameters that the protocol knows.
+A protocol error is the JSON object `{"error": …, "error_description": …}`. The descriptions are for developers of
+clients. They are fixed sentences, which repeat nothing of the request except names of known parameters.
 """
 
 from typing import ClassVar
@@ -29,7 +29,7 @@ class InvalidRequest(OAuthError):
 
 
 class InvalidClient(OAuthError):
-    """The client is unknown or disabled, or has not authenticated as it must: one text for every reason."""
+    """The client is unknown or disabled, or its authentication failed; the text does not say which."""
 
     status = 401
     error = "invalid_client"
@@ -38,14 +38,14 @@ class InvalidClient(OAuthError):
 
 
 class InvalidGrant(OAuthError):
-    """The code, the refresh token or the device code cannot be redeemed: one text for every reason."""
+    """The authorization code, refresh token or device code cannot be redeemed; the text does not say why."""
 
     error = "invalid_grant"
     message = "The grant is invalid, expired or revoked, or was issued to another client"
 
 
 class GrantRevoked(InvalidGrant):
-    """The same error, after the grant was revoked because a code or refresh token was used twice."""
+    """An `InvalidGrant` after which the grant was revoked, because a code or refresh token was used twice."""
 
     keeps_writes = True
 
@@ -65,7 +65,7 @@ class UnsupportedGrantType(OAuthError):
 
 
 class InvalidScope(OAuthError):
-    """A scope is unknown or more than was granted, or there is none."""
+    """A scope is unknown, not allowed to the client or not granted, or no scope is left."""
 
     error = "invalid_scope"
     message = "A scope is unknown or not allowed for this client, or none is given"
@@ -79,7 +79,7 @@ class InvalidTarget(OAuthError):
 
 
 class InvalidAccessToken(OAuthError):
-    """An access token that is unknown, expired, revoked or for something else (RFC 6750, 3.1)."""
+    """The access token is unknown, expired, revoked, or not for this operation (RFC 6750, 3.1)."""
 
     status = 401
     error = "invalid_token"
@@ -88,7 +88,7 @@ class InvalidAccessToken(OAuthError):
 
 
 class MissingAccessToken(InvalidAccessToken):
-    """There is no access token: the challenge names no error then (RFC 6750, 3.1)."""
+    """The request has no access token. The header WWW-Authenticate names no error then (RFC 6750, 3.1)."""
 
     error = "invalid_token"
     message = "The request has no access token"
@@ -96,7 +96,7 @@ class MissingAccessToken(InvalidAccessToken):
 
 
 class InsufficientScope(OAuthError):
-    """An access token without the scope that is needed (RFC 6750, 3.1)."""
+    """The access token lacks the scope `openid` (RFC 6750, 3.1)."""
 
     status = 403
     error = "insufficient_scope"
@@ -105,7 +105,7 @@ class InsufficientScope(OAuthError):
 
 
 class AccessDenied(OAuthError):
-    """The user has refused, or may not grant anything."""
+    """The user has refused the request, or cannot grant access (for example while impersonated)."""
 
     error = "access_denied"
     message = "The user or the service has refused the request"
@@ -149,24 +149,24 @@ class InvalidRedirectUri(BadRequest):
 
 
 class StaleClient(Conflict):
-    """The client was changed after a form was shown with it, or a form that creates one was sent twice."""
+    """The client was changed after its form was shown, or a form that creates a client was sent twice."""
 
     message = "The client was changed meanwhile"
 
 
 class ClientReadOnly(BadRequest):
-    """The client comes from the configuration, or from a document of its own."""
+    """The client cannot be changed here: it comes from the configuration, or from a metadata document."""
 
     message = "Client cannot be changed here"
 
 
 class ClientOrUserRequired(BadRequest):
-    """The grants of a client or of a user are meant, and neither is named."""
+    """An operation on the grants of a client or of a user names neither a client nor a user."""
 
     message = "Client or user is required"
 
 
 class ClientNotFound(NotFound):
-    """There is no such client, or it is one of another user."""
+    """There is no such client, or it belongs to another user."""
 
     message = "Client not found"

@@ -43,58 +43,61 @@ Failure = Literal["unknown", "disabled", "method", "secret", "assertion"]
 
 
 def created(ctx: Context, client: ClientRow) -> None:
-    """A client was added."""
+    """Record that a client was added."""
     _record(ctx, CREATED, client, source=client.source)
 
 
 def updated(ctx: Context, client: ClientRow, members: Iterable[str]) -> None:
-    """Members of a client were changed."""
+    """Record that a client was changed; `members` are the names of the changed metadata."""
     _record(ctx, UPDATED, client, members=sorted(members))
 
 
 def disabled(ctx: Context, client: ClientRow) -> None:
-    """A client was disabled, with all its grants."""
+    """Record that a client was disabled and all its grants were ended."""
     _record(ctx, DISABLED, client)
 
 
 def deleted(ctx: Context, client: ClientRow) -> None:
-    """A client was deleted, with all its grants."""
+    """Record that a client was deleted with all its grants."""
     _record(ctx, DELETED, client)
 
 
 def secret_rotated(ctx: Context, client: ClientRow) -> None:
-    """The secret of a client was replaced."""
+    """Record that the secret of a client was replaced."""
     _record(ctx, SECRET_ROTATED, client)
 
 
 def grants_revoked(
     ctx: Context, number: int, *, user_id: str | None = None, client_id: str | None = None
 ) -> None:
-    """The operator has ended all grants of a user, or of a client."""
+    """Record that all grants of a user, or of a client, were ended; `number` is how many."""
     details: dict[str, Any] = {"number": number} | ({} if client_id is None else {"client": client_id})
     record(ctx, GRANTS_REVOKED, user_id=user_id, by_operator=ctx.is_operator, **details)
 
 
 def registered(ctx: Context, client: ClientRow, token: str | None) -> None:
-    """A client has registered itself, with this initial access token if it needed one."""
+    """Record that a client registered itself. `token` is the label of the initial access token; None without one."""
     details: dict[str, Any] = {} if token is None else {"token": token}
     record(ctx, REGISTERED, client=client.client_id, **details)
 
 
 def document_fetched(ctx: Context, client_id: str, members: Iterable[str]) -> None:
-    """The document of a client was read: for the first time, or with other members than before."""
+    """Record that the metadata document of a client was read for the first time, or had changed.
+
+    `members` are the names of the changed members; empty at the first time.
+    """
     record(ctx, DOCUMENT_FETCHED, client=client_id, members=sorted(members))
 
 
 def document_refused(ctx: Context, client_id: str, reason: str) -> None:
-    """The document of a client could not be requested or used."""
+    """Record that the metadata document of a client could not be fetched or used."""
     record(
         ctx, DOCUMENT_REFUSED, outcome=Outcome.REFUSED, refusal=InvalidClient, client=client_id, reason=reason
     )
 
 
 def authentication_failed(ctx: Context, reason: Failure, client_id: str | None) -> None:
-    """A client could not authenticate; one that is unknown is not named, since it may be anything."""
+    """Record that a client could not authenticate. `client_id` is None if the client is unknown."""
     known: dict[str, Any] = {} if client_id is None else {"client": client_id}
     record(ctx, AUTHENTICATION_FAILED, outcome=Outcome.REFUSED, refusal=InvalidClient, reason=reason, **known)
 

@@ -18,9 +18,9 @@ PREFIX = "gwi_"
 
 
 async def use(ctx: Context, authorization: str | None) -> str:
-    """Take one use of the token in an Authorization header; return its label. Raises InvalidInitialToken.
+    """Use the initial access token in an Authorization header once; return the label of the token.
 
-    A use is given back if the request is refused.
+    The use does not count if the request is refused. Raises InvalidInitialToken.
     """
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer":
@@ -37,7 +37,7 @@ async def use(ctx: Context, authorization: str | None) -> str:
 async def create(
     ctx: Context, label: str, *, uses: int, expires_in: timedelta
 ) -> tuple[InitialTokenRow, str]:
-    """Create a token; return its row and the token, which is not stored."""
+    """Create a token that can be used `uses` times; return its row, and its text, of which only a digest is stored."""
     token = PREFIX + tokens.token()
     row = InitialTokenRow(
         id=tokens.token(),

@@ -1,4 +1,4 @@
-"""The form of the public keys of clients that sign assertions (RFC 7517)."""
+"""Checks of the public keys with which the assertions of clients are verified (RFC 7517)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,10 @@ _LONGEST_KID = 256
 
 
 def problem(sent: object) -> str | None:
-    """Return what is wrong with a set of keys, or None: 1 to 5 public keys for RS256, PS256, ES256 or EdDSA."""
+    """Return what is wrong with a set of keys, as the end of a sentence; None if the set is acceptable.
+
+    It must have 1 to 5 public keys for RS256, PS256, ES256 or EdDSA.
+    """
     keys = sent.get("keys") if isinstance(sent, Mapping) else None
     if not isinstance(keys, list) or not 1 <= len(keys) <= MOST_KEYS:
         return f"must have 1 to {MOST_KEYS} keys for a client that authenticates by private_key_jwt"
@@ -34,12 +37,12 @@ def problem(sent: object) -> str | None:
 
 
 def cleaned(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the set with only those members that a public key needs."""
+    """Return a set without problems, with only the members that public keys need."""
     return {"keys": [_cleaned(key) for key in sent["keys"]]}
 
 
 def algorithms_of(key: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the algorithms of the signatures that a key verifies: the one that it names, or those of its type."""
+    """Return the signature algorithms for which a key may be used: the one in `alg`, else all of its type."""
     return (key["alg"],) if "alg" in key else _ALGORITHMS[key["kty"]]
 
 

@@ -1,6 +1,6 @@
-"""Client metadata (RFC 7591, section 2) and the members that are the service's own: check and complete it.
+"""Check and complete client metadata: the members of RFC 7591 (section 2), and some that only this service has.
 
-The metadata of a stored client has every member that has a default; a member without a value is absent.
+The metadata of a stored client has every member that has a default; other members are absent if they have no value.
 """
 
 import re
@@ -26,7 +26,7 @@ PRIVILEGED: Mapping[str, Collection[ClientSource]] = {
     # A token that acts for the client itself needs no user who consents.
     "client_credentials_scopes": {*_OPERATOR, ClientSource.ADMIN, ClientSource.DYNAMIC},
 }
-"""Members that not everyone may set, and the sources of clients that may."""
+"""Members that only clients of some sources may have, and these sources."""
 
 _SCOPE = re.compile(r"[!#-\[\]-~]+(?: [!#-\[\]-~]+)*", re.ASCII)
 _MOST_URIS = 20
@@ -36,7 +36,7 @@ _LONGEST_NAME = 64
 _RESOURCE = "must be one of oauth.resources"
 _PAGES = ("client_uri", "logo_uri", "tos_uri", "policy_uri")
 _UNSUPPORTED = ("jwks_uri", "software_statement", "sector_identifier_uri")
-"""Members that must not be ignored: they name documents that would decide about the client (RFC 7591, 2)."""
+"""Members that are refused instead of ignored, because they name documents that would decide about the client."""
 
 MEMBERS = (
     "client_name",
@@ -73,13 +73,13 @@ class InvalidMetadata(Exception):
 
 
 def permitted(sent: Mapping[str, Any], source: ClientSource) -> dict[str, Any]:
-    """Return what was sent without the members that only clients of other sources have."""
+    """Return the metadata without the members that clients of this source may not have (`PRIVILEGED`)."""
     # defence: O13 privileged-ignored
     return {name: value for name, value in sent.items() if source in PRIVILEGED.get(name, (source,))}
 
 
 def check_permitted(sent: Mapping[str, Any], source: ClientSource) -> None:
-    """Raise InvalidMetadata for a member that only clients of other sources have."""
+    """Raise InvalidMetadata if the metadata have a member that clients of this source may not have (`PRIVILEGED`)."""
     for name, sources in PRIVILEGED.items():
         if source not in sources and sent.get(name):  # defence: O13 privileged-refused
             raise InvalidMetadata(name, "is reserved to the operator of the service")
@@ -88,10 +88,10 @@ def check_permitted(sent: Mapping[str, Any], source: ClientSource) -> None:
 def complete(
     sent: Mapping[str, Any], policy: ClientPolicy, rule: redirect_uris.Rule | None = None
 ) -> dict[str, Any]:
-    """Check client metadata, and return it with every default. Members that it does not know are ignored.
+    """Check client metadata, and return them with every default. Unknown members are left out.
 
-    Who may set a member is checked by `check_permitted`. `rule` says which redirect URIs are allowed, by default
-    those of the type of application. Raises InvalidMetadata.
+    Whether the client may set a member is not checked here, but by `check_permitted`. `rule` says which redirect URIs
+    are allowed; by default it depends on `application_type`. Raises InvalidMetadata.
     """
     given = {name: value for name, value in sent.items() if value is not None}
     for name in _UNSUPPORTED:
@@ -197,7 +197,7 @@ def _access(given: Mapping[str, Any], known: Mapping[str, Any], policy: ClientPo
 
 
 def default_algorithm(policy: ClientPolicy) -> str:
-    """Return the algorithm of the ID tokens of a client that names none: every client knows RS256."""
+    """Return the signature algorithm of ID tokens for a client that names none: RS256 if it is enabled."""
     return "RS256" if "RS256" in policy.algorithms else policy.algorithms[0]
 
 

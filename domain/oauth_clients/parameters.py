@@ -1,4 +1,4 @@
-"""The parameters of a request of the OAuth protocol, as they were sent (RFC 6749, section 3)."""
+"""The parameters of a request of the OAuth protocol, as the client has sent them (RFC 6749, section 3)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from domain.oauth_clients.errors import InvalidRequest
 
 MAX_LENGTH = 8192
-"""Bytes of one value."""
+"""The largest size of one value, in bytes."""
 
 _NAME = re.compile(r"[a-z_]{1,40}", re.ASCII)
 
@@ -19,10 +19,10 @@ _REPEATABLE = frozenset({"resource"})
 # Not frozen, because the Authorization header is added later, and because a frozen one takes longer to create.
 @dataclass(slots=True)
 class OAuthParameters:
-    """The parameters of a form, of a query, or of a JSON object, and the Authorization header.
+    """The parameters of a form or query, or a JSON object, and the Authorization header.
 
-    An empty value counts as absent. `fault` says what is wrong with the form of the request, if anything is: a rule
-    calls `check` first, unless it must not respond to such a request by itself.
+    An empty value counts as absent. `fault` says what is wrong with the form of the request, None if nothing is. A rule
+    calls `check` first, unless it handles a fault in another way.
     """
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -32,7 +32,7 @@ class OAuthParameters:
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The JSON object that was sent to an operation that reads one."""
     error_url: Callable[[str, str], str] | None = field(default=None, repr=False)
-    """Returns the URL of the client for an error and its description, once the client and the URL are known."""
+    """Returns the URL at which the client receives an error and its description; None until that URL is known."""
 
     def check(self) -> None:
         """Raise InvalidRequest if the request has a fault."""
@@ -40,23 +40,26 @@ class OAuthParameters:
             raise InvalidRequest(self.fault)
 
     def get(self, name: str) -> str | None:
-        """Return a parameter, or None."""
+        """Return the value of a parameter; None if it is absent."""
         found = self.values.get(name)
         return found[0] if found else None
 
     def require(self, name: str) -> str:
-        """Return a parameter. Raises InvalidRequest, which names it, if it is missing."""
+        """Return the value of a parameter. Raises InvalidRequest, with the parameter's name, if it is absent."""
         found = self.get(name)
         if found is None:
             raise InvalidRequest(f"{name} is missing")
         return found
 
     def every(self, name: str) -> tuple[str, ...]:
-        """Return all values of a parameter that may be repeated, each once, in their order."""
+        """Return the different values of a parameter that may be repeated, in the order in which they were sent."""
         return tuple(dict.fromkeys(self.values.get(name, ())))
 
     def without(self, others: "OAuthParameters") -> "OAuthParameters":
-        """Return these parameters, with a fault if another part of the request has one of them as well."""
+        """Return these parameters, with a fault if one of them is in `others` as well.
+
+        `others` are those of another part of the request, such as its query.
+        """
         # Proxies and filters in between may have read either (RFC 6749, 3.2: not more than once).
         twice = [name for name in self.values if name in others.values]  # defence: O25 query
         if not twice or self.fault is not None:
@@ -69,7 +72,7 @@ class OAuthParameters:
 
 
 def parameters_of(pairs: Iterable[tuple[str, str]]) -> OAuthParameters:
-    """Return the parameters of a request from their names and values in order."""
+    """Return the parameters for these pairs of name and value. Malformed and repeated ones are noted as the fault."""
     values: dict[str, tuple[str, ...]] = {}
     fault = None
     for name, value in pairs:

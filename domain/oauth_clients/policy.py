@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 STANDARD_SCOPES = ("openid", "profile", "email", "offline_access")
-"""The scopes of OpenID Connect that every service has."""
+"""The scopes of OpenID Connect, which exist whatever the operator configures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,33 +16,33 @@ class Resource:
     name: str
     scopes: Sequence[str]
     format: Literal["jwt", "opaque"]
-    """The form of its access tokens."""
+    """The format of access tokens for this API."""
     expires_in: timedelta | None
-    """The lifetime of its access tokens, or None for that of all."""
+    """The lifetime of access tokens for this API; None for `oauth.access_token_expires_in`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientPolicy:
-    """The scopes and grants that clients may have, and the users who may register clients."""
+    """What clients may be registered and used for, and who may register and manage them."""
 
     scopes: Mapping[str, str]
-    """The description of each scope beside the standard ones."""
+    """The operator's scopes, in addition to the standard ones, each with its description."""
     resources: Mapping[str, Resource]
     """The resources by their URI."""
     registration: Literal["off", "token", "open"]
     client_documents: bool
     """Whether a client id may be the URL of a document with the client's metadata."""
     client_document_hosts: Sequence[str]
-    """The hosts of these documents, those with `*.` in front for all below them; empty for every public host."""
+    """The hosts from which documents are accepted; a leading `*.` stands for any subdomain. Empty: all public hosts."""
     client_management: Literal["off", "admin", "users"]
     configured: Mapping[str, "ConfiguredClient"]
     """The clients from the configuration by client id."""
     algorithms: Sequence[str]
-    """The algorithms of ID tokens."""
+    """The algorithms by which ID tokens can be signed."""
     audiences: Collection[str]
-    """The audiences of the tokens for other services, which no client id may equal: tokens would be confused."""
+    """The audiences of tokens for other services. No client id may equal one, or its ID tokens would be confused."""
     is_development: bool
-    """Whether addresses of web applications may be http on the loopback."""
+    """Whether redirect URIs of web applications may be http URLs of the user's own machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Redirect URIs of clients: which may be registered, and which a request may name."""
+"""Redirect URIs of clients: which ones can be registered, and which ones a request may use."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from typing import Literal
 from domain.trusted_origins import refuse_numeric_hosts
 
 LONGEST = 2048
-"""Characters of a URI."""
+"""The largest length of a URI, in characters."""
 
 ApplicationType = Literal["web", "native"]
 
@@ -35,7 +35,7 @@ _DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which URIs a client may register, and what they are, for errors."""
+    """Which URIs a client may register. `which` describes these URIs for error messages."""
 
     is_allowed: Callable[[str], bool]
     which: str
@@ -46,11 +46,11 @@ class Rule:
 
 
 def is_allowed(uri: str, application_type: ApplicationType, *, is_development: bool) -> bool:
-    """Return whether a client of this type may register a URI to which users return.
+    """Return whether a client of this type may register a redirect URI or post-logout redirect URI.
 
-    Web applications have https URLs of other machines, in development those of this one and their http, too. Native
-    applications also have http URLs of a loopback literal, and schemes of their own such as `com.example.app:/callback`
-    (RFC 8252, 7).
+    All applications may register https URLs of other machines. Web applications may also register http and https URLs
+    of the loopback if `is_development`; native applications http URLs of 127.0.0.1 and [::1], and URIs of a scheme of
+    their own such as `com.example.app:/callback` (RFC 8252, 7).
     """
     # defence: O1 form
     if len(uri) > LONGEST or _DOT_SEGMENT.search(uri):
@@ -68,9 +68,10 @@ def is_allowed(uri: str, application_type: ApplicationType, *, is_development: b
 
 
 def is_of_document(uri: str, document: str) -> bool:
-    """Return whether the document of a client, which anyone may publish, may name a URI to which users return.
+    """Return whether a redirect URI is allowed in a client's metadata document, which anyone may publish.
 
-    Such a URI is at the origin of the document, on the user's own machine, or of a scheme of an application.
+    `document` is the URL of the document. The redirect URI must have the same origin, or be an http URL of the user's
+    own machine, or have an application's own scheme.
     """
     if len(uri) > LONGEST or _DOT_SEGMENT.search(uri):
         return False
@@ -86,7 +87,7 @@ def is_of_document(uri: str, document: str) -> bool:
 
 
 def rule_of_type(application_type: ApplicationType, *, is_development: bool) -> Rule:
-    """Return the rule of clients of a type, `is_allowed`."""
+    """Return the rule for clients of an application type: that of `is_allowed`."""
     if application_type == "native":
         which = (
             "an https URL, http://127.0.0.1 or http://[::1] with any port, or like com.example.app:/callback"
@@ -99,13 +100,13 @@ def rule_of_type(application_type: ApplicationType, *, is_development: bool) -> 
 
 
 def rule_of_document(document: str) -> Rule:
-    """Return the rule of clients that have a document, `is_of_document`."""
+    """Return the rule for clients whose metadata document has the URL `document`: that of `is_of_document`."""
     which = "a URL of the origin of the document or of this machine, or like com.example.app:/callback"
     return Rule(partial(is_of_document, document=document), which)
 
 
 def is_https(uri: str) -> bool:
-    """Return whether a text is an https URL of the same form, for pages about a client."""
+    """Return whether a text is an https URL in the strict form of redirect URIs, as for the pages about a client."""
     parts = _HTTP.fullmatch(uri)
     return (
         len(uri) <= LONGEST
@@ -117,10 +118,10 @@ def is_https(uri: str) -> bool:
 
 
 def matches(registered: Iterable[str], uri: str, *, by_document: bool = False) -> bool:
-    """Return whether a URI is one of those that are registered, byte for byte; a loopback literal with any port.
+    """Return whether a URI equals one of the registered URIs, byte for byte.
 
-    A native application listens on the port that is free (RFC 8252, 7.3). In the document of a client `localhost` is
-    accepted as well.
+    For http URLs of 127.0.0.1 and [::1] the port is ignored, because a native application listens on any free port
+    (RFC 8252, 7.3); for clients with a metadata document (`by_document`) also for `localhost`.
     """
     known = tuple(registered)
     if uri in known:  # defence: O1 equality
@@ -131,7 +132,10 @@ def matches(registered: Iterable[str], uri: str, *, by_document: bool = False) -
 
 
 def is_local(uri: str) -> bool:
-    """Return whether any program on the user's device could receive what is sent to a URI (RFC 8252, 8.6)."""
+    """Return whether a redirect URI leads to a program on the user's device, so that any program there may receive it.
+
+    These are URLs of the loopback and URIs with an application's own scheme (RFC 8252, 8.6).
+    """
     parts = _HTTP.fullmatch(uri)
     return parts is None or _is_loopback(parts["host"])
 

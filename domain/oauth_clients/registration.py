@@ -1,4 +1,4 @@
-"""Registration of clients by themselves (RFC 7591)."""
+"""Dynamic registration: programs register themselves as clients (RFC 7591)."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -15,16 +15,17 @@ from domain.rate_limits.policy import Quota
 from models.oauth_client import ClientRow, ClientSource
 
 _QUOTA = Quota(10, timedelta(hours=1))
-"""Clients that one network registers without a token."""
+"""How many clients one network may register without an initial access token."""
 _UNUSED = timedelta(days=30)
 """How long a client that was registered without a token is kept if no user signs in to it."""
 _OPEN_GRANTS = ("authorization_code", "refresh_token")
 
 
 async def register(ctx: Context, parameters: OAuthParameters) -> tuple[ClientRow, str | None]:
-    """Register a client; return it and its secret, if it has one. No URL of its metadata is requested.
+    """Register a client with the metadata in a request; return the client and its secret, None if it has no secret.
 
-    Raises InvalidInitialToken, UnusableMetadata, UnusableRedirectUri, Limited.
+    Raises InvalidInitialToken unless registration is open; UnusableMetadata, UnusableRedirectUri; Limited if the
+    network has registered too many clients without a token.
     """
     policy = ctx.policy[ClientPolicy]
     is_open = policy.registration == "open"

@@ -1,4 +1,4 @@
-"""Scopes, as users read them."""
+"""The descriptions of scopes that users read."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,5 +15,5 @@ SCOPES: Mapping[str, str] = {
 
 
 def described(policy: ClientPolicy, scopes: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """Return scopes, each with its description for users in English; that of a scope that is gone is its name."""
+    """Return each scope with its description for users, in English; an unknown scope with its name."""
     return [(scope, SCOPES.get(scope) or policy.scopes.get(scope) or scope) for scope in scopes]

@@ -1,1 +1,1 @@
-"""What users have allowed clients."""
+"""The consents of users: what they have allowed clients."""

@@ -1,4 +1,4 @@
-"""What the caller has allowed clients: list it, reduce it, and take it back with everything that was granted."""
+"""The caller's consents to clients: list, reduce and revoke them. The last two end the grants to the client."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -34,7 +34,7 @@ class Connection(NamedTuple):
     consent: ConsentRow
     client_name: str
     is_verified: bool
-    """Whether somebody who runs the service has entered the client."""
+    """False if the client has registered itself or comes from a metadata document: nobody has checked its name."""
 
 
 async def list_own(ctx: Context) -> list[Connection]:
@@ -52,9 +52,10 @@ async def read(ctx: Context, consent_id: str) -> Connection:
 
 
 async def narrow(ctx: Context, consent_id: str, scopes: Sequence[str]) -> Connection:
-    """Reduce a consent of the caller to some of its scopes, and end what was granted.
+    """Reduce a consent of the caller to `scopes`, end all grants to its client, and return the consent.
 
-    Raises ConsentNotFound, InvalidConsentScope, Unauthenticated.
+    Raises ConsentNotFound; InvalidConsentScope if a scope is not part of the consent; Unauthenticated if the session
+    has ended.
     """
     found = await _lock(ctx, consent_id)
     kept = [scope for scope in found.consent.scopes.split() if scope in scopes]
@@ -70,7 +71,10 @@ async def narrow(ctx: Context, consent_id: str, scopes: Sequence[str]) -> Connec
 
 
 async def revoke(ctx: Context, consent_id: str) -> None:
-    """Delete a consent of the caller, and end what was granted. Raises ConsentNotFound, Unauthenticated."""
+    """Delete a consent of the caller, and end all grants to its client.
+
+    Raises ConsentNotFound; Unauthenticated if the session has ended.
+    """
     found = await _lock(ctx, consent_id)
     await ctx.db.execute(REMOVE_CONSENT, consent_id=consent_id)
     await end_grants(ctx, found.consent.user_id, found.consent.client_id)
@@ -87,9 +91,9 @@ async def _lock(ctx: Context, consent_id: str) -> Connection:
 
 
 async def end_grants(ctx: Context, user_id: str, client_id: str) -> int:
-    """End what a user has granted to a client, with the codes and the devices that wait for their tokens.
+    """End all grants of a user to a client; return how many.
 
-    Returns the number of grants. The user is locked by the caller.
+    Unused authorization codes and approved device requests are ended as well. The caller has locked the user's row.
     """
     of = {"user_id": user_id, "client_id": client_id}
     # Before the grants: a code that is being redeemed has its grant once its row can be deleted.

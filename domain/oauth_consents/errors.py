@@ -4,6 +4,6 @@ from domain.errors import NotFound
 
 
 class ConsentNotFound(NotFound):
-    """The caller has no such consent; that of another user looks the same."""
+    """The caller has no consent with this id; the consents of other users count as not found, too."""
 
     message = "Consent not found"

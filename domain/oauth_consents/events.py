@@ -10,5 +10,5 @@ CONSENT_REVOKED = Event("oauth.consent_revoked", N_("The access of an applicatio
 
 
 def consent_revoked(ctx: Context, client_id: str, remaining: Sequence[str] = ()) -> None:
-    """The caller has taken back what a client may do, all of it or all but the remaining scopes."""
+    """Record that the caller revoked a consent to a client, or reduced it to the `remaining` scopes."""
     record(ctx, CONSENT_REVOKED, clientId=client_id, remaining=" ".join(remaining))

@@ -1,1 +1,1 @@
-"""Authorization requests: what clients ask of users, and what users do on the pages of a request."""
+"""Authorization and logout requests of clients, and what users do on the pages of a request."""

@@ -32,16 +32,16 @@ _MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the user's browser goes next."""
+    """The URL to which the user's browser is redirected."""
 
     url: str = field(repr=False)
     is_refusal: bool = False
-    """Whether the request ends there with an error, so that nothing is written."""
+    """Whether the URL carries an error, so that the request's transaction is rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A request whose client and redirect URI are known: everything else that is wrong with it the client learns."""
+    """An authorization request with a known client and a valid redirect URI, to which other errors are reported."""
 
     client: ClientRow
     redirect_uri: str
@@ -50,7 +50,11 @@ class Arrival:
 
 
 async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
-    """Return where a user's browser goes that comes from a client, or from a page of a request."""
+    """Evaluate an authorization request; return where the user's browser goes next.
+
+    This is the page for the next step of the user, the client with a code or an error, or the service's own error page.
+    The request comes from the client, or is a stored one to which one of its pages leads back.
+    """
     try:
         arrival = await _arrival(ctx, sent)
     except OAuthError as error:
@@ -72,9 +76,10 @@ async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
 
 
 async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
-    """Check and store a request that was posted; return the URL that goes on with it by GET.
+    """Check and store an authorization request that was sent by POST; return the URL that continues it by GET.
 
-    A browser sends no Lax cookie with a POST from another site, so that its user would seem to be signed out.
+    A browser sends no Lax cookie with a POST from another site, so its user would seem to be signed out. If the request
+    has an error, the URL is that of the client or of the service's own error page.
     """
     try:
         arrival = await _arrival(ctx, sent)
@@ -93,9 +98,9 @@ async def authorize_by_post(ctx: Context, sent: OAuthParameters) -> Destination:
 
 
 async def push(ctx: Context, sent: OAuthParameters) -> tuple[str, timedelta]:
-    """Store a request that its client sends by itself; return its URI, and how long it waits for the user's browser.
+    """Store a request that the client pushes (RFC 9126); return its `request_uri`, and how long that can be used.
 
-    Raises InvalidClient, InvalidRedirectUri, and what is wrong with the request.
+    Raises InvalidClient, InvalidRedirectUri, or another OAuthError that says what is wrong with the request.
     """
     client = await authentication.authenticate(ctx, sent)
     if sent.get("request_uri") is not None:
@@ -109,7 +114,7 @@ async def push(ctx: Context, sent: OAuthParameters) -> tuple[str, timedelta]:
 
 
 async def of_stored(ctx: Context, stored: StoredRequest) -> AuthorizationRequest | None:
-    """Return a stored request as its client may make it now, or None if it may not any more."""
+    """Check a stored request again, and return it; None if the client may no longer make it."""
     try:
         client = await _client(ctx, stored.client_id)
         redirect_uri = _redirect_uri(ctx, client, stored.parameters)
@@ -119,7 +124,10 @@ async def of_stored(ctx: Context, stored: StoredRequest) -> AuthorizationRequest
 
 
 def client_url(ctx: Context, redirect_uri: str, state: str | None, **parameters: str) -> str:
-    """Return the URL of a response to a client, which says who responds (RFC 9207)."""
+    """Return the URL that takes a response to the client: `redirect_uri` with parameters, `state` and the issuer.
+
+    The issuer lets the client check who responds (RFC 9207).
+    """
     # defence: O4 issuer
     issuer = ctx.policy[OAuthPolicy].issuer
     return urls.with_parameters(redirect_uri, **parameters, state=state, iss=issuer)

@@ -1,4 +1,4 @@
-"""What users do on the pages of an authorization request: select an account, consent, refuse."""
+"""What users do on the pages of an authorization request: select an account, consent, or refuse."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,10 @@ from domain.users import locking
 
 
 async def continue_request(ctx: Context, oauth_query: str, *, selected: bool, created: bool) -> str:
-    """Note that the caller has selected their account, or has just signed up; return the URL to continue at.
+    """Store what the caller has done for an authorization request; return the URL that continues it.
 
-    Raises RequestNotFound.
+    `selected`: the caller has selected their account; `created`: they have just signed up. `oauth_query` is the query
+    of the page, which names the request. Raises RequestNotFound.
     """
     stored = await stored_requests.read_in_query(ctx, oauth_query)
     noted = {"selected_by": selected, "created_by": created}
@@ -29,9 +30,11 @@ async def continue_request(ctx: Context, oauth_query: str, *, selected: bool, cr
 
 
 async def consent(ctx: Context, oauth_query: str, scope: str | None) -> str:
-    """Allow the client of a request what it asks for, or of its scopes only some; return the URL to continue at.
+    """Store the caller's consent to an authorization request; return the URL that continues the request.
 
-    Raises RequestNotFound, InvalidConsentScope, SessionNotFresh.
+    `scope` has the allowed scopes, separated by spaces; None allows all that the client asks for. `oauth_query` is the
+    query of the page, which names the request. Raises RequestNotFound, InvalidConsentScope; SessionNotFresh if the
+    request requires that the user signs in again; Unauthenticated if the session has ended.
     """
     stored, asked = await _read(ctx, oauth_query)
     scopes = asked.scopes if scope is None else _chosen(asked, scope)
@@ -45,7 +48,10 @@ async def consent(ctx: Context, oauth_query: str, scope: str | None) -> str:
 
 
 async def refuse(ctx: Context, oauth_query: str) -> str:
-    """End a request whose user refuses it; return the URL of its client. Raises RequestNotFound, SessionNotFresh."""
+    """Delete an authorization request that the caller refuses; return the client's URL with the error `access_denied`.
+
+    Raises RequestNotFound; SessionNotFresh if the request requires that the user signs in again.
+    """
     stored, asked = await _read(ctx, oauth_query)
     if not await stored_requests.take(ctx, stored):
         raise RequestNotFound

@@ -1,4 +1,4 @@
-"""What the pages of an authorization request show, and what anyone may know about its client."""
+"""What the pages of an authorization request show about the request and its client."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,20 +19,20 @@ from models.oauth_consent import CONSENTS_OF_USER
 
 @dataclass(frozen=True, slots=True)
 class RequestDetails:
-    """A live authorization request, for its pages."""
+    """An authorization request as its pages show it."""
 
     asked: AuthorizationRequest
     redirect_host: str
-    """Where the user goes afterwards: a host, or the scheme of an application."""
+    """Where the browser is redirected in the end: the host, or an application's own URI scheme."""
     reason: LoginReason | None
     """Why the user has to sign in, or None if they need not."""
     created_at: datetime
     continue_url: str
-    """Where a page leads back to the authorization endpoint."""
+    """The URL of the authorization endpoint at which the pages continue the request."""
 
 
 async def read(ctx: Context, handle: str) -> RequestDetails:
-    """Return a live authorization request. Raises RequestNotFound."""
+    """Return the authorization request with this handle. Raises RequestNotFound if there is none or it has expired."""
     stored = await stored_requests.find(ctx, handle)
     asked = None if stored is None else await authorization.of_stored(ctx, stored)
     if stored is None or asked is None:
@@ -47,9 +47,10 @@ async def read(ctx: Context, handle: str) -> RequestDetails:
 
 
 async def forces_authentication(ctx: Context, continue_url: str | None) -> bool:
-    """Return whether the request that a URL continues wants its user to authenticate again, or lately.
+    """Return whether the request that a URL continues asks for a new or recent authentication of its user.
 
-    An identity provider signs in whoever has a session there, without a question, unless it is told so.
+    If so, an identity provider must be asked to authenticate the user again, because it would otherwise accept a user
+    who has a session there. False if the URL continues no authorization request.
     """
     handle = stored_requests.handle_of(ctx.policy, continue_url or "")
     if handle is None or not ctx.policy[OAuthPolicy].enabled:
@@ -62,24 +63,24 @@ async def forces_authentication(ctx: Context, continue_url: str | None) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL that users return to, or the scheme of an application."""
+    """Return the host of a redirect URI, or its scheme if it is an application's own and has no host."""
     parts = urlsplit(url)
     return parts.hostname or parts.scheme
 
 
 def document_host(client: ClientRow) -> str | None:
-    """Return the host that publishes the document of a client, or None if it has no document."""
+    """Return the host of the client's metadata document; None if the client has none."""
     return host_of(client.client_id) if client.is_document else None
 
 
 async def has_consented(ctx: Context, client_id: str) -> bool:
-    """Return whether the caller has allowed a client something before."""
+    """Return whether the caller has a stored consent to the client."""
     consents = await ctx.reads.all(CONSENTS_OF_USER, ctx.signed_in.user.id)
     return any(one.client_id == client_id for one in consents)
 
 
 async def client(ctx: Context, client_id: str) -> ClientRow:
-    """Return a client for a page. Raises ClientNotFound."""
+    """Return a client for a page. Raises ClientNotFound if there is none with this id, or it is disabled."""
     found = await clients.find(ctx, client_id)
     if found is None:
         raise ClientNotFound
@@ -87,7 +88,10 @@ async def client(ctx: Context, client_id: str) -> ClientRow:
 
 
 async def client_before_login(ctx: Context, client_id: str, oauth_query: str) -> ClientRow:
-    """Return the client of a live request, for a page that nobody is signed in at. Raises ClientNotFound."""
+    """Return a client for a page that needs no session. Raises ClientNotFound.
+
+    `oauth_query`, the query of the page, must name an authorization request of this client that has not expired.
+    """
     stored = await stored_requests.find_in_query(ctx, oauth_query)
     if stored is None or stored.client_id != client_id:
         raise ClientNotFound

@@ -1,5 +1,7 @@
-"""What an authorization request still needs from its user, evaluated again at every arrival (OpenID Connect Core 1.0,
-3.1.2.1)."""
+"""What an authorization request still needs from its user (OpenID Connect Core 1.0, 3.1.2.1).
+
+It is evaluated again each time the browser comes to the authorization endpoint with the request.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from models.oauth_consent import CONSENTS_OF_USER, ConsentRow
 
 
 class Step(StrEnum):
-    """The next step of a request."""
+    """The next step of an authorization request: a page for the user, or (`CODE`) the issue of the code."""
 
     LOGIN = "login"
     CREATE = "create"
@@ -29,25 +31,25 @@ class LoginReason(StrEnum):
     """Why the user has to sign in."""
 
     LOGIN = "login"
-    """They are not signed in, or the client asks for it."""
+    """The user is not signed in, or the client asks for a new sign-in by `prompt=login`."""
     MAX_AGE = "max_age"
-    """They signed in too long ago."""
+    """The user's sign-in is longer ago than the client's `max_age`."""
     HINT = "hint"
-    """The client means another user."""
+    """The client's `id_token_hint` names another user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The next step, and what a code for the request would be for."""
+    """The next step of a request and, if that is `CODE`, what the code is for."""
 
     step: Step
     scopes: Sequence[str] = ()
     needs_consent: bool = False
-    """Whether the code depends on a stored consent."""
+    """Whether the code may only be issued while a stored consent covers it."""
 
 
 async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None) -> Evaluation:
-    """Return the next step of a request for the present caller."""
+    """Return the next step of a request for the present caller. `stored` is None if the request is not stored yet."""
     caller = ctx.caller
     if caller is None or await login_reason(ctx, asked, stored) is not None:
         return Evaluation(Step.LOGIN)
@@ -74,7 +76,7 @@ async def evaluate(ctx: Context, asked: AuthorizationRequest, stored: StoredRequ
 async def login_reason(
     ctx: Context, asked: AuthorizationRequest, stored: StoredRequest | None
 ) -> LoginReason | None:
-    """Return why the caller has to sign in for a request, or None if they need not."""
+    """Return why the caller has to sign in for a request; None if they need not. `stored` is as for `evaluate`."""
     caller = ctx.caller
     if caller is None:
         return LoginReason.LOGIN
@@ -102,7 +104,7 @@ def must_consent(asked: AuthorizationRequest, scopes: Sequence[str]) -> bool:
 
 
 def covers(consent: ConsentRow | None, asked: AuthorizationRequest, scopes: Sequence[str]) -> bool:
-    """Return whether a consent covers these scopes, and the resources of a request."""
+    """Return whether a consent covers these scopes, and the resources of the request; False if the consent is None."""
     # defence: O5 stored-consent
     return (
         consent is not None

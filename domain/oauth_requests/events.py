@@ -20,21 +20,21 @@ CONSENT_DENIED = Event("oauth.consent_denied", N_("An application was denied acc
 
 
 def request_refused(ctx: Context, error: str, client_id: str | None) -> None:
-    """An authorization request was refused with an error of the protocol; the client is unknown if it is None."""
+    """Record that an authorization request was refused with this OAuth error; `client_id` is None if it is unknown."""
     details: dict[str, Any] = {} if client_id is None else {"clientId": client_id}
     record(ctx, REQUEST_REFUSED, outcome=Outcome.REFUSED, error=error, **details)
 
 
 def code_issued(ctx: Context, client_id: str, scopes: Sequence[str]) -> None:
-    """A client got an authorization code for the caller."""
+    """Record that a client received an authorization code for the caller."""
     record(ctx, CODE_ISSUED, clientId=client_id, scopes=list(scopes))
 
 
 def consent_granted(ctx: Context, client_id: str, scopes: Sequence[str]) -> None:
-    """The caller has allowed a client these scopes."""
+    """Record that the caller allowed a client these scopes."""
     record(ctx, CONSENT_GRANTED, clientId=client_id, scopes=list(scopes))
 
 
 def consent_denied(ctx: Context, client_id: str) -> None:
-    """The caller has refused the request of a client."""
+    """Record that the caller refused the request of a client."""
     record(ctx, CONSENT_DENIED, clientId=client_id)

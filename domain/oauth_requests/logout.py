@@ -1,7 +1,7 @@
 """Logout that a client asks for (OpenID Connect RP-Initiated Logout 1.0).
 
-A client proves by an ID token that it speaks of the session in this browser; then the session ends at once. Everything
-else is stored and asked on the logout page: no page of a stranger can sign a user out.
+If a client sends an ID token of the session in this browser, the session ends at once. Every other request is stored,
+and the user is asked on the logout page, so that no page of another site can sign a user out.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _KEPT = ("id_token_hint", "client_id", "post_logout_redirect_uri", "state", "log
 
 
 class Next(NamedTuple):
-    """Where the browser goes, and whether its session was ended."""
+    """The URL to which the browser is redirected, and whether its session was ended."""
 
     url: str
     has_ended: bool = False
@@ -38,11 +38,11 @@ class Next(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogoutRequest:
-    """A request that waits on the logout page: the client, if it is known, and the URL to return to, if any."""
+    """A logout request about which the user is asked. `client` is None if it is not known."""
 
     client: ClientRow | None
     return_url: str | None
-    """A registered URL of the client, with `state`."""
+    """The URL to which the browser returns: one that the client has registered, with `state`. None without one."""
     logout_hint: str | None
     ui_locales: str | None
     created_at: datetime
@@ -54,7 +54,11 @@ class _Hint(NamedTuple):
 
 
 async def begin(ctx: Context, parameters: OAuthParameters) -> Next:
-    """End the session of the browser if the client has proven that it knows it, or go to the logout page."""
+    """End the session of the browser if the request has an ID token of this session; otherwise ask the user.
+
+    Return the URL of the client after the logout, or that of the logout page; that of the error page if the request is
+    malformed, or names a stored request that does not exist.
+    """
     if parameters.fault is not None:
         return Next(_error_url(ctx))
     handle = parameters.get("request")
@@ -77,7 +81,11 @@ async def begin(ctx: Context, parameters: OAuthParameters) -> Next:
 
 
 async def store(ctx: Context, parameters: OAuthParameters) -> Next:
-    """Store a request that came as a form; browsers add no cookie to one of another site, so it continues by GET."""
+    """Store a logout request that was sent by POST, and return the URL that continues it by GET.
+
+    Browsers send no session cookie with a POST from another site. If the request is malformed, the URL is that of the
+    error page.
+    """
     if parameters.fault is not None:
         return Next(_error_url(ctx))
     handle = await _store(ctx, _values(parameters))
@@ -85,7 +93,7 @@ async def store(ctx: Context, parameters: OAuthParameters) -> Next:
 
 
 async def read(ctx: Context, handle: str) -> LogoutRequest:
-    """Return what a stored request asks for. Raises RequestNotFound."""
+    """Return the stored logout request with this handle. Raises RequestNotFound if there is none or it has expired."""
     stored = await _stored(ctx, handle)
     values = _values(stored.parameters)
     client = await _client(ctx, values)
@@ -99,7 +107,11 @@ async def read(ctx: Context, handle: str) -> LogoutRequest:
 
 
 async def confirm(ctx: Context, handle: str, *, accept: bool) -> Next:
-    """Sign out if the user has accepted a stored request; it is used up. Raises RequestNotFound."""
+    """Use up a stored logout request; sign the browser out if the user accepts the request.
+
+    Return the URL to go to: that of the client or the logout page after a logout, else the start page of the service.
+    Raises RequestNotFound.
+    """
     stored = await _stored(ctx, handle)
     if not await stored_requests.take(ctx, stored):
         raise RequestNotFound

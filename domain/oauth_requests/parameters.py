@@ -1,4 +1,4 @@
-"""The parameters of an authorization request, and the checks that a client learns of by a redirect."""
+"""The parameters of an authorization request, and the checks whose errors are sent to the client by a redirect."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ KEPT = (
 """The parameters that are stored. Others are ignored, and the credentials of a client are never stored."""
 
 LONGEST_STATE = 1024
-"""Characters."""
+"""The largest length of `state`, in characters."""
 
 _LONGEST_NONCE = 255
 _LONGEST_AGE = 315_360_000
@@ -54,7 +54,7 @@ PROMPTS: Sequence[Prompt] = get_args(Prompt)
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A checked authorization request."""
+    """An authorization request whose parameters have been checked."""
 
     client: ClientRow
     redirect_uri: str
@@ -65,19 +65,20 @@ class AuthorizationRequest:
     nonce: str | None = field(repr=False)
     prompt: frozenset[str]
     max_age: int | None
-    """Seconds."""
+    """How long ago the user may have signed in, in seconds; None for any time."""
     login_hint: str | None
     ui_locales: str | None
     hinted_user: str | None
-    """The id of the user whom an earlier ID token names."""
+    """The id of the user named by the ID token in `id_token_hint`; None without one."""
 
 
 async def checked(
     ctx: Context, client: ClientRow, redirect_uri: str, sent: OAuthParameters
 ) -> AuthorizationRequest:
-    """Return the request of a client, whose redirect URI is known to be its own.
+    """Check the parameters of an authorization request, and return the request.
 
-    Raises an OAuthError: the first one in the order in which clients may rely on them.
+    The caller has checked that the client has registered `redirect_uri`. Raises an OAuthError for the first problem;
+    the order of the checks is fixed, because clients may rely on it.
     """
     metadata = client.metadata
     _check_form(sent)

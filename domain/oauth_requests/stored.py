@@ -1,7 +1,7 @@
-"""Stored authorization requests: pushed ones, and those that wait for their user.
+"""Stored authorization and logout requests: pushed ones, and those that wait for a decision of their user.
 
-Each is found by a handle, which only the user's browser and the client know. The pages of a request get the handle;
-nothing about the request itself is in their URL.
+A request is found by its handle, a secret that only the user's browser and the client know. The URLs of the pages for a
+request contain the handle, and nothing else about the request.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class StoredRequest:
 
     @property
     def client_id(self) -> str:
-        """The client that has sent it."""
+        """The id of the client that has sent the request; empty if it is not known, as for logout requests."""
         return self.row.client_id or ""
 
 
@@ -62,7 +62,11 @@ async def store(
     *,
     pushed: bool = False,
 ) -> str:
-    """Store a request with these parameters; return its handle."""
+    """Store a request with the parameters `values`; return its handle.
+
+    `pushed` means that the client has sent the request itself (RFC 9126): it expires after `PUSHED_LIFE` instead of
+    `oauth.request_expires_in`.
+    """
     handle = tokens.token()
     life = PUSHED_LIFE if pushed else ctx.policy[OAuthPolicy].request_expires_in
     await ctx.db.execute(
@@ -81,7 +85,10 @@ async def store(
 
 
 async def find(ctx: Context, handle: str, kind: RequestKind = RequestKind.AUTHORIZE) -> StoredRequest | None:
-    """Return a live request of a kind, read outside the transaction, or None."""
+    """Return the request with this handle and kind; None if there is none or it has expired.
+
+    It is read outside the transaction.
+    """
     if not tokens.is_token(handle):
         return None
     row = await ctx.reads.one(REQUEST_BY_HANDLE, tokens.digest(handle))
@@ -97,7 +104,7 @@ async def find(ctx: Context, handle: str, kind: RequestKind = RequestKind.AUTHOR
 
 
 async def find_in_query(ctx: Context, oauth_query: str) -> StoredRequest | None:
-    """Return the live authorization request that the query of a page names, or None."""
+    """Return the authorization request that the query of a page names; None if there is none or it has expired."""
     try:
         named = parse_qs(oauth_query[:_LONGEST_QUERY].removeprefix("?")).get("request", [])
     except ValueError:
@@ -107,7 +114,10 @@ async def find_in_query(ctx: Context, oauth_query: str) -> StoredRequest | None:
 
 
 async def read_in_query(ctx: Context, oauth_query: str) -> StoredRequest:
-    """Return the live authorization request that the query of a page names. Raises RequestNotFound."""
+    """Return the authorization request that the query of a page names.
+
+    Raises RequestNotFound if there is none or it has expired.
+    """
     found = await find_in_query(ctx, oauth_query)
     if found is None:
         raise RequestNotFound
@@ -115,7 +125,10 @@ async def read_in_query(ctx: Context, oauth_query: str) -> StoredRequest:
 
 
 async def arrive(ctx: Context, stored: StoredRequest) -> None:
-    """Extend a pushed request when the user's browser first arrives with it, so that the user has time to answer."""
+    """Note that the user's browser has arrived with a pushed request: it now lasts `oauth.request_expires_in`.
+
+    Do nothing if the browser has arrived with it before.
+    """
     if stored.row.arrived_at is None:
         expires_at = ctx.now + ctx.policy[OAuthPolicy].request_expires_in
         await ctx.db.execute(
@@ -129,7 +142,7 @@ async def arrive(ctx: Context, stored: StoredRequest) -> None:
 
 
 async def note(ctx: Context, stored: StoredRequest, **columns: str) -> None:
-    """Note something on a request. Raises RequestNotFound if it has ended meanwhile."""
+    """Set columns of a stored request. Raises RequestNotFound if it has ended or expired since it was read."""
     noted = await ctx.db.execute(
         NOTE_ON_REQUEST, digest=stored.row.handle, now=ctx.now, updated_at=ctx.now, **columns
     )
@@ -138,7 +151,7 @@ async def note(ctx: Context, stored: StoredRequest, **columns: str) -> None:
 
 
 async def take(ctx: Context, stored: StoredRequest) -> bool:
-    """Delete a request; return whether it was still there, which is true once."""
+    """Delete a stored request; return whether it still existed. Of simultaneous calls only one returns True."""
     taken = await ctx.db.execute(TAKE_REQUEST, digest=stored.row.handle, now=ctx.now)
     return bool(taken)
 
@@ -149,12 +162,12 @@ def request_uri(handle: str) -> str:
 
 
 def continue_url(ctx: Context, client_id: str, handle: str) -> str:
-    """Return the URL where a page leads back to the authorization endpoint."""
+    """Return the URL of the authorization endpoint at which a page continues a stored request."""
     return urls.public_url(ctx.policy, _AUTHORIZE, client_id=client_id, request_uri=request_uri(handle))
 
 
 def handle_of(policy: Policy, url: str) -> str | None:
-    """Return the handle of the request that a URL continues, or None if it is another URL."""
+    """Return the handle in a URL of `continue_url`; None for any other URL."""
     path, _, query = url.removeprefix(policy.base_url).partition("?")
     if path != f"{policy.base_path}{_AUTHORIZE}":
         return None
@@ -163,7 +176,7 @@ def handle_of(policy: Policy, url: str) -> str | None:
 
 
 def page_url(page: str, handle: str) -> str:
-    """Return the URL of a page for a request."""
+    """Return the URL of a page (`page` is its address) for the stored request with this handle."""
     # The official client sends along, as `oauth_query`, a query with `sig` and the parameters that `ba_param` names.
     # Neither is checked here: the handle is the secret.
     url = urls.with_parameters(page, request=handle)
@@ -171,5 +184,5 @@ def page_url(page: str, handle: str) -> str:
 
 
 def began_at(ctx: Context, stored: StoredRequest | None) -> datetime:
-    """Return when a request was made: now, if it is not stored yet."""
+    """Return when a request was made; for one that is not stored yet (None), now."""
     return ctx.now if stored is None else stored.row.created_at

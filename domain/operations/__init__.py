@@ -1,1 +1,1 @@
-"""Running the service, for its administrators: emails and signing keys."""
+"""Operations of administrators on the emails and the signing keys of the service."""

@@ -39,10 +39,11 @@ async def list_mails(
     after: Position | None = None,
     limit: int,
 ) -> MailPage:
-    """Return a page of emails, newest first; `state` is a key of `STATES`, `user` an id, email address or username,
-    and `before` and `after` are as for `domain.mail.search.find`.
+    """Return a page of emails, newest first.
 
-    Raises YouAreNotAllowedToManageService, TwoFactorRequired, SearchTooBroad.
+    `state` is a key of `STATES`; `user` is an id, email address or username; `before` and `after` are as for
+    `domain.mail.search.find`. A filter that is None matches all emails. Raises YouAreNotAllowedToManageService,
+    TwoFactorRequired; SearchTooBroad if the search takes too long.
     """
     _require(ctx)  # defence: ADM24 mails
     within = ctx.policy[AdminPolicy].scan_timeout
@@ -76,7 +77,7 @@ async def send_again(ctx: Context, mail_id: str) -> None:
 
 
 async def give_up(ctx: Context, mail_id: str) -> None:
-    """Make an email that waits a failed one.
+    """Mark a waiting email as failed, so that it is not sent.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound, MailNotWaiting, MailBeingSent.
     """
@@ -91,7 +92,7 @@ def list_templates(ctx: Context) -> Sequence[MailTemplate]:
 
 
 def preview(ctx: Context, name: str, language: str | None) -> MailPreview:
-    """Return the email of a template with example values, by default in the caller's language.
+    """Return the email of the template `name` with example values; if `language` is None, in the caller's language.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailTemplateNotFound, BrokenMailTemplate.
     """
@@ -100,7 +101,7 @@ def preview(ctx: Context, name: str, language: str | None) -> MailPreview:
 
 
 async def send_preview(ctx: Context, name: str, language: str | None) -> None:
-    """Queue the email of a template with example values, for the email address of the caller.
+    """Queue the email of the template `name` with example values, to the email address of the caller.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailTemplateNotFound, MailSenderNotConfigured, Limited.
     """

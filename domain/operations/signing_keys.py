@@ -20,7 +20,7 @@ async def list_keys(ctx: Context) -> Sequence[tuple[SigningKeyRow, State]]:
 
 
 async def find(ctx: Context, kid: str) -> tuple[SigningKeyRow, State]:
-    """Return a key that the caller may revoke now, and its state.
+    """Return the key with the id `kid` and its state, if the caller may revoke the key now.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, SigningKeyNotFound,
     SigningKeyAlreadyRevoked.
@@ -31,7 +31,7 @@ async def find(ctx: Context, kid: str) -> tuple[SigningKeyRow, State]:
 
 
 def check_rotation(ctx: Context, algorithm: str) -> None:
-    """Check that the caller may create a key of this algorithm now.
+    """Check that the caller may create a key of this algorithm now; raise an error otherwise.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, ValidationError.
     """
@@ -43,7 +43,7 @@ def check_rotation(ctx: Context, algorithm: str) -> None:
 
 
 async def rotate(ctx: Context, algorithm: str, *, at_once: bool) -> None:
-    """Create the next key of an algorithm, which signs after `jwt.publish_ahead` or at once.
+    """Create the next key of an algorithm. It signs after `jwt.publish_ahead`, with `at_once` immediately.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, SessionNotFresh, ValidationError,
     SigningKeyAlreadyAnnounced, and Unavailable while another instance changes keys.

@@ -1,6 +1,6 @@
 """The organization of a request, the caller's membership and permissions there, and locks.
 
-Whoever is not a member of an organization gets the same answer for it as for one that does not exist.
+To a user who is not its member, an organization looks as if it did not exist.
 
 Locks are taken in this order: users by id, organizations by id, everything else. Under the lock of an organization its
 members, owners and invitations are counted, so limits are exact.
@@ -31,9 +31,10 @@ Error = type[BadRequest] | type[Forbidden]
 
 @contextmanager
 def retried() -> Iterator[None]:
-    """Run the request again if a statement violates a constraint. Raises StaleRead.
+    """Return a context manager that turns an IntegrityError into StaleRead, so that the whole request runs again.
 
-    A concurrent request has taken the slug, or deleted the organization or team to which the row refers.
+    Such an error means that a concurrent request has taken the slug, or has deleted the organization or team to which
+    the row refers.
     """
     try:
         yield
@@ -42,9 +43,10 @@ def retried() -> Iterator[None]:
 
 
 async def named(ctx: Context, organization_id: str | None, slug: str | None = None) -> str | None:
-    """Return the id of the organization that a request names, by default the active one of the session.
+    """Return the id of the organization that a request names by slug or id, by default the session's active one.
 
-    A slug decides; an unknown one gives an id of no organization. None if none is named and none is active.
+    The slug counts if both are given; for an unknown slug the result is the empty text. An id is not checked. None if
+    none is named and none is active.
     """
     if slug is not None:
         row: OrganizationRow | None = (await ctx.db.execute(FIND_BY_SLUG, slug=slug.lower())).first()
@@ -55,7 +57,10 @@ async def named(ctx: Context, organization_id: str | None, slug: str | None = No
 async def find_membership(
     ctx: Context, organization_id: str | None, slug: str | None
 ) -> tuple[MemberRow, OrganizationRow] | None:
-    """Return the caller's membership in an organization that is named by slug or id, and the organization."""
+    """Return the caller's membership in an organization, and the organization; None if the caller is not a member.
+
+    The slug counts if both slug and id are given.
+    """
     user_id = ctx.signed_in.user.id
     if slug is not None:
         rows = await ctx.db.execute(FIND_MEMBERSHIP_BY_SLUG, user_id=user_id, slug=slug.lower())
@@ -66,7 +71,7 @@ async def find_membership(
 
 
 async def find_member(ctx: Context, organization_id: str, user_id: str) -> MemberRow | None:
-    """Return the membership of a user in an organization."""
+    """Return the membership of a user in an organization; None if the user is not a member."""
     row: MemberRow | None = (
         await ctx.db.execute(FIND_MEMBER, organization_id=organization_id, user_id=user_id)
     ).first()
@@ -74,7 +79,7 @@ async def find_member(ctx: Context, organization_id: str, user_id: str) -> Membe
 
 
 async def find_member_by_id(ctx: Context, organization_id: str, member_id: str) -> MemberRow | None:
-    """Return a member of an organization; one of another organization counts as missing."""
+    """Return the member of an organization with this id; None if there is none, or it is in another organization."""
     row: MemberRow | None = (
         await ctx.db.execute(FIND_MEMBER_BY_ID, organization_id=organization_id, member_id=member_id)
     ).first()
@@ -82,7 +87,7 @@ async def find_member_by_id(ctx: Context, organization_id: str, member_id: str) 
 
 
 async def require_member(ctx: Context, organization_id: str, error: Error) -> MemberRow:
-    """Return the caller's membership in an organization, as it is now. Raises the error."""
+    """Return the caller's present membership in an organization. Raises `error` if the caller is not a member."""
     member = await find_member(ctx, organization_id, ctx.signed_in.user.id)
     if member is None:  # defence: ORG9 ORG12 ORG23 membership
         raise error
@@ -90,25 +95,28 @@ async def require_member(ctx: Context, organization_id: str, error: Error) -> Me
 
 
 def require(ctx: Context, member: MemberRow, resource: str, action: str, error: type[Forbidden]) -> None:
-    """Check that a role of the caller grants an action. Raises the error, which is recorded."""
+    """Check that the roles of `member`, the caller, permit an action. Records and raises `error` if they do not."""
     if not roles.permits(ctx.policy, member.role, resource, action):  # defence: ORG7 permission
         refuse(ctx, member.organization_id, error)
 
 
 def require_rank(ctx: Context, member: MemberRow, others: Collection[str], error: type[Forbidden]) -> None:
-    """Check that the caller may grant and take away roles, each text as it is stored. Raises the error."""
+    """Check that `member`, the caller, may grant and remove all these roles. Records and raises `error` if not.
+
+    Each text in `others` has the roles of one member, as they are stored.
+    """
     if not all(roles.outranks(ctx.policy, member.role, other) for other in others):
         refuse(ctx, member.organization_id, error)
 
 
 def refuse(ctx: Context, organization_id: str, error: type[Forbidden]) -> None:
-    """Record a refusal and raise it."""
+    """Record that the caller was refused with `error`, and raise it."""
     events.refused(ctx, organization_id, error)
     raise error
 
 
 async def lock(ctx: Context, organization_id: str) -> OrganizationRow | None:
-    """Return an organization, locked until the transaction ends; None if there is none."""
+    """Lock an organization until the transaction ends, and return it; None if there is none with this id."""
     row: OrganizationRow | None = (
         await ctx.db.execute(LOCK_ORGANIZATION, organization_id=organization_id)
     ).first()

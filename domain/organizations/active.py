@@ -36,7 +36,7 @@ _LOSE_TEAM = (
 
 
 def visible(policy: Policy, session: SessionRow) -> SessionRow:
-    """Return a session as it is shown: without an active organization or team while these are switched off."""
+    """Return the session without its active organization or team if organizations or teams are disabled."""
     if session.active_organization_id is not None and not policy[OrganizationPolicy].enabled:
         return session._replace(active_organization_id=None, active_team_id=None)
     if session.active_team_id is not None and not policy[TeamPolicy].enabled:
@@ -45,12 +45,18 @@ def visible(policy: Policy, session: SessionRow) -> SessionRow:
 
 
 async def activate(ctx: Context, organization_id: str | None, team_id: str | None = None) -> None:
-    """Set the active organization and team of the caller's session, which is locked with its user."""
+    """Set the active organization and team of the caller's session; None clears them.
+
+    The caller of this function has locked the session and its user.
+    """
     await _set(ctx, active_organization_id=organization_id, active_team_id=team_id)
 
 
 async def activate_team(ctx: Context, team_id: str | None) -> None:
-    """Set the active team of the caller's session, which is locked with its user."""
+    """Set the active team of the caller's session; None clears it.
+
+    The caller of this function has locked the session and its user.
+    """
     await _set(ctx, active_team_id=team_id)
 
 
@@ -63,11 +69,11 @@ async def _set(ctx: Context, **values: str | None) -> None:
 
 
 async def lose_organization(ctx: Context, organization_id: str, user_id: str) -> None:
-    """Clear an organization and its teams in all sessions of a user, who is locked."""
+    """Remove an organization and its teams as the active ones from all sessions of a user, whose row is locked."""
     for statement in (_LOSE_ORGANIZATION, _LOSE_TEAMS):  # defence: ORG12 all-sessions
         await ctx.db.execute(statement, organization_id=organization_id, of_user=user_id)
 
 
 async def lose_team(ctx: Context, team_id: str, user_id: str) -> None:
-    """Clear a team in all sessions of a user, who is locked."""
+    """Remove a team as the active one from all sessions of a user, whose row is locked."""
     await ctx.db.execute(_LOSE_TEAM, team_id=team_id, of_user=user_id)

@@ -1,4 +1,4 @@
-"""What becomes of the organizations of a user who is deleted: each keeps an owner, or goes with its only member."""
+"""The organizations of a user who is deleted: each keeps an owner, or is deleted if the user is its only member."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -36,7 +36,7 @@ _PROMOTE = (
 
 
 async def blocking(ctx: Context, user_id: str) -> Sequence[str]:
-    """Return the slugs of the organizations with other members of which a user is the only owner."""
+    """Return the slugs of the organizations that have other members, but no other owner than this user."""
     slugs: list[str] = []
     for member in await _owned(ctx, user_id):
         if await memberships.is_only_owner(ctx, member) and await _has_others(ctx, member):
@@ -45,17 +45,20 @@ async def blocking(ctx: Context, user_id: str) -> Sequence[str]:
 
 
 async def check(ctx: Context, user_id: str) -> None:
-    """Check that a user can be deleted. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner."""
+    """Check that no organization would lose its only owner if this user were deleted.
+
+    Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner. Organizations without other members do not count.
+    """
     if await blocking(ctx, user_id):  # defence: ORG10 before-mail
         raise YouCannotLeaveTheOrganizationAsTheOnlyOwner
 
 
 async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> None:
-    """Prepare the deletion of a user, who is locked: organizations in which they are alone are deleted.
+    """Prepare the deletion of a user, whose row is locked: delete the organizations of which they are the only member.
 
-    With `hands_over` an organization without another owner gets one: an administrator, else the oldest member. It is
-    for accounts that their address's owner deletes, because somebody else created them.
-    Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    If an organization has other members but no other owner, `hands_over` makes a member the owner: an administrator,
+    else the oldest member. This is for accounts that the owner of the email address deletes because somebody else
+    created them. Without `hands_over`, YouCannotLeaveTheOrganizationAsTheOnlyOwner is raised.
     """
     # Also those of others: a user who is disowned at this moment may hand one over to this user.
     for organization_id in sorted((await ctx.db.execute(_ORGANIZATIONS, user_id=user_id)).scalars()):

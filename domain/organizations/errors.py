@@ -16,7 +16,7 @@ class OrganizationNotFound(BadRequest):
 
 
 class MemberNotFound(BadRequest):
-    """The caller is not a member of the organization, or the named member is not."""
+    """The caller is not a member of the organization, or the named member does not exist there."""
 
     message = "Member not found"
 
@@ -49,7 +49,7 @@ class InvitationNotFound(BadRequest):
 
 
 class YouAreNotAllowedToCreateANewOrganization(Forbidden):
-    """Only administrators may create organizations."""
+    """The caller may not create organizations: the setting leaves this to administrators of the service."""
 
     code = "YOU_ARE_NOT_ALLOWED_TO_CREATE_A_NEW_ORGANIZATION"
     message = "You are not allowed to create a new organization"
@@ -86,19 +86,19 @@ class YouAreNotAllowedToDeleteThisOrganization(Forbidden):
 
 
 class OrganizationDeletionDisabled(NotFound):
-    """Organizations cannot be deleted."""
+    """The deletion of organizations is disabled by the settings."""
 
     message = "Organization deletion is disabled"
 
 
 class YouAreNotAllowedToUpdateThisMember(Forbidden):
-    """The caller lacks the permission `member: update`, or a role is more powerful than the caller's."""
+    """The caller lacks the permission `member: update`, or a permission of the old or new role."""
 
     message = "You are not allowed to update this member"
 
 
 class RoleNotFound(BadRequest):
-    """There is no such role."""
+    """A role does not exist, or no role or too many are given."""
 
     message = "Role not found"
 
@@ -116,13 +116,13 @@ class YouCannotLeaveTheOrganizationAsTheOnlyOwner(BadRequest):
 
 
 class YouAreNotAllowedToDeleteThisMember(Forbidden):
-    """The caller lacks the permission `member: delete`, or the member is more powerful than the caller."""
+    """The caller lacks the permission `member: delete`, or the member has permissions that the caller lacks."""
 
     message = "You are not allowed to delete this member"
 
 
 class YouAreNotAllowedToInviteUsersToThisOrganization(Forbidden):
-    """The caller lacks the permission for it."""
+    """The caller lacks the permission to invite or add members."""
 
     message = "You are not allowed to invite users to this organization"
 
@@ -147,13 +147,13 @@ class OrganizationMembershipLimitReached(Forbidden):
 
 
 class YouAreNotAllowedToInviteUserWithThisRole(Forbidden):
-    """The role is more powerful than the caller's."""
+    """The role has permissions that the caller lacks."""
 
     message = "You are not allowed to invite a user with this role"
 
 
 class UserIsAlreadyInvitedToThisOrganization(BadRequest):
-    """An invitation of this address is pending."""
+    """This address already has a pending invitation to the organization."""
 
     message = "User is already invited to this organization"
 
@@ -231,13 +231,13 @@ class YouAreNotAllowedToDeleteTeamsInThisOrganization(Forbidden):
 
 
 class TeamIsManagedByADirectory(Forbidden):
-    """The team is a group of a directory, which alone names it and chooses its members."""
+    """A directory (SCIM) manages the team, so its name and members can only be changed there."""
 
     message = "This team is managed by a directory"
 
 
 class UnableToRemoveLastTeam(BadRequest):
-    """The last team of an organization cannot be removed."""
+    """The team is the last one of the organization, and the settings do not allow its removal."""
 
     message = "Unable to remove last team"
 
@@ -283,6 +283,6 @@ class YouAreNotAllowedToRemoveATeamMember(Forbidden):
 
 
 class StaleOrganization(Conflict):
-    """An organization, member or team was changed after a form was filled with it."""
+    """The organization, member or team was changed after the form was shown."""
 
     message = "The organization was changed meanwhile"

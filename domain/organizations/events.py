@@ -1,4 +1,4 @@
-"""Audit events about organizations, members, invitations and teams."""
+"""Audit events about organizations, members, invitations and teams, and the same events for webhooks."""
 
 from typing import Any
 
@@ -60,66 +60,66 @@ _NAMES = {"custom_data": "metadata"}
 
 
 def created(ctx: Context, organization: OrganizationRow, owner: MemberRow) -> None:
-    """An organization was created with this owner."""
+    """Record and publish that an organization was created with this owner."""
     _record(ctx, CREATED, organization.id, user_id=owner.user_id)
     publish(ctx, WEBHOOK_CREATED, organization=_fields(organization))
     _publish_member(ctx, WEBHOOK_MEMBER_ADDED, owner)
 
 
 def imported(ctx: Context, organization_id: str, owner_id: str | None) -> None:
-    """An organization was imported with this owner, if it has one. Receivers of webhooks are not told."""
+    """Record that an organization was imported, with this owner if any. Nothing is published to webhooks."""
     _record(ctx, CREATED, organization_id, user_id=owner_id)
 
 
 def updated(ctx: Context, organization: OrganizationRow, fields: list[str]) -> None:
-    """Fields of an organization were changed; it is passed as it is since."""
+    """Record and publish that fields of an organization were changed; `organization` has the new values."""
     _record(ctx, UPDATED, organization.id, fields=fields)
     changed = [_NAMES.get(name, name) for name in fields]
     publish(ctx, WEBHOOK_UPDATED, organization=_fields(organization), changed=changed)
 
 
 def deleted(ctx: Context, organization_id: str) -> None:
-    """An organization was deleted."""
+    """Record and publish that an organization was deleted."""
     _record(ctx, DELETED, organization_id)
     publish(ctx, WEBHOOK_DELETED, organization={"id": organization_id})
 
 
 def refused(ctx: Context, organization_id: str, refusal: Refused) -> None:
-    """The caller lacked a permission, or the rank, for an operation in an organization."""
+    """Record that the caller was refused an operation in an organization, for lack of a permission or rank."""
     _record(ctx, REFUSED, organization_id, outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def member_added(ctx: Context, member: MemberRow) -> None:
-    """A user became a member without an invitation."""
+    """Record and publish that a user became a member without an invitation."""
     _record(ctx, MEMBER_ADDED, member.organization_id, user_id=member.user_id, role=member.role)
     _publish_member(ctx, WEBHOOK_MEMBER_ADDED, member)
 
 
 def member_removed(ctx: Context, member: MemberRow) -> None:
-    """A member was removed by another."""
+    """Record and publish that somebody removed a member."""
     _record(ctx, MEMBER_REMOVED, member.organization_id, user_id=member.user_id, role=member.role)
     _publish_member(ctx, WEBHOOK_MEMBER_REMOVED, member)
 
 
 def member_left(ctx: Context, member: MemberRow) -> None:
-    """A member has left."""
+    """Record and publish that a member left the organization."""
     _record(ctx, MEMBER_LEFT, member.organization_id, user_id=member.user_id, role=member.role)
     _publish_member(ctx, WEBHOOK_MEMBER_REMOVED, member)
 
 
 def role_changed(ctx: Context, old: MemberRow, new: MemberRow) -> None:
-    """The roles of a member were replaced."""
+    """Record and publish that the roles of a member were replaced."""
     _record(ctx, ROLE_CHANGED, new.organization_id, user_id=new.user_id, old=old.role, new=new.role)
     publish_role_changed(ctx, old, new.role)
 
 
 def publish_role_changed(ctx: Context, old: MemberRow, role: str) -> None:
-    """Publish that the roles of a member were replaced, for the successor of an owner who is deleted, too."""
+    """Publish that the roles of a member were replaced by `role`; `old` is the member before."""
     _publish_member(ctx, WEBHOOK_ROLE_CHANGED, old._replace(role=role), previousRole=old.role)
 
 
 def invitation_sent(ctx: Context, invitation: InvitationRow, *, again: bool = False) -> None:
-    """An invitation was created, or sent again."""
+    """Record that an invitation was created, or sent `again`; publish it if it was created."""
     event = INVITATION_RESENT if again else INVITATION_SENT
     _invitation(ctx, event, invitation, to=hints(ctx, invitation.email)[0], role=invitation.role)
     if not again:
@@ -127,21 +127,21 @@ def invitation_sent(ctx: Context, invitation: InvitationRow, *, again: bool = Fa
 
 
 def invitation_accepted(ctx: Context, invitation: InvitationRow, member: MemberRow) -> None:
-    """The caller has accepted an invitation, and is a member."""
+    """Record and publish that the caller accepted an invitation and became a member."""
     _invitation(ctx, INVITATION_ACCEPTED, invitation, role=invitation.role)
     publish_accepted(ctx, invitation, member.user_id)
     _publish_member(ctx, WEBHOOK_MEMBER_ADDED, member)
 
 
 def publish_accepted(ctx: Context, invitation: InvitationRow, user_id: str) -> None:
-    """Publish that an invitation is settled, because its user is a member."""
+    """Publish that an invitation is accepted, because its user became a member, by it or in another way."""
     _publish_invitation(
         ctx, WEBHOOK_INVITATION_ACCEPTED, invitation, InvitationStatus.ACCEPTED, user_id=user_id
     )
 
 
 def invitation_rejected(ctx: Context, invitation: InvitationRow) -> None:
-    """The caller has rejected an invitation."""
+    """Record and publish that the caller rejected an invitation."""
     _invitation(ctx, INVITATION_REJECTED, invitation)
     _publish_invitation(
         ctx,
@@ -153,29 +153,32 @@ def invitation_rejected(ctx: Context, invitation: InvitationRow) -> None:
 
 
 def invitation_canceled(ctx: Context, invitation: InvitationRow, reason: str | None = None) -> None:
-    """An invitation was canceled by somebody, or for a reason such as that the inviter was removed."""
+    """Record and publish that an invitation was canceled.
+
+    `reason` is None if somebody canceled it; otherwise it says why, for example `inviter-left`.
+    """
     reasons = {} if reason is None else {"reason": reason}
     _invitation(ctx, INVITATION_CANCELED, invitation, **reasons)
     _publish_invitation(ctx, WEBHOOK_INVITATION_CANCELLED, invitation, InvitationStatus.CANCELED)
 
 
 def invitation_refused(ctx: Context, invitation: InvitationRow, refusal: Refused) -> None:
-    """An invitation of another address, or one whose address is unproven, was to be used."""
+    """Record that the caller tried to use an invitation of another address, or had not proven its address."""
     _invitation(ctx, INVITATION_REFUSED, invitation, outcome=Outcome.REFUSED, refusal=refusal)
 
 
 def team_created(ctx: Context, team: TeamRow) -> None:
-    """A team was created."""
+    """Record and publish that a team was created."""
     _team(ctx, TEAM_CREATED, WEBHOOK_TEAM_CREATED, team)
 
 
 def team_updated(ctx: Context, team: TeamRow) -> None:
-    """A team was renamed; it is passed as it is since."""
+    """Record and publish that a team was renamed; `team` has the new name."""
     _team(ctx, TEAM_UPDATED, WEBHOOK_TEAM_UPDATED, team)
 
 
 def team_removed(ctx: Context, team: TeamRow) -> None:
-    """A team was removed."""
+    """Record and publish that a team was removed."""
     _team(ctx, TEAM_REMOVED, WEBHOOK_TEAM_DELETED, team)
 
 
@@ -185,13 +188,13 @@ def _team(ctx: Context, event: Event, published: EventType, team: TeamRow) -> No
 
 
 def team_member_added(ctx: Context, organization_id: str, team_id: str, user_id: str) -> None:
-    """A member was added to a team."""
+    """Record and publish that a member was added to a team."""
     _record(ctx, TEAM_MEMBER_ADDED, organization_id, user_id=user_id, team=team_id)
     publish(ctx, WEBHOOK_TEAM_MEMBER_ADDED, user_id=user_id, organizationId=organization_id, teamId=team_id)
 
 
 def team_member_removed(ctx: Context, organization_id: str, team_id: str, user_id: str) -> None:
-    """A member was removed from a team."""
+    """Record and publish that a member was removed from a team."""
     _record(ctx, TEAM_MEMBER_REMOVED, organization_id, user_id=user_id, team=team_id)
     publish(ctx, WEBHOOK_TEAM_MEMBER_REMOVED, user_id=user_id, organizationId=organization_id, teamId=team_id)
 
@@ -228,7 +231,7 @@ def _publish_invitation(
     *,
     user_id: str | None = None,
 ) -> None:
-    """Publish an event about an invitation; that of a user is erased with them, as it has their address."""
+    """Publish an event about an invitation. It has the email address, so it is erased with the user of the address."""
     publish(
         ctx,
         event,

@@ -12,9 +12,10 @@ _MOST_NESTED = 8
 
 
 def columns(sent: Mapping[str, Any], path: str = "") -> dict[str, Any]:
-    """Return the columns of the fields that are present; `path` precedes their names in errors.
+    """Return the columns to store for the fields of an organization that are present in `sent`.
 
-    The contract has checked types, lengths and patterns. Raises ValidationError.
+    The API contract has checked types, lengths and patterns. Raises ValidationError for a blank name or unsuitable
+    metadata; `path` precedes the name of the field in the error.
     """
     values: dict[str, Any] = {}
     if "name" in sent:
@@ -29,7 +30,7 @@ def columns(sent: Mapping[str, Any], path: str = "") -> dict[str, Any]:
 
 
 def name_of(name: str, field: str = "name") -> str:
-    """Return the name of an organization or team. Raises ValidationError for a blank one."""
+    """Return the name of an organization or team unchanged. Raises ValidationError for `field` if it is blank."""
     if not name.strip():
         raise _invalid(field, "must not be blank")
     return name

@@ -1,4 +1,4 @@
-"""Rules of the hosted pages: changes by forms that may be sent twice, or from a page that is out of date."""
+"""Changes by forms of the hosted pages: a form may be sent twice, or from a page that is out of date."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ from models.statements import is_
 from models.team import TeamMember
 
 _DOUBLE_CLICK = timedelta(seconds=10)
-"""How long an invitation counts as the result of the same form."""
+"""How long after an invitation the same form counts as sent twice."""
 
 _OF_TEAM = (
     MEMBERS_WITH_USERS.join(TeamMember, col(TeamMember.member_id) == col(Member.id))
@@ -47,9 +47,10 @@ _OF_TEAM = (
 
 
 async def create(ctx: Context, sent: Mapping[str, Any]) -> OrganizationRow:
-    """Create an organization as `organizations.create` does; a form that is sent twice returns the one it created.
+    """Create an organization with the caller as its owner, and make it the active one of the session.
 
-    Raises the errors of `organizations.create`.
+    A form that is sent twice gets the organization of the first time. Raises ValidationError,
+    YouAreNotAllowedToCreateANewOrganization, YouHaveReachedTheMaximumNumberOfOrganizations, OrganizationAlreadyExists.
     """
     try:
         organization, _ = await organizations.create(ctx, sent, keep_active=False)
@@ -66,10 +67,11 @@ async def create(ctx: Context, sent: Mapping[str, Any]) -> OrganizationRow:
 async def change(
     ctx: Context, organization_id: str, sent: Mapping[str, Any], *, seen: datetime | None
 ) -> None:
-    """Change an organization as `organizations.change` does, unless it was changed after `seen`, its `updated_at`.
+    """Change the fields of an organization that are present in `sent`.
 
-    Values that are already stored are not a change, so a form that is sent twice succeeds. Raises StaleOrganization,
-    UserIsNotAMemberOfTheOrganizationForbidden, and the errors of `organizations.change`.
+    `seen` is the organization's `updated_at` when the form was shown. Nothing is done if all values are already stored,
+    so a form that is sent twice succeeds. Raises StaleOrganization if it was changed after `seen`; ValidationError,
+    UserIsNotAMemberOfTheOrganizationForbidden, YouAreNotAllowedToUpdateThisOrganization, OrganizationSlugAlreadyTaken.
     """
     await access.lock(ctx, organization_id)
     found = await organizations.get(ctx, organization_id)
@@ -84,7 +86,11 @@ async def change(
 
 
 async def delete(ctx: Context, organization_id: str, typed_slug: str) -> None:
-    """Delete an organization whose slug was typed. Raises ValidationError, and the errors of `organizations.remove`."""
+    """Delete an organization; the user confirms it by typing the organization's slug.
+
+    Raises ValidationError if `typed_slug` is not that slug; UserIsNotAMemberOfTheOrganizationForbidden,
+    OrganizationDeletionDisabled, YouAreNotAllowedToDeleteThisOrganization.
+    """
     found = await organizations.get(ctx, organization_id)
     if found is not None and typed_slug.strip().lower() != found[0].slug:
         problem = "must be the slug of the organization"
@@ -93,9 +99,10 @@ async def delete(ctx: Context, organization_id: str, typed_slug: str) -> None:
 
 
 async def change_role(ctx: Context, organization_id: str, member_id: str, role: str, *, former: str) -> None:
-    """Change the roles of a member as `members.change_role` does, unless they are no longer `former`.
+    """Replace the roles of a member by `role`. Nothing is done if the member has these roles already.
 
-    Raises StaleOrganization, and the errors of `members.change_role`.
+    `former` are the roles when the form was shown. Raises StaleOrganization if the member has other roles now;
+    MemberNotFound, YouAreNotAllowedToUpdateThisMember, RoleNotFound, YouCannotLeaveTheOrganizationWithoutAnOwner.
     """
     await access.require_member(ctx, organization_id, MemberNotFound)
     member = await access.find_member_by_id(ctx, organization_id, member_id)
@@ -109,9 +116,9 @@ async def change_role(ctx: Context, organization_id: str, member_id: str, role: 
 
 
 async def invite(ctx: Context, organization_id: str, email: str, role: str, team_id: str) -> None:
-    """Invite an address as `invitations.invite` does; a form that is sent twice invites once.
+    """Invite an address as `invitations.invite` does, and raise the same errors.
 
-    Raises the errors of `invitations.invite`.
+    A form that is sent twice invites once. An empty `team_id` stands for no team.
     """
     email = identifiers.email(email)
     await access.lock(ctx, organization_id)
@@ -126,9 +133,11 @@ async def invite(ctx: Context, organization_id: str, email: str, role: str, team
 
 
 async def resend(ctx: Context, organization_id: str, invitation_id: str, *, seen: datetime | None) -> None:
-    """Send a pending invitation again, unless that was done after `seen`, when it expired.
+    """Send a pending invitation again as `invitations.invite` does, and raise the same errors.
 
-    Raises InvitationNotFound, the errors of `invitations.list_of_organization` and of `invitations.invite`.
+    `seen` is its `expires_at` when the form was shown. If it has changed, the invitation was sent again meanwhile, and
+    nothing is done. Raises also YouAreNotAMemberOfThisOrganization, YouAreNotAllowedToListInvitations,
+    InvitationNotFound.
     """
     await access.lock(ctx, organization_id)
     for row, _ in await invitations.list_of_organization(ctx, organization_id):
@@ -141,9 +150,10 @@ async def resend(ctx: Context, organization_id: str, invitation_id: str, *, seen
 
 
 async def create_team(ctx: Context, organization_id: str, name: str, *, newest: str) -> None:
-    """Create a team as `teams.create` does; a form that is sent twice creates one. `newest` is the team it knew last.
+    """Create a team; a form that is sent twice creates one team.
 
-    Raises the errors of `teams.create`.
+    `newest` is the id of the organization's newest team when the form was shown. Raises ValidationError,
+    YouAreNotAllowedToCreateTeamsInThisOrganization, YouHaveReachedTheMaximumNumberOfTeams.
     """
     await access.lock(ctx, organization_id)
     existing = await teams.of_organization(ctx, organization_id)
@@ -153,9 +163,11 @@ async def create_team(ctx: Context, organization_id: str, name: str, *, newest: 
 
 
 async def rename_team(ctx: Context, organization_id: str, team_id: str, name: str, *, former: str) -> None:
-    """Rename a team as `teams.rename` does, unless its name is no longer `former`.
+    """Rename a team. Nothing is done if it has this name already.
 
-    Raises StaleOrganization, and the errors of `teams.list_teams` and `teams.rename`.
+    `former` is the name when the form was shown. Raises StaleOrganization if the team has another name now;
+    ValidationError, YouAreNotAllowedToAccessThisOrganization, YouAreNotAllowedToUpdateThisTeam, TeamNotFound,
+    TeamIsManagedByADirectory.
     """
     await access.lock(ctx, organization_id)
     team = next((one for one in await teams.list_teams(ctx, organization_id) if one.id == team_id), None)
@@ -169,9 +181,10 @@ async def rename_team(ctx: Context, organization_id: str, team_id: str, name: st
 
 
 async def add_team_member(ctx: Context, organization_id: str, team_id: str, email: str) -> None:
-    """Add the member with an email address to a team as `teams.add_member` does.
+    """Add the member with this email address to a team.
 
-    Raises InvalidEmail, UserIsNotAMemberOfTheOrganization, and the errors of `teams.add_member`.
+    Raises InvalidEmail, YouAreNotAllowedToCreateANewTeamMember, UserIsNotAMemberOfTheOrganization, TeamNotFound,
+    TeamIsManagedByADirectory, TeamMemberLimitReached.
     """
     email = identifiers.email(email)
     error = YouAreNotAllowedToCreateANewTeamMember
@@ -185,9 +198,9 @@ async def add_team_member(ctx: Context, organization_id: str, team_id: str, emai
 
 
 async def list_team_members(ctx: Context, organization_id: str, team_id: str) -> Sequence[MemberWithUser]:
-    """Return the members of a team with their users, as far as the caller may see them.
+    """Return the members of a team with their users; only the caller if they may not see the other members.
 
-    Raises the errors of `teams.list_members`.
+    Raises TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
     """
     inside = await teams.list_members(ctx, team_id, organization_id)
     own = await access.require_member(ctx, organization_id, MemberNotFound)

@@ -1,6 +1,7 @@
 """Invitations for their recipients: read, accept and reject them.
 
-An invitation is named by the secret of its emailed link, which proves the mailbox, or by its id, which inviters see.
+An invitation is found by the secret in its emailed link, which proves that the caller reads the mailbox, or by its id,
+which inviters know as well.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ _OF_ADDRESS = (
 
 
 class InvitationDetails(NamedTuple):
-    """An invitation that its recipient may see."""
+    """What the recipient of an invitation may see of it."""
 
     invitation: InvitationWithTeams
     organization: OrganizationRow
@@ -58,20 +59,20 @@ class InvitationDetails(NamedTuple):
 
 
 class InvitationView(StrEnum):
-    """What a browser sees of an invitation."""
+    """The state of an invitation for a browser; the page about the invitation depends on it."""
 
     HIDDEN = "hidden"
-    """Nothing: no user is signed in, and an identifier alone proves nothing."""
+    """Nothing is shown: no user is signed in, and the invitation is named by its id instead of its secret."""
     OPEN = "open"
-    """It can be answered, by a browser that is not signed in after signing in."""
+    """The invitation can be answered, after a sign-in if no user is signed in."""
     OTHER_ADDRESS = "other_address"
-    """It is for another address than that of the signed-in user."""
+    """The invitation is for another email address than that of the signed-in user."""
     UNVERIFIED = "unverified"
-    """The address of the signed-in user must be verified first."""
+    """The email address of the signed-in user must be verified before the invitation can be answered."""
     MEMBER = "member"
-    """The signed-in user is a member of the organization."""
+    """The signed-in user, whose address was invited, is already a member of the organization."""
     GONE = "gone"
-    """It was answered or canceled, has expired or never existed."""
+    """The invitation was answered or canceled, has expired, never existed, or its inviter lost the right to invite."""
 
 
 class AcceptedInvitation(NamedTuple):
@@ -82,9 +83,10 @@ class AcceptedInvitation(NamedTuple):
 
 
 async def get(ctx: Context, id_or_secret: str) -> InvitationDetails:
-    """Return a pending invitation of the caller.
+    """Return a pending invitation for the caller's email address.
 
-    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation, EmailVerificationRequiredForInvitation.
+    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation; EmailVerificationRequiredForInvitation if the
+    settings require a proof of the address, and neither the secret nor a verification is one.
     """
     row = await _find_open(ctx, id_or_secret)
     user = ctx.signed_in.user
@@ -93,7 +95,10 @@ async def get(ctx: Context, id_or_secret: str) -> InvitationDetails:
 
 
 async def peek(ctx: Context, id_or_secret: str) -> tuple[InvitationView, InvitationDetails | None]:
-    """Return what a browser, signed in or not, sees of an invitation, and its details if it may see them."""
+    """Return the state of an invitation for a browser, and its details; None if the browser may not see them.
+
+    No session is needed.
+    """
     if ctx.caller is None and not id_or_secret.startswith(PREFIX):  # defence: ORG3 signed-out
         return InvitationView.HIDDEN, None
     try:
@@ -123,7 +128,10 @@ async def _view(ctx: Context, row: InvitationRow, id_or_secret: str) -> Invitati
 
 
 async def details(ctx: Context, row: InvitationRow) -> InvitationDetails:
-    """Return an invitation with its teams, organization and inviter. Raises InvitationNotFound."""
+    """Return an invitation with its teams, organization and inviter.
+
+    Raises InvitationNotFound if the organization or inviter no longer exists.
+    """
     organization: OrganizationRow | None = (
         await ctx.db.execute(FIND_ORGANIZATION, organization_id=row.organization_id)
     ).first()
@@ -135,11 +143,13 @@ async def details(ctx: Context, row: InvitationRow) -> InvitationDetails:
 
 
 async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
-    """Make the caller a member of the organization of an invitation, which becomes the active one of the session.
+    """Accept an invitation: the caller becomes a member of its organization and teams.
 
-    Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation,
-    EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation, TeamMemberLimitReached, and the errors of
-    `memberships.check_limits`. A refusal leaves the invitation pending.
+    The organization becomes the active one of the session. An error leaves the invitation pending. Raises
+    InvitationNotFound, YouAreNotTheRecipientOfTheInvitation,
+    EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation, UserIsAlreadyAMemberOfThisOrganization,
+    UserIsDisabledByTheDirectory, OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations,
+    TeamMemberLimitReached, TeamIsManagedByADirectory.
     """
     before = await _find(ctx, id_or_secret)
     user = await locking.lock_caller(ctx)  # defence: ORG13 accept-user, ORG28 lock
@@ -163,7 +173,7 @@ async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
 
 
 async def reject(ctx: Context, id_or_secret: str) -> InvitationWithTeams:
-    """Reject a pending invitation of the caller; return it.
+    """Reject a pending invitation for the caller's email address; return the invitation.
 
     Raises InvitationNotFound, YouAreNotTheRecipientOfTheInvitation,
     EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation.
@@ -179,9 +189,9 @@ async def reject(ctx: Context, id_or_secret: str) -> InvitationWithTeams:
 
 
 async def list_of_user(ctx: Context) -> Sequence[tuple[InvitationWithTeams, str]]:
-    """Return the pending invitations of the caller's address with the names of their organizations, newest first.
+    """Return the pending invitations for the caller's email address, newest first, with the organizations' names.
 
-    Raises EmailVerificationRequiredForInvitation.
+    Raises EmailVerificationRequiredForInvitation if the address is unverified while email verification is enabled.
     """
     user = ctx.signed_in.user
     # defence: ORG2 list

@@ -38,12 +38,12 @@ from models.statements import insert
 from models.user import UserRow
 
 PREFIX = "inv_"
-"""The beginning of each secret."""
+"""The beginning of each secret in the link of an invitation."""
 _MAILS = limits.MailFamily("invitations")
 
 
 class InvitationRequest(NamedTuple):
-    """What an inviter asks for."""
+    """A request to invite an address. `organization_id` None: the active one; `resend`: renew a pending invitation."""
 
     email: str
     role: str | Sequence[str]
@@ -53,11 +53,14 @@ class InvitationRequest(NamedTuple):
 
 
 async def invite(ctx: Context, request: InvitationRequest) -> InvitationWithTeams:
-    """Invite an address to an organization and email the link, or send a pending invitation again.
+    """Invite an address to an organization and email the link; return the invitation.
 
-    Raises OrganizationNotFound, InvalidEmail, MemberNotFound, YouAreNotAllowedToInviteUsersToThisOrganization,
+    With `resend`, a pending invitation of the address gets a new link and expiry instead. No email is sent once the
+    limits of invitation emails are reached. Raises OrganizationNotFound if none is named and none is active;
+    MemberNotFound if the caller is not a member; InvalidEmail, YouAreNotAllowedToInviteUsersToThisOrganization,
     RoleNotFound, YouAreNotAllowedToInviteUserWithThisRole, UserIsAlreadyAMemberOfThisOrganization,
-    UserIsAlreadyInvitedToThisOrganization, TeamNotFound, TeamMemberLimitReached, InvitationLimitReached.
+    UserIsAlreadyInvitedToThisOrganization, TeamNotFound, TeamIsManagedByADirectory, TeamMemberLimitReached,
+    InvitationLimitReached.
     """
     chosen = await access.named(ctx, request.organization_id)
     if chosen is None:
@@ -77,7 +80,11 @@ async def invite_as(
     inviter: UserRow,
     request: InvitationRequest,
 ) -> InvitationWithTeams:
-    """Invite a lower-case address as a member of an organization that is locked. Raises the errors of `invite`."""
+    """Invite an address in the name of `inviter`, whose membership is `member`; otherwise as `invite`.
+
+    The caller has locked the organization; the address in `request` is lower-case. Raises the same errors as `invite`,
+    except OrganizationNotFound, MemberNotFound and InvalidEmail.
+    """
     access.require(ctx, member, "invitation", "create", YouAreNotAllowedToInviteUsersToThisOrganization)
     role = roles.text_of(roles.names_of(ctx.policy, request.role))
     # defence: ORG6 invited-role
@@ -165,9 +172,9 @@ async def _may_mail(ctx: Context, inviter: UserRow, email: str) -> bool:
 
 
 async def cancel(ctx: Context, invitation_id: str) -> InvitationWithTeams:
-    """Cancel a pending invitation of an organization of the caller; return it.
+    """Cancel a pending invitation to an organization of which the caller is a member; return the invitation.
 
-    Raises InvitationNotFound, YouAreNotAllowedToCancelThisInvitation.
+    Raises InvitationNotFound, also to callers who are not members; YouAreNotAllowedToCancelThisInvitation.
     """
     # Found by its id alone, because no secret has an empty digest.
     found = await ctx.db.execute(FIND_INVITATION, invitation_id=invitation_id, secret_digest=b"")
@@ -183,7 +190,7 @@ async def cancel(ctx: Context, invitation_id: str) -> InvitationWithTeams:
 
 
 async def cancel_row(ctx: Context, row: InvitationRow) -> InvitationWithTeams:
-    """Cancel a pending invitation. Raises InvitationNotFound."""
+    """Cancel an invitation without a check of permissions; return it. Raises InvitationNotFound if not pending."""
     canceled = await pending.answer(ctx, row, InvitationStatus.CANCELED)
     if canceled is None:
         raise InvitationNotFound
@@ -192,7 +199,7 @@ async def cancel_row(ctx: Context, row: InvitationRow) -> InvitationWithTeams:
 
 
 async def list_of_organization(ctx: Context, organization_id: str | None) -> Sequence[InvitationWithTeams]:
-    """Return the invitations of an organization, newest first.
+    """Return the invitations of an organization that the caller may see, newest first, whatever their status.
 
     Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization, YouAreNotAllowedToListInvitations.
     """

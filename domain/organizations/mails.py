@@ -51,7 +51,7 @@ class _Invitee:
 def invitation(
     ctx: Context, inviter: UserRow, organization: OrganizationRow, email: str, secret: str, lasts: timedelta
 ) -> None:
-    """Email the link of an invitation, in the language of the inviter."""
+    """Queue the email with the link of an invitation, in the inviter's language. The link is valid for `lasts`."""
     queue_mail(
         ctx,
         ORGANIZATION_INVITATION,
@@ -65,14 +65,14 @@ def invitation(
 
 
 async def member_removed(ctx: Context, user: Recipient, organization: OrganizationRow) -> None:
-    """Notify a user who was removed from an organization."""
+    """Queue a notice to a user that they were removed from an organization."""
     await notify(ctx, ORGANIZATION_REMOVED, user, organization=organization.name)
 
 
 async def role_changed(
     ctx: Context, user: Recipient, organization: OrganizationRow, *, is_owner: bool
 ) -> None:
-    """Notify a user who became an owner of an organization, or is no longer one."""
+    """Queue a notice to a user that they became an owner of an organization, or are no longer one."""
     await notify(
         ctx,
         ORGANIZATION_ROLE_CHANGED,

@@ -27,22 +27,23 @@ class MemberFilter(NamedTuple):
 
 
 class MemberQuery(NamedTuple):
-    """A page of members to list."""
+    """Which page of which members to list. `condition` None: no filter; `limit` and `offset` are numbers of members."""
 
     organization_id: str | None
     slug: str | None
     condition: MemberFilter | None
     sort_by: str
-    """A column."""
+    """The name of the column of members by which they are sorted."""
     descending: bool
     limit: int
     offset: int
 
 
 async def list_members(ctx: Context, query: MemberQuery) -> tuple[Sequence[MemberWithUser], int]:
-    """Return a page of the members that the caller may see, and how many match.
+    """Return a page of the members of an organization, and how many match in total.
 
-    Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization, ValidationError.
+    A caller who may not see the other members gets only themselves. Raises NoActiveOrganization,
+    YouAreNotAMemberOfThisOrganization; ValidationError for an unsuitable filter.
     """
     conditions = [] if query.condition is None else [_condition(query.condition)]
     chosen = await access.named(ctx, query.organization_id, query.slug)

@@ -50,7 +50,10 @@ class LockedMember(NamedTuple):
 
 
 async def get_active(ctx: Context) -> MemberWithUser:
-    """Return the caller as a member of the active organization. Raises NoActiveOrganization."""
+    """Return the caller's membership in the active organization, with their user.
+
+    Raises NoActiveOrganization if none is active, or the caller is no longer its member.
+    """
     chosen = await access.named(ctx, None)
     if chosen is None:
         raise NoActiveOrganization
@@ -58,9 +61,10 @@ async def get_active(ctx: Context) -> MemberWithUser:
 
 
 async def role_of(ctx: Context, organization_id: str | None, slug: str | None, user_id: str | None) -> str:
-    """Return the roles of the caller, or of another member whom the caller may see.
+    """Return the roles of a member, separated by commas; those of the caller if `user_id` is None.
 
-    Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization.
+    `organization_id` and `slug` are as for `access.named`. Raises NoActiveOrganization if no organization is named or
+    active; YouAreNotAMemberOfThisOrganization also if the caller may not see other members.
     """
     chosen = await access.named(ctx, organization_id, slug)
     if chosen is None:
@@ -84,7 +88,8 @@ async def add_by_administrator(
     """Make a user a member without an invitation, for callers with the global permission `organization: manage`.
 
     Raises OrganizationNotFound, YouAreNotAllowedToInviteUsersToThisOrganization, RoleNotFound, UserNotFound,
-    TeamNotFound, TeamMemberLimitReached, and the errors of `check_limits`.
+    UserIsAlreadyAMemberOfThisOrganization, UserIsDisabledByTheDirectory, OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations, TeamNotFound, TeamIsManagedByADirectory, TeamMemberLimitReached.
     """
     error = YouAreNotAllowedToInviteUsersToThisOrganization
     if not user_roles.permits(ctx.policy, ctx.signed_in.user, "organization", "manage"):
@@ -99,9 +104,11 @@ async def add_by_administrator(
 async def add_directly(
     ctx: Context, organization_id: str, user_id: str, names: Sequence[str], *, team_id: str | None = None
 ) -> MemberRow:
-    """Make a user a member; a pending invitation of their address counts as accepted.
+    """Make a user a member with the roles `names`, without a check of permissions; return the member.
 
-    Raises UserNotFound, OrganizationNotFound, TeamNotFound, TeamMemberLimitReached, and the errors of `check_limits`.
+    A pending invitation of the user's address becomes accepted. Raises UserNotFound, OrganizationNotFound,
+    UserIsAlreadyAMemberOfThisOrganization, UserIsDisabledByTheDirectory, OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations, TeamNotFound, TeamIsManagedByADirectory, TeamMemberLimitReached.
     """
     user = await locking.lock(ctx, user_id)
     organization = await access.lock(ctx, organization_id)
@@ -122,7 +129,7 @@ async def add_directly(
 async def change_role(
     ctx: Context, member_id: str, role: str | Sequence[str], organization_id: str | None
 ) -> MemberRow:
-    """Replace the roles of a member; return the member.
+    """Replace the roles of a member of an organization, by default of the active one; return the member.
 
     Raises NoActiveOrganization, MemberNotFound, YouAreNotAllowedToUpdateThisMember, RoleNotFound,
     YouCannotLeaveTheOrganizationWithoutAnOwner.
@@ -143,10 +150,10 @@ async def change_role(
 
 
 async def set_role(ctx: Context, target: LockedMember, names: Sequence[str]) -> MemberRow:
-    """Replace the roles of a member; return the member.
+    """Replace the roles of a member without a check of permissions; return the member.
 
-    Pending invitations that the member could no longer send are canceled. Raises
-    YouCannotLeaveTheOrganizationWithoutAnOwner.
+    Pending invitations that the member could no longer send are canceled, and the member is notified of becoming or no
+    longer being an owner. Raises YouCannotLeaveTheOrganizationWithoutAnOwner.
     """
     member, role = target.member, roles.text_of(names)
     if role == member.role:
@@ -167,7 +174,7 @@ async def set_role(ctx: Context, target: LockedMember, names: Sequence[str]) -> 
 
 
 async def remove(ctx: Context, member_id_or_email: str, organization_id: str | None) -> MemberWithUser:
-    """Remove a member, named by id or email address; return the member as it was.
+    """Remove a member from an organization, by default from the active one; return the removed member.
 
     Raises NoActiveOrganization, MemberNotFound, YouAreNotAllowedToDeleteThisMember,
     YouCannotLeaveTheOrganizationAsTheOnlyOwner.
@@ -188,7 +195,7 @@ async def remove(ctx: Context, member_id_or_email: str, organization_id: str | N
 
 
 async def remove_from(ctx: Context, target: LockedMember) -> None:
-    """Remove a member, and notify them.
+    """Remove a member without a check of permissions, and notify the user by email.
 
     Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
@@ -197,16 +204,16 @@ async def remove_from(ctx: Context, target: LockedMember) -> None:
 
 
 async def end(ctx: Context, member: MemberRow) -> None:
-    """Remove a member, without an email; user and organization are locked.
+    """Remove a member without a check of permissions and without an email.
 
-    Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    The caller has locked the user and the organization. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
     await _end(ctx, member)
     events.member_removed(ctx, member)
 
 
 async def leave(ctx: Context, organization_id: str) -> MemberRow:
-    """End the caller's membership; return it as it was.
+    """End the caller's membership in an organization; return the former membership.
 
     Raises MemberNotFound, YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
@@ -228,7 +235,7 @@ async def _end(ctx: Context, member: MemberRow) -> None:
 
 
 async def locked(ctx: Context, organization_id: str, member_id_or_email: str) -> LockedMember | None:
-    """Return a member by id or email address, locked with the user and the organization; None if there is none."""
+    """Lock a member's user and organization, and return them with the member; None if there is no such member."""
     before = await _find(ctx, organization_id, member_id_or_email)
     user = None if before is None else await locking.lock(ctx, before.user_id)
     organization = await access.lock(ctx, organization_id)  # defence: ORG10 member-lock

@@ -1,4 +1,4 @@
-"""Rows of members: read and add them, count them against limits, keep an owner."""
+"""The members of an organization: read and add them, and check the limits and whether an owner remains."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ _MANAGING = ("create", "update", "delete")
 
 
 def sees_directory(ctx: Context, member: MemberRow) -> bool:
-    """Return whether a member may see the others."""
+    """Return whether a member may see the other members of the organization."""
     if ctx.policy[OrganizationPolicy].member_directory == "members":
         return True
     # defence: ORG19 managers
@@ -37,7 +37,7 @@ def sees_directory(ctx: Context, member: MemberRow) -> bool:
 
 
 async def directory(ctx: Context, member: MemberRow, limit: int) -> Sequence[MemberWithUser]:
-    """Return what a member may see of the members: all up to a limit, owners first, or only themselves."""
+    """Return the members of an organization that `member` may see: at most `limit`, owners first; or only `member`."""
     if not sees_directory(ctx, member):
         return [await with_user(ctx, member)]
     found: Sequence[MemberWithUser] = await ctx.db.execute(
@@ -53,7 +53,7 @@ async def all_of(ctx: Context, organization_id: str) -> Sequence[MemberWithUser]
 
 
 async def with_user(ctx: Context, member: MemberRow) -> MemberWithUser:
-    """Return a member with their user."""
+    """Return a member with their user. Raises StaleRead if the member was deleted meanwhile."""
     found: MemberWithUser | None = (
         await ctx.db.execute(
             _ONE_WITH_USER, organization_id=member.organization_id, member_user=member.user_id
@@ -65,7 +65,7 @@ async def with_user(ctx: Context, member: MemberRow) -> MemberWithUser:
 
 
 async def find_by_email(ctx: Context, organization_id: str, email: str) -> MemberWithUser | None:
-    """Return the member with a lower-case email address."""
+    """Return the member with this email address, which is lower-case; None if there is none."""
     found: MemberWithUser | None = (
         await ctx.db.execute(_BY_EMAIL, organization_id=organization_id, email=email)
     ).first()
@@ -73,7 +73,7 @@ async def find_by_email(ctx: Context, organization_id: str, email: str) -> Membe
 
 
 async def add(ctx: Context, organization_id: str, user_id: str, role: str) -> MemberRow:
-    """Store a new member; user and organization are locked."""
+    """Store a new member and return it. The caller has locked the user and the organization, and checked the limits."""
     row = MemberRow(
         id=tokens.token(),
         organization_id=organization_id,
@@ -88,7 +88,7 @@ async def add(ctx: Context, organization_id: str, user_id: str, role: str) -> Me
 
 
 async def check_limits(ctx: Context, organization_id: str, user_id: str) -> None:
-    """Check that a user, who is locked with the organization, may become its member.
+    """Check that a user may become a member of an organization. The caller has locked both.
 
     Raises UserIsAlreadyAMemberOfThisOrganization, UserIsDisabledByTheDirectory, OrganizationMembershipLimitReached,
     YouHaveReachedTheMaximumNumberOfOrganizations.
@@ -105,7 +105,7 @@ async def check_limits(ctx: Context, organization_id: str, user_id: str) -> None
 
 
 async def is_only_owner(ctx: Context, member: MemberRow) -> bool:
-    """Return whether a member is the only owner of the organization, which is locked."""
+    """Return whether a member is the only owner of the organization. The caller has locked the organization."""
     if not member.is_owner:
         return False
     other = await ctx.db.execute(OTHER_OWNER, organization_id=member.organization_id, member_id=member.id)

@@ -1,6 +1,6 @@
-"""Manage organizations from outside them: for the operator, and for administrators of the service.
+"""Manage organizations without being a member: for the operator, and for administrators of the service.
 
-No permission in the organization is checked, but an owner remains.
+The caller needs no permission in the organization, but its last owner cannot be removed or lose the role.
 """
 
 import re
@@ -54,12 +54,12 @@ _INVITATION = INVITATIONS.where(is_(Invitation.id, "invitation_id"))
 
 @dataclass(frozen=True, slots=True)
 class OrganizationFilter:
-    """The organizations to find; every condition has to match."""
+    """The organizations to find, by conditions that must all hold."""
 
     text: str = ""
     """A part of the name or slug, or an id; empty matches everything."""
     user_id: str | None = None
-    """A member."""
+    """The id of a user who must be a member; None for no such condition."""
     without_owner: bool = False
 
 
@@ -77,11 +77,11 @@ class ListedOrganization:
 
 
 LISTED = select(*ORGANIZATION_COLUMNS, _NUMBER_OF_MEMBERS).execution_options(row=ListedOrganization)
-"""Organizations with the numbers of their members, to be restricted."""
+"""The query of all organizations with the numbers of their members; callers add conditions and a limit."""
 
 
 def conditions(wanted: OrganizationFilter) -> Sequence[ColumnElement[bool]]:
-    """Return the conditions of a filter on the table of organizations."""
+    """Return the SQL conditions for a filter, on the table of organizations."""
     found: list[ColumnElement[bool]] = []
     if wanted.text:
         lowered = wanted.text.lower()
@@ -103,9 +103,10 @@ def conditions(wanted: OrganizationFilter) -> Sequence[ColumnElement[bool]]:
 async def list_organizations(
     ctx: Context, search: str = "", *, user: str | None = None, without_owner: bool = False
 ) -> Sequence[ListedOrganization]:
-    """Return the organizations that match, newest first; `user` is the id, address or username of a member.
+    """Return the organizations that match all conditions, newest first.
 
-    Raises NotFound.
+    `search` is a part of the name or slug, or an id; `user` is the id, address or username of a member. Raises NotFound
+    if there is no such user.
     """
     user_id = None if user is None else (await lookup.find(ctx, user)).id
     wanted = conditions(OrganizationFilter(search, user_id, without_owner))
@@ -129,7 +130,7 @@ async def find(ctx: Context, organization: str) -> OrganizationRow:
 
 
 async def locked(ctx: Context, organization: str) -> OrganizationRow:
-    """Return the organization with this id or slug, locked. Raises OrganizationNotFound."""
+    """Lock the organization with this id or slug, and return it. Raises OrganizationNotFound."""
     row = await access.lock(ctx, (await find(ctx, organization)).id)
     if row is None:
         raise OrganizationNotFound
@@ -137,9 +138,9 @@ async def locked(ctx: Context, organization: str) -> OrganizationRow:
 
 
 async def create(ctx: Context, owner: str, requested: Mapping[str, Any]) -> OrganizationRow:
-    """Create an organization whose owner is the user with this id, address or username.
+    """Create an organization; `owner` is the id, address or username of the user who becomes its owner.
 
-    Raises ValidationError, NotFound, OrganizationAlreadyExists.
+    Raises ValidationError; NotFound if there is no such user; OrganizationAlreadyExists if the slug is taken.
     """
     values = _columns(requested)
     user = await locking.lock(ctx, (await lookup.find(ctx, owner)).id)
@@ -150,30 +151,35 @@ async def create(ctx: Context, owner: str, requested: Mapping[str, Any]) -> Orga
 
 
 async def update(ctx: Context, organization: str, requested: Mapping[str, Any]) -> OrganizationRow:
-    """Change the fields of an organization that are present.
+    """Change the fields of an organization that are present in `requested`; `organization` is its id or slug.
 
-    Raises ValidationError, OrganizationNotFound, OrganizationSlugAlreadyTaken.
+    Raises ValidationError, also without any field; OrganizationNotFound, OrganizationSlugAlreadyTaken.
     """
     values = _columns(requested)
     return await organizations.store(ctx, await locked(ctx, organization), values)
 
 
 async def delete(ctx: Context, organization: str) -> OrganizationRow:
-    """Delete an organization with everything that belongs to it; return it as it was. Raises OrganizationNotFound."""
+    """Delete the organization with this id or slug, and all that belongs to it; return the deleted organization.
+
+    Raises OrganizationNotFound.
+    """
     row = await locked(ctx, organization)
     await organizations.delete_row(ctx, row.id)
     return row
 
 
 async def list_members(ctx: Context, organization: str) -> Sequence[MemberWithUser]:
-    """Return the members of an organization, owners first. Raises OrganizationNotFound."""
+    """Return the members of the organization with this id or slug, owners first. Raises OrganizationNotFound."""
     return await memberships.all_of(ctx, (await find(ctx, organization)).id)
 
 
 async def add_member(ctx: Context, organization: str, user: str, role: str) -> MemberRow:
-    """Make a user, named by id, address or username, a member.
+    """Make a user, named by id, address or username, a member of the organization with this id or slug.
 
-    Raises OrganizationNotFound, RoleNotFound, NotFound, and the errors of `memberships.check_limits`.
+    Raises OrganizationNotFound, RoleNotFound; NotFound if there is no such user; UserIsDisabledByTheDirectory,
+    UserIsAlreadyAMemberOfThisOrganization, OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations.
     """
     names = roles.names_of(ctx.policy, role)
     row = await find(ctx, organization)
@@ -181,18 +187,20 @@ async def add_member(ctx: Context, organization: str, user: str, role: str) -> M
 
 
 async def set_role(ctx: Context, organization: str, user: str, role: str) -> MemberRow:
-    """Replace the roles of a member, named by user.
+    """Replace the roles of a member; `user` is the id, address or username of the member's user.
 
-    Raises OrganizationNotFound, RoleNotFound, NotFound, MemberNotFound, YouCannotLeaveTheOrganizationWithoutAnOwner.
+    Raises OrganizationNotFound, RoleNotFound; NotFound if there is no such user; MemberNotFound,
+    YouCannotLeaveTheOrganizationWithoutAnOwner.
     """
     names = roles.names_of(ctx.policy, role)
     return await members.set_role(ctx, await _member_of_user(ctx, organization, user), names)
 
 
 async def remove_member(ctx: Context, organization: str, user: str) -> MemberRow:
-    """Remove a member, named by user; return the member as it was.
+    """Remove a member, and return it; `user` is the id, address or username of the member's user.
 
-    Raises OrganizationNotFound, NotFound, MemberNotFound, YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    Raises OrganizationNotFound; NotFound if there is no such user; MemberNotFound,
+    YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
     target = await _member_of_user(ctx, organization, user)
     await members.remove_from(ctx, target)
@@ -208,7 +216,7 @@ async def _member_of_user(ctx: Context, organization: str, user: str) -> LockedM
 
 
 async def locked_member(ctx: Context, organization_id: str, member_id: str) -> LockedMember:
-    """Return a member of an organization, locked with the user and the organization. Raises MemberNotFound."""
+    """Lock a member's user and organization, and return them with the member. Raises MemberNotFound."""
     target = await members.locked(ctx, organization_id, member_id)
     if target is None:
         raise MemberNotFound
@@ -216,9 +224,10 @@ async def locked_member(ctx: Context, organization_id: str, member_id: str) -> L
 
 
 async def invite(ctx: Context, organization: str, email: str, role: str, inviter: str) -> InvitationWithTeams:
-    """Invite an address in the name of a member, named by user, who must be allowed to.
+    """Invite an address in the name of a member, who needs the permission to invite; return the invitation.
 
-    Raises OrganizationNotFound, NotFound, and the errors of `invitations.invite`.
+    `inviter` is the id, address or username of the member's user. Raises NotFound if there is no such user;
+    MemberNotFound if the user is not a member; OrganizationNotFound, and the other errors of `invitations.invite`.
     """
     request = InvitationRequest(identifiers.email(email), role, None, resend=False, team_ids=())
     user = await lookup.find(ctx, inviter)
@@ -232,14 +241,17 @@ async def invite(ctx: Context, organization: str, email: str, role: str, inviter
 
 
 async def list_invitations(ctx: Context, organization: str) -> Sequence[InvitationWithTeams]:
-    """Return the newest invitations of an organization, whatever became of them. Raises OrganizationNotFound."""
+    """Return the newest invitations of an organization, whatever their status. Raises OrganizationNotFound."""
     return await pending.of_organization(ctx, (await find(ctx, organization)).id, pending_only=False)
 
 
 async def cancel_invitation(
     ctx: Context, invitation_id: str, organization_id: str | None = None
 ) -> InvitationWithTeams:
-    """Cancel a pending invitation; one of another organization counts as missing. Raises InvitationNotFound."""
+    """Cancel a pending invitation, and return it. `organization_id` is the organization it must belong to; None: any.
+
+    Raises InvitationNotFound.
+    """
     row: InvitationRow | None = (await ctx.db.execute(_INVITATION, invitation_id=invitation_id)).first()
     # defence: ORG8 invitation-scope
     if row is None or organization_id not in (None, row.organization_id):

@@ -64,10 +64,10 @@ class FullOrganization(NamedTuple):
 async def create(
     ctx: Context, sent: Mapping[str, Any], *, keep_active: bool
 ) -> tuple[OrganizationRow, MemberRow]:
-    """Create an organization with the caller as its owner; return both.
+    """Create an organization with the caller as its owner; return the organization and the owner.
 
-    Raises ValidationError, YouAreNotAllowedToCreateANewOrganization, YouHaveReachedTheMaximumNumberOfOrganizations,
-    OrganizationAlreadyExists.
+    It becomes the active organization of the session, unless `keep_active`. Raises ValidationError,
+    YouAreNotAllowedToCreateANewOrganization, YouHaveReachedTheMaximumNumberOfOrganizations, OrganizationAlreadyExists.
     """
     values = fields.columns(sent)
     if not may_create(ctx):
@@ -85,9 +85,10 @@ async def create(
 async def add_with_owner(
     ctx: Context, values: Mapping[str, Any], user_id: str
 ) -> tuple[OrganizationRow, MemberRow, TeamRow | None]:
-    """Store an organization with a user, who is locked, as its owner; return both, and its first team.
+    """Store an organization with a user, whose row is locked, as its owner.
 
-    Raises OrganizationAlreadyExists if the slug is taken.
+    Return the organization, the owner, and the organization's first team; None if organizations do not begin with a
+    team. Raises OrganizationAlreadyExists if the slug is taken.
     """
     organization = await add(ctx, values)
     owner = await memberships.add(ctx, organization.id, user_id, roles.OWNER)  # defence: ORG25 created
@@ -125,12 +126,12 @@ async def add(ctx: Context, values: Mapping[str, Any]) -> OrganizationRow:
 
 
 async def is_free(ctx: Context, slug: str) -> bool:
-    """Return whether no organization has this slug, in lower case."""
+    """Return whether no organization has this slug, which is lower-case."""
     return not await ctx.db.execute(FIND_BY_SLUG, slug=slug)
 
 
 async def check_slug(ctx: Context, slug: str) -> None:
-    """Check that a slug is free. Raises OrganizationSlugAlreadyTaken."""
+    """Check that no organization has this slug. Raises OrganizationSlugAlreadyTaken."""
     if not await is_free(ctx, slug.lower()):
         raise OrganizationSlugAlreadyTaken
 
@@ -143,9 +144,10 @@ async def list_own(ctx: Context) -> Sequence[tuple[MemberRow, OrganizationRow]]:
 async def get(
     ctx: Context, organization_id: str | None, slug: str | None = None
 ) -> tuple[OrganizationRow, MemberRow] | None:
-    """Return an organization of the caller, and their membership; None if none is named and none is active.
+    """Return an organization, and the caller's membership in it.
 
-    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    A slug counts before the id; without both, the active organization of the session is meant. Return None if there is
+    no active one either. Raises UserIsNotAMemberOfTheOrganizationForbidden.
     """
     chosen = organization_id or ctx.signed_in.session.active_organization_id
     if chosen is None and slug is None:
@@ -160,9 +162,10 @@ async def get(
 async def get_full(
     ctx: Context, organization_id: str | None, slug: str | None, *, members_limit: int
 ) -> FullOrganization | None:
-    """Return an organization of the caller with its members and, for callers who may invite, its pending invitations.
+    """Return an organization with its members, its teams and, for callers who may invite, its pending invitations.
 
-    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    The organization is found as by `get`. At most `members_limit` members are returned; only the caller, if they may
+    not see the others. Raises UserIsNotAMemberOfTheOrganizationForbidden.
     """
     found = await get(ctx, organization_id, slug)
     if found is None:
@@ -180,10 +183,11 @@ async def get_full(
 async def set_active(
     ctx: Context, organization_id: str | None, slug: str | None, *, is_named: bool
 ) -> OrganizationRow | None:
-    """Make an organization of the caller the active one of this session, or none; return it.
+    """Make an organization of the caller the active one of this session; return it, or None if none is active.
 
-    `is_named` tells `null` from nothing, which changes nothing. The id decides.
-    Raises UserIsNotAMemberOfTheOrganizationForbidden.
+    `is_named` says whether the request has an `organization_id`: None then clears the active organization. If the
+    request has neither id nor slug, nothing is changed. The id counts before the slug. Raises
+    UserIsNotAMemberOfTheOrganizationForbidden.
     """
     if is_named and organization_id is None:
         await locking.lock_caller(ctx)
@@ -216,9 +220,9 @@ async def change(ctx: Context, organization_id: str | None, sent: Mapping[str, A
 
 
 async def store(ctx: Context, organization: OrganizationRow, values: Mapping[str, Any]) -> OrganizationRow:
-    """Change columns of an organization that is locked; return it.
+    """Change columns of an organization whose row is locked; return it.
 
-    Raises ValidationError without values, OrganizationSlugAlreadyTaken.
+    Raises ValidationError if `values` is empty; OrganizationSlugAlreadyTaken.
     """
     if not values:
         raise ValidationError("No fields to update", Field("body", "data", "No fields to update"))
@@ -235,7 +239,7 @@ async def store(ctx: Context, organization: OrganizationRow, values: Mapping[str
 
 
 async def remove(ctx: Context, organization_id: str) -> OrganizationRow:
-    """Delete an organization with everything that belongs to it; return it as it was.
+    """Delete an organization with everything that belongs to it; return the deleted organization.
 
     Raises OrganizationDeletionDisabled, UserIsNotAMemberOfTheOrganization, YouAreNotAllowedToDeleteThisOrganization.
     """
@@ -250,10 +254,10 @@ async def remove(ctx: Context, organization_id: str) -> OrganizationRow:
 
 
 async def delete_row(ctx: Context, organization_id: str) -> None:
-    """Delete an organization that is locked.
+    """Delete an organization whose row is locked, and end the sessions of its connections to identity providers.
 
-    Foreign keys delete members, invitations, teams, API keys and connections to identity providers, and clear the
-    active organization of sessions.
+    Foreign keys delete the members, invitations, teams, API keys and connections, and clear the active organization of
+    sessions.
     """
     for row in await ctx.db.execute(CONNECTIONS_OF_ORGANIZATION, organization_id=organization_id):
         await accounts.remove_of_provider(ctx, account_provider(row.id))
@@ -265,7 +269,7 @@ async def delete_row(ctx: Context, organization_id: str) -> None:
 async def has_permission(
     ctx: Context, organization_id: str | None, statements: Mapping[str, Sequence[str]]
 ) -> bool:
-    """Return whether one role of the caller in an organization grants all of the permissions.
+    """Return whether one of the caller's roles in an organization grants all permissions: the actions by resource.
 
     Raises NoActiveOrganization, UserIsNotAMemberOfTheOrganizationForbidden.
     """

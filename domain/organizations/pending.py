@@ -1,4 +1,4 @@
-"""Invitations that wait for an answer: read them, and cancel those that their inviter could no longer send."""
+"""Invitations: read them, answer them, and cancel pending ones that their inviter could no longer send."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from models.statements import is_, table_of
 from models.user import UserRow
 
 MOST_LISTED = 500
-"""How many invitations of an organization are listed."""
+"""How many invitations of an organization are listed at most."""
 
 _NEWEST = (col(Invitation.created_at).desc(), col(Invitation.id).desc())
 _TEAM_IDS = (
@@ -62,7 +62,7 @@ class InvitationWithTeams(NamedTuple):
 
 
 async def with_teams(ctx: Context, invitations: Sequence[InvitationRow]) -> Sequence[InvitationWithTeams]:
-    """Return invitations with their teams; without teams if the policy has none."""
+    """Return each invitation with the ids of its teams; with none if teams are disabled."""
     if not invitations or not ctx.policy[TeamPolicy].enabled:
         return [InvitationWithTeams(invitation) for invitation in invitations]
     wanted = col(InvitationTeam.invitation_id).in_([invitation.id for invitation in invitations])
@@ -83,7 +83,10 @@ def _with_teams(columns: Sequence[Any]) -> InvitationWithTeams:
 
 
 async def visible(ctx: Context, member: MemberRow, *, pending_only: bool) -> Sequence[InvitationWithTeams]:
-    """Return the newest invitations of an organization that a member may see; those of owners are for owners only."""
+    """Return the newest invitations of an organization that `member` may see; none if they may not invite.
+
+    Only owners see invitations for the role `owner`. `pending_only` leaves out those that cannot be answered any more.
+    """
     if not roles.permits(ctx.policy, member.role, "invitation", "create"):
         return []
     found = await of_organization(ctx, member.organization_id, pending_only=pending_only)
@@ -93,7 +96,7 @@ async def visible(ctx: Context, member: MemberRow, *, pending_only: bool) -> Seq
 async def of_organization(
     ctx: Context, organization_id: str, *, pending_only: bool
 ) -> Sequence[InvitationWithTeams]:
-    """Return the newest invitations of an organization: all, or those that can be answered."""
+    """Return the newest invitations of an organization; with `pending_only` those that can still be answered."""
     statement = _OF_ORGANIZATION.limit(MOST_LISTED)
     values: dict[str, Any] = {"organization_id": organization_id}
     if pending_only:
@@ -103,7 +106,7 @@ async def of_organization(
 
 
 async def of_address(ctx: Context, organization_id: str, email: str) -> InvitationRow | None:
-    """Return the pending invitation of a lower-case address to an organization, expired or not."""
+    """Return the pending invitation of a lower-case address to an organization, even if it has expired, or None."""
     row: InvitationRow | None = (
         await ctx.db.execute(PENDING_OF_ADDRESS, organization_id=organization_id, email=email)
     ).first()
@@ -111,7 +114,7 @@ async def of_address(ctx: Context, organization_id: str, email: str) -> Invitati
 
 
 async def answer(ctx: Context, invitation: InvitationRow, status: InvitationStatus) -> InvitationRow | None:
-    """Set the status of an invitation; return it, or None if it was not pending any more."""
+    """Set the status of a pending invitation, and return it; None if it is no longer pending."""
     row: InvitationRow | None = (
         await ctx.db.execute(ANSWER, invitation_id=invitation.id, status=status.value, updated_at=ctx.now)
     ).first()
@@ -119,7 +122,10 @@ async def answer(ctx: Context, invitation: InvitationRow, status: InvitationStat
 
 
 async def settle(ctx: Context, organization_id: str, user: UserRow) -> None:
-    """Count the pending invitation of a user as accepted, because they became a member otherwise."""
+    """Mark the pending invitation of a user as accepted, because they became a member in another way.
+
+    An expired one is marked as canceled.
+    """
     invitation = await of_address(ctx, organization_id, user.email)
     if invitation is not None:
         status = InvitationStatus.ACCEPTED if invitation.is_open(ctx.now) else InvitationStatus.CANCELED
@@ -129,7 +135,7 @@ async def settle(ctx: Context, organization_id: str, user: UserRow) -> None:
 
 
 async def cancel_of_inviter(ctx: Context, member: MemberRow) -> None:
-    """Cancel the pending invitations that a member with changed roles could not send any more."""
+    """Cancel the pending invitations of a member whose roles have changed, if they could no longer send them."""
     for invitation in await _of_inviter(ctx, member):
         if not may_invite(ctx, member, invitation.role):
             await _cancel(ctx, invitation, "inviter-demoted")
@@ -142,7 +148,7 @@ async def cancel_all_of_inviter(ctx: Context, member: MemberRow) -> None:
 
 
 async def cancel_of_address(ctx: Context, organization_id: str, email: str) -> None:
-    """Cancel the pending invitation of a lower-case address whose membership a directory has ended."""
+    """Cancel the pending invitation of a lower-case address, because a directory has ended the user's membership."""
     invitation = await of_address(ctx, organization_id, email)
     if invitation is not None:
         await _cancel(ctx, invitation, "directory")

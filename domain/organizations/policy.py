@@ -9,12 +9,12 @@ from domain.rate_limits.policy import Quota
 from domain.users.policy import Permission
 
 ID = "{id}"
-"""The placeholder of the secret in the URL of invitations."""
+"""The placeholder for the secret in `invitation_url`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrganizationPolicy:
-    """Who creates organizations, their limits, and what the roles of members allow."""
+    """Who may create organizations, their limits, and what the roles of members allow."""
 
     enabled: bool
     creation: Literal["everyone", "admins"]
@@ -24,17 +24,17 @@ class OrganizationPolicy:
     invitation_limit: int
     invitation_expires_in: timedelta
     invitation_url: str
-    """The link of invitations, with the placeholder `{id}`."""
+    """The URL in the emails of invitations, with the placeholder `{id}` for the secret."""
     invitation_mails: Quota
-    """The emails that the invitations of one user may cause."""
+    """How many emails the invitations by one user may cause."""
     cancel_pending_on_reinvite: bool
     require_verified_email: bool
-    """Whether only a verified address answers an invitation without its link; email verification is enabled."""
+    """Whether users need a verified address to answer an invitation without its emailed link."""
     verifies_email: bool
     """Whether email verification is enabled."""
     member_directory: Literal["members", "managers"]
     roles: Mapping[str, frozenset[Permission]]
-    """The permissions of each role, `owner`, `admin` and `member` among them."""
+    """The permissions of each role, including the built-in roles `owner`, `admin` and `member`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class TeamPolicy:
 
     enabled: bool
     default_team: bool
-    """Whether an organization begins with a team of its own name."""
+    """Whether a new organization gets a team with the organization's name."""
     maximum: int
     maximum_members: int
     allow_removing_all: bool

@@ -20,7 +20,7 @@ STATEMENTS: Mapping[str, Sequence[str]] = {
     "apiKey": ("create", "read", "update", "delete"),
     "sso": ("manage",),
 }
-"""The actions of the service's own resources. `ac` guards nothing here: Better Auth's client knows it."""
+"""The built-in resources and their actions. `ac` has no effect; it exists because Better Auth's client knows it."""
 
 BUILT_IN: Mapping[str, frozenset[Permission]] = {
     OWNER: permissions_of(STATEMENTS),
@@ -33,11 +33,11 @@ BUILT_IN: Mapping[str, frozenset[Permission]] = {
     ),
     MEMBER: permissions_of({"ac": ("read",)}),
 }
-"""The permissions of the built-in roles; `owner` has those of `organizations.statements` as well."""
+"""The permissions of the built-in roles. `owner` also has all permissions in the setting `organizations.statements`."""
 
 
 def names_of(policy: Policy, role: str | Sequence[str]) -> list[str]:
-    """Return the role names of a request. Raises RoleNotFound."""
+    """Return the role names in a request. Raises RoleNotFound if one is unknown, or none or too many are given."""
     names = parse(role)
     known = policy[OrganizationPolicy].roles
     are_known = 1 <= len(names) <= MOST_ROLES and all(name in known for name in names)
@@ -47,19 +47,19 @@ def names_of(policy: Policy, role: str | Sequence[str]) -> list[str]:
 
 
 def text_of(names: Sequence[str]) -> str:
-    """Return role names as they are stored and sent."""
+    """Return role names as one text, as they are stored and sent: separated by commas."""
     return ",".join(names)
 
 
 def is_owner(role: str) -> bool:
-    """Return whether `owner` is among the roles."""
+    """Return whether `owner` is among the roles in a stored text."""
     return OWNER in split(role)
 
 
 def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether one of the roles grants every requested action on every requested resource.
+    """Return whether one of the roles in `role` grants every action in `statements` on its resource.
 
-    Refuses an empty request, and an empty list of actions, as the official clients do.
+    False if `statements` or one of its lists of actions is empty, as in the official clients.
     """
     if not statements or not all(statements.values()):
         return False
@@ -70,15 +70,15 @@ def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -
 
 
 def permits(policy: Policy, role: str, resource: str, action: str) -> bool:
-    """Return whether one of the roles grants an action on a resource."""
+    """Return whether one of the roles in `role` grants an action on a resource."""
     return grants(policy, role, {resource: [action]})
 
 
 def outranks(policy: Policy, role: str, other: str) -> bool:
-    """Return whether a member with the roles `role` may grant and take away the roles `other`.
+    """Return whether a member with the roles `role` may grant and remove the roles `other`.
 
-    That takes every permission of the other roles, beyond those of `member`; and only owners make, change and remove
-    owners.
+    `role` must grant every permission that `other` grants and the role `member` does not. Only owners may make, change
+    and remove owners.
     """
     if is_owner(other) and not is_owner(role):  # defence: ORG6 ORG7 owners-only
         return False

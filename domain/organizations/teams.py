@@ -50,7 +50,7 @@ from models.team import (
 )
 
 MOST_LISTED = 1000
-"""How many teams, and members of a team, are listed."""
+"""How many teams, or members of a team, are listed at most."""
 
 _RENAME = (
     update(table_of(Team))
@@ -67,7 +67,7 @@ _DELETE_MEMBER = (
 
 
 async def create(ctx: Context, name: str, organization_id: str | None) -> TeamRow:
-    """Create a team of an organization.
+    """Create a team in an organization, by default in the active one; return the team.
 
     Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToCreateTeamsInThisOrganization,
     YouHaveReachedTheMaximumNumberOfTeams.
@@ -81,7 +81,7 @@ async def create(ctx: Context, name: str, organization_id: str | None) -> TeamRo
 
 
 async def add(ctx: Context, organization_id: str, name: str) -> TeamRow:
-    """Store a team of an organization that is locked."""
+    """Store a new team and return it. The caller has locked the organization."""
     row = TeamRow(tokens.token(), organization_id, name, ctx.now, None)
     await ctx.db.execute(insert(Team), **row._asdict())
     events.team_created(ctx, row)
@@ -89,7 +89,9 @@ async def add(ctx: Context, organization_id: str, name: str) -> TeamRow:
 
 
 async def rename(ctx: Context, team_id: str, name: str | None, organization_id: str | None) -> TeamRow:
-    """Change the name of a team, None for no change.
+    """Change the name of a team, unless `name` is None; return the team.
+
+    If `organization_id` is None, the team is one of the active organization.
 
     Raises ValidationError, NoActiveOrganization, YouAreNotAllowedToUpdateThisTeam, TeamNotFound,
     TeamIsManagedByADirectory.
@@ -102,14 +104,16 @@ async def rename(ctx: Context, team_id: str, name: str | None, organization_id: 
 
 
 async def set_name(ctx: Context, team_id: str, name: str) -> TeamRow:
-    """Change the name of a team of an organization that is locked."""
+    """Change the name of a team without a check of permissions; return it. The caller has locked the organization."""
     changed: TeamRow = (await ctx.db.execute(_RENAME, team_id=team_id, name=name, updated_at=ctx.now)).first()
     events.team_updated(ctx, changed)
     return changed
 
 
 async def remove(ctx: Context, team_id: str, organization_id: str | None) -> None:
-    """Remove a team; it leaves invitations and sessions by their foreign keys.
+    """Delete a team; foreign keys remove it from invitations and sessions.
+
+    If `organization_id` is None, the team is one of the active organization.
 
     Raises NoActiveOrganization, YouAreNotAllowedToDeleteTeamsInThisOrganization, TeamNotFound,
     TeamIsManagedByADirectory, UnableToRemoveLastTeam.
@@ -123,13 +127,13 @@ async def remove(ctx: Context, team_id: str, organization_id: str | None) -> Non
 
 
 async def delete_row(ctx: Context, team: TeamRow) -> None:
-    """Delete a team of an organization that is locked."""
+    """Delete a team without a check of permissions. The caller has locked the organization."""
     await ctx.db.execute(_DELETE, team_id=team.id)
     events.team_removed(ctx, team)
 
 
 async def list_teams(ctx: Context, organization_id: str | None) -> Sequence[TeamRow]:
-    """Return the teams of an organization of the caller, the oldest first.
+    """Return the teams of an organization of the caller, by default of the active one, the oldest first.
 
     Raises NoActiveOrganization, YouAreNotAllowedToAccessThisOrganization.
     """
@@ -147,16 +151,17 @@ async def of_organization(ctx: Context, organization_id: str) -> Sequence[TeamRo
 
 
 async def managed_by_directory(ctx: Context, organization_id: str) -> frozenset[str]:
-    """Return the ids of the teams of an organization that a directory manages: only it changes them."""
+    """Return the ids of the teams of an organization that a directory (SCIM) manages; nobody else may change them."""
     rows = await ctx.db.execute(LINKED_TEAMS, organization_id=organization_id)
     return frozenset(row.team_id for row in rows)
 
 
 async def set_active(ctx: Context, team_id: str | None, *, is_named: bool) -> TeamRow | None:
-    """Make a team of the caller in the active organization the active one of this session, or none; return it.
+    """Make a team of the caller in the active organization the active one of this session; return it.
 
-    `is_named` tells `null` from nothing, which changes nothing.
-    Raises NoActiveOrganization, TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
+    `is_named` says whether the request has a `team_id`: None then clears the active team, and None is returned. If the
+    request has no `team_id`, the active team is returned unchanged, or None. Raises NoActiveOrganization, TeamNotFound,
+    UserIsNotAMemberOfTheTeamForbidden.
     """
     if is_named and team_id is None:
         await locking.lock_caller(ctx)
@@ -177,9 +182,11 @@ async def set_active(ctx: Context, team_id: str | None, *, is_named: bool) -> Te
 
 
 async def list_of_user(ctx: Context, user_id: str | None, organization_id: str | None) -> Sequence[TeamRow]:
-    """Return the teams of the caller, by default in all organizations; or of another member of an organization.
+    """Return the teams of a user; those of the caller if `user_id` is None.
 
-    Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization, YouAreNotAllowedToUpdateThisMember.
+    If `organization_id` is None, the caller's teams in all organizations are returned, but those of another user only
+    in the active organization. Raises NoActiveOrganization, YouAreNotAMemberOfThisOrganization;
+    YouAreNotAllowedToUpdateThisMember if the caller may not see another user's teams.
     """
     caller = ctx.signed_in.user.id
     of_user = TEAMS_OF_USER.limit(MOST_LISTED)
@@ -199,7 +206,7 @@ async def list_of_user(ctx: Context, user_id: str | None, organization_id: str |
 async def list_members(
     ctx: Context, team_id: str | None, organization_id: str | None
 ) -> Sequence[TeamMemberRow]:
-    """Return the members of a team, by default the active one, the oldest first.
+    """Return the members of a team, the oldest first. By default the active team and organization are meant.
 
     Raises YouDoNotHaveAnActiveTeam, NoActiveOrganization, TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
     """
@@ -217,7 +224,9 @@ async def list_members(
 
 
 async def add_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> TeamMemberRow:
-    """Add a member of the organization to a team; return the membership, also if it existed.
+    """Add a member of an organization, by default of the active one, to a team; return the membership in the team.
+
+    If the member is in the team already, the existing membership is returned.
 
     Raises NoActiveOrganization, YouAreNotAllowedToCreateANewTeamMember, TeamNotFound, TeamIsManagedByADirectory,
     UserIsNotAMemberOfTheOrganization, TeamMemberLimitReached.
@@ -231,9 +240,9 @@ async def add_member(ctx: Context, team_id: str, user_id: str, organization_id: 
 
 
 async def join(ctx: Context, team: TeamRow, member: MemberRow) -> TeamMemberRow:
-    """Add a member to a team of an organization that is locked; return the membership, also if it existed.
+    """Add a member to a team without a check of permissions; return the membership in the team, new or existing.
 
-    Raises TeamMemberLimitReached.
+    The caller has locked the organization. Raises TeamMemberLimitReached.
     """
     existing = await _membership(ctx, team.id, member.user_id)
     if existing is not None:
@@ -246,9 +255,9 @@ async def join(ctx: Context, team: TeamRow, member: MemberRow) -> TeamMemberRow:
 
 
 async def requested(ctx: Context, organization_id: str, team_ids: Sequence[str]) -> Sequence[TeamRow]:
-    """Return the teams that a request names; none if the policy has no teams.
+    """Return the teams with these ids, which members are to join; none if teams are disabled.
 
-    Raises TeamNotFound, TeamIsManagedByADirectory, and TeamMemberLimitReached for a team that is full.
+    Raises TeamNotFound, TeamIsManagedByADirectory; TeamMemberLimitReached if a team is full.
     """
     if not ctx.policy[TeamPolicy].enabled:
         return []
@@ -259,7 +268,9 @@ async def requested(ctx: Context, organization_id: str, team_ids: Sequence[str])
 
 
 async def remove_member(ctx: Context, team_id: str, user_id: str, organization_id: str | None) -> None:
-    """Remove a user from a team, which is active in none of their sessions afterwards.
+    """Remove a user from a team of an organization, by default of the active one.
+
+    The team is no longer the active one in any session of the user.
 
     Raises NoActiveOrganization, YouAreNotAllowedToRemoveATeamMember, TeamNotFound, TeamIsManagedByADirectory,
     UserIsNotAMemberOfTheOrganization, UserIsNotAMemberOfTheTeam.
@@ -274,7 +285,10 @@ async def remove_member(ctx: Context, team_id: str, user_id: str, organization_i
 
 
 async def leave(ctx: Context, team: TeamRow, user_id: str) -> bool:
-    """Remove a user, who is locked, from a team; return whether they were in it."""
+    """Remove a user, whose row is locked, from a team; return whether they were in it.
+
+    The team is no longer the active one in any session of the user.
+    """
     if not await ctx.db.execute(_DELETE_MEMBER, team_id=team.id, user_id=user_id):
         return False
     await active.lose_team(ctx, team.id, user_id)

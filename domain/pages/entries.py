@@ -1,7 +1,7 @@
-"""The entries of a form, encrypted in the URL of the page that shows the form again.
+"""The values that a user entered into a form, encrypted in the URL of the page that shows the form again.
 
-A refused form redirects to its page (post, redirect, get), so a browser never submits it again when the user reloads
-the page or goes back. The entries also survive a sign-in that becomes necessary before the form is submitted.
+A refused form redirects to its page (post, redirect, get), so a browser never submits the form again when the user
+reloads the page or goes back. The entries also survive if the user has to sign in before the form is processed.
 """
 
 import json
@@ -16,10 +16,10 @@ from domain.errors import Field, Refusal, ValidationError
 from domain.ports import Cipher
 
 LIFE = timedelta(hours=1)
-"""How long entries are shown: the user may have to find a phone or open an email before the form is shown again."""
+"""How long the entries in a URL are accepted: the user may have to find a phone or open an email in between."""
 
 MAX_LENGTH = 3072
-"""The maximum length of the encrypted text. A URL may have 8 KiB, and the entries may be part of a `callbackURL`."""
+"""The maximum length of the encrypted text, in characters. A URL may have 8 KiB, and may contain other parameters."""
 
 _PURPOSE = "pages.entries"
 
@@ -39,13 +39,13 @@ class Entries:
     fields: Mapping[str, str] = field(repr=False)
     refusal: Refusal
     withheld: Mapping[str, str] = field(default_factory=dict)
-    """The fields that are never kept, with a placeholder for a value; only messages about them need it."""
+    """The secret fields that were submitted, with `*` in place of each value; empty texts stay empty."""
 
 
 def seal(cipher: Cipher, entries: Entries, *, page: str, browser: str, now: datetime) -> str | None:
-    """Return the encrypted entries, without secrets; None if they are too long for a URL.
+    """Return the encrypted entries, without the values of secret fields; None if the text is too long for a URL.
 
-    Only `page` (an operationId) shows them, and only in the browser with this token.
+    `unseal` accepts it for `LIFE`, only for the same `page` (an operationId) and the same `browser` (its token).
     """
     refusal = entries.refusal
     # defence: H7 kept-fields-only
@@ -72,7 +72,7 @@ def seal(cipher: Cipher, entries: Entries, *, page: str, browser: str, now: date
 
 
 def unseal(cipher: Cipher, sealed: str, *, page: str, browser: str, now: datetime) -> Entries | None:
-    """Return the entries, or None if they are of another page or browser, expired, or changed."""
+    """Return the entries encrypted by `seal`; None if they were for another page or browser, expired or changed."""
     text = cipher.decrypt(_PURPOSE, sealed.encode())
     if text is None:
         return None

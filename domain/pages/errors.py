@@ -4,7 +4,7 @@ from domain.errors import BadRequest
 
 
 class InvalidTarget(BadRequest):
-    """The sealed target of the page that leaves the hosted pages is missing, changed or expired."""
+    """The encrypted target URL of the page that leaves the hosted pages is missing, changed or expired."""
 
     message = "Invalid or expired target"
 

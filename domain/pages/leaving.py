@@ -17,13 +17,13 @@ from domain.policy import Policy
 from domain.ports import Cipher
 
 LIFE = timedelta(minutes=5)
-"""How long a sealed target is accepted: the browser uses it at once, but the user may come back to it."""
+"""How long an encrypted target is accepted. The browser uses it at once, but the user may return to the page."""
 
 _PURPOSE = "pages.leaving"
 
 
 def is_page(policy: Policy, url: str) -> bool:
-    """Return whether a URL, relative or absolute, is that of a hosted page or of the console."""
+    """Return whether a relative or absolute URL is that of a hosted page or of a page of the console."""
     path = url.removeprefix(policy.base_url).partition("?")[0].partition("#")[0]
     roots = (policy.base_path + policy[PagesPolicy].path, policy.base_path + policy[ConsolePolicy].path)
     return any(f"{path}/".startswith(f"{root}/") for root in roots)
@@ -32,7 +32,7 @@ def is_page(policy: Policy, url: str) -> bool:
 def leaving_url(
     policy: Policy, cipher: Cipher, target: str, now: datetime, ui_locales: str | None = None
 ) -> str:
-    """Return the path of the leaving page, with the target encrypted in its query."""
+    """Return the path of the page that leads to `target`, a URL or path, which is encrypted in the query."""
     absolute = policy.base_url + target if target.startswith("/") else target
     claims = {"url": absolute, "until": (now + LIFE).timestamp()}
     sealed = cipher.encrypt(_PURPOSE, json.dumps(claims)).decode()
@@ -41,7 +41,7 @@ def leaving_url(
 
 
 def target_of(ctx: Context, sealed: str) -> str:
-    """Return the URL that was sealed. Raises InvalidTarget if it was changed, made for another purpose, or expired."""
+    """Return the target URL that `leaving_url` has encrypted. Raises InvalidTarget if it was changed or has expired."""
     # Encrypted, so that nobody can make a page of this origin that leads to a URL of their choice.
     text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())  # defence: H15 sealed-target
     if text is None:

@@ -19,10 +19,10 @@ def static_path(policy: Policy) -> str:
 def mailed_page(
     policy: Policy, page: str, token: str, requested_url: str | None, **query: str | None
 ) -> str | None:
-    """Return the URL of the hosted page that an email links to; None if the email links to an operation.
+    """Return the URL of the hosted page to link to in an email; None if the email has to link to an API operation.
 
-    It links to an operation if the pages are disabled, or if the request names another URL. A hosted page asks
-    for its own URL, with the parameters of all steps in the query. `query` has further parameters of the page.
+    It is None if the pages are disabled, or if `requested_url`, the redirect URL in the request, is not a URL of
+    `page`. The query of `requested_url` is kept; `token` and `query` are added.
     """
     if not requested_url:
         return page_url(policy, page, token=token, **query)

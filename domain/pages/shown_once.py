@@ -1,7 +1,7 @@
-"""The content of a page that is shown once, encrypted for a cookie of the browser.
+"""Secrets that a page shows only once, encrypted for a cookie of the browser.
 
-Backup codes and API keys are stored only as digests. The page shows them again when it is reloaded, until the user goes
-on or `LIFE` is over.
+Backup codes and API keys are stored only as digests. With the cookie, the page shows them again when it is reloaded,
+until the user goes on or `LIFE` has passed.
 """
 
 import json
@@ -16,7 +16,7 @@ _PURPOSE = "pages.shown_once"
 
 
 def seal(ctx: Context, page: str, content: Mapping[str, Any]) -> str:
-    """Return the encrypted content of a page, for the session of the caller."""
+    """Return the content of `page`, encrypted so that `unseal` accepts it only in the caller's session, for `LIFE`."""
     claims = {
         "page": page,
         "session": ctx.signed_in.session.id,
@@ -27,7 +27,7 @@ def seal(ctx: Context, page: str, content: Mapping[str, Any]) -> str:
 
 
 def unseal(ctx: Context, page: str, sealed: str) -> Mapping[str, Any] | None:
-    """Return the content, or None if it is of another page or session, expired, or changed."""
+    """Return the content encrypted by `seal`; None if it was for another page or session, expired or changed."""
     text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())
     if text is None:
         return None

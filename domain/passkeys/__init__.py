@@ -1,1 +1,1 @@
-"""Passkeys: register credentials of authenticators, sign in with them, manage them."""
+"""Passkeys: register, list, rename and remove them, and sign in with them."""

@@ -1,4 +1,4 @@
-"""The client data signed with a response: the challenge, the origin, and whether the page is in a frame."""
+"""The client data (Web Authentication) that an authenticator signs: the challenge, the origin, and use in a frame."""
 
 import base64
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ ClientData = Mapping[str, Any]
 
 
 def parse(client_data: bytes) -> ClientData | None:
-    """Return the members of client data; None unless it is a small JSON object in UTF-8."""
+    """Return the members of client data; None unless they are a JSON object in UTF-8 with at most 20 members."""
     try:
         members = orjson.loads(client_data)
     except ValueError:
@@ -22,14 +22,14 @@ def parse(client_data: bytes) -> ClientData | None:
 
 
 def challenge_of(members: ClientData) -> bytes | None:
-    """Return the challenge; None unless it is 32 bytes in base64url without padding."""
+    """Return the challenge in client data; None unless it is 32 bytes in base64url without padding."""
     written = members.get("challenge")
     challenge = decode(written) if isinstance(written, str) else None
     return challenge if challenge is not None and len(challenge) == CHALLENGE_BYTES else None
 
 
 def is_own_page(members: ClientData) -> bool:
-    """Return whether the page was not in a frame of another origin."""
+    """Return whether the response was created by a page that was not in a frame of another origin."""
     # In a frame of another site the user does not see for whom they sign (clickjacking).
     # defence: P3 frames
     return members.get("crossOrigin", False) is False and "topOrigin" not in members

@@ -4,13 +4,13 @@ from domain.errors import BadRequest, NotFound, Unauthenticated
 
 
 class TooManyPasskeys(BadRequest):
-    """The user has `passkey.max_per_user` passkeys."""
+    """The user already has `passkey.max_per_user` passkeys."""
 
     message = "Too many passkeys"
 
 
 class ChallengeNotFound(BadRequest):
-    """The challenge is unknown, used, expired, of another ceremony, or of another session."""
+    """The challenge is unknown, used or expired, or was created for another operation or session."""
 
     message = "Challenge not found"
 
@@ -22,13 +22,13 @@ class FailedToVerifyRegistration(BadRequest):
 
 
 class PreviouslyRegistered(BadRequest):
-    """The credential is known already, to whomever it belongs."""
+    """A passkey with this credential id already exists, for this or another user."""
 
     message = "Previously registered"
 
 
 class FailedToDeleteLastPasskey(BadRequest):
-    """Without the passkey, the user could not sign in again."""
+    """The passkey is the user's only way to sign in."""
 
     message = "You can't delete your last way to sign in"
 
@@ -47,7 +47,7 @@ class CredentialUnknown(Unauthenticated):
 
 
 class AuthenticationFailed(Unauthenticated):
-    """The response of the authenticator proves nothing."""
+    """The response of the authenticator is malformed or invalid, or belongs to another user or site."""
 
     code = "AUTHENTICATION_FAILED"
     message = "Authentication failed"

@@ -27,29 +27,29 @@ WEBHOOK_REMOVED = EventType("passkey.removed")
 
 
 def registered(ctx: Context, row: PasskeyRow, *, user_verified: bool) -> None:
-    """The caller has added a passkey."""
+    """Record and publish that the caller added a passkey."""
     record(ctx, PASSKEY_REGISTERED, passkey_id=row.id, user_verified=user_verified)
     _publish(ctx, WEBHOOK_ADDED, row)
 
 
 def registration_failed(ctx: Context, refusal: Refused) -> None:
-    """The caller has failed to add a passkey."""
+    """Record that the caller failed to add a passkey."""
     record(ctx, PASSKEY_REGISTRATION_FAILED, outcome=Outcome.FAILURE, refusal=refusal)
 
 
 def renamed(ctx: Context, passkey_id: str) -> None:
-    """The caller has renamed a passkey."""
+    """Record that the caller renamed a passkey."""
     record(ctx, PASSKEY_RENAMED, passkey_id=passkey_id)
 
 
 def removed(ctx: Context, row: PasskeyRow, *, by_operator: bool = False) -> None:
-    """A passkey was removed."""
+    """Record and publish that a passkey was removed."""
     record(ctx, PASSKEY_REMOVED, user_id=row.user_id, by_operator=by_operator, passkey_id=row.id)
     _publish(ctx, WEBHOOK_REMOVED, row)
 
 
 def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
-    """A sign-in was refused; the user is named if the credential is known."""
+    """Record that a sign-in with a passkey was refused; publish it if the passkey is known (`row` is not None)."""
     details: dict[str, Any] = {} if row is None else {"passkey_id": row.id}
     user_id = None if row is None else row.user_id
     record(ctx, PASSKEY_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal, **details)
@@ -59,7 +59,7 @@ def failed(ctx: Context, refusal: Refused, row: PasskeyRow | None) -> None:
 
 
 def counter_regressed(ctx: Context, row: PasskeyRow, refusal: Refused, *, user_verified: bool) -> None:
-    """A valid response had a counter that was used before: the authenticator may have been cloned."""
+    """Record and publish that the signature counter of a passkey did not rise: the authenticator may be cloned."""
     record(
         ctx,
         PASSKEY_COUNTER_REGRESSED,

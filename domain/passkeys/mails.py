@@ -11,10 +11,10 @@ PASSKEY_REMOVED = MailTemplate("passkey-removed", "a notice: a passkey was remov
 
 
 async def passkey_added(ctx: Context, user: Recipient, name: str | None) -> None:
-    """Notify the owner of a new passkey."""
+    """Queue a notice to a user that a passkey was added; `name` is the name of the passkey."""
     await notify(ctx, PASSKEY_ADDED, user, passkey_name=name, network=ctx.client.network)
 
 
 async def passkey_removed(ctx: Context, user: Recipient, name: str | None) -> None:
-    """Notify the owner that a passkey was removed."""
+    """Queue a notice to a user that a passkey was removed; `name` is the name of the passkey."""
     await notify(ctx, PASSKEY_REMOVED, user, passkey_name=name, network=ctx.client.network)

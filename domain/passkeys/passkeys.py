@@ -38,13 +38,13 @@ async def list_own(ctx: Context) -> list[PasskeyRow]:
 
 
 async def count(ctx: Context, user_id: str) -> int:
-    """Return the number of passkeys of a user, as the transaction sees it."""
+    """Return the number of passkeys of a user, read inside the transaction."""
     number: int = (await ctx.db.execute(COUNT_PASSKEYS, user_id=user_id)).scalar()
     return number
 
 
 async def rename(ctx: Context, passkey_id: str, name: str) -> PasskeyRow:
-    """Rename a passkey of the caller. Raises PasskeyNotFound, Unauthenticated."""
+    """Rename a passkey of the caller, and return it. Raises PasskeyNotFound, Unauthenticated."""
     user = await locking.lock_caller(ctx)
     await _find(ctx, user.id, passkey_id)
     changed = (
@@ -59,7 +59,7 @@ async def rename(ctx: Context, passkey_id: str, name: str) -> PasskeyRow:
 
 
 async def remove(ctx: Context, passkey_id: str) -> None:
-    """Remove a passkey of the caller; sessions stay.
+    """Remove a passkey of the caller; sessions that it has opened go on.
 
     Raises SessionNotFresh, Unauthenticated, PasskeyNotFound, FailedToDeleteLastPasskey.
     """
@@ -85,7 +85,10 @@ async def _find(ctx: Context, user_id: str, passkey_id: str) -> PasskeyRow:
 
 
 async def is_last_way(ctx: Context, user: UserRow) -> bool:
-    """Return whether the user has one passkey and no other way to sign in; before a change, their row is locked."""
+    """Return whether the user has at most one passkey and no other way to sign in.
+
+    The caller has locked the user's row if a change depends on the result.
+    """
     if ctx.policy[PasskeyPolicy].mail_signs_in or await count(ctx, user.id) > 1:
         return False
     return not (await ctx.db.execute(select(exists().where(col(Account.user_id) == user.id)))).scalar()
@@ -116,9 +119,10 @@ async def list_of(ctx: Context, user: str) -> list[PasskeyRow]:
 
 
 async def remove_of(ctx: Context, user: str, passkey_id: str | None) -> int:
-    """Remove one passkey of a user, or all (None), even if the user cannot sign in afterwards; return their number.
+    """Remove a passkey of a user, or all if `passkey_id` is None; return how many were removed.
 
-    Raises NotFound, PasskeyNotFound.
+    `user` is an id, address or username. This may leave the user without a way to sign in. Raises NotFound if there is
+    no such user; PasskeyNotFound.
     """
     owner = await lookup.find(ctx, user)
     locked = await locking.lock(ctx, owner.id)

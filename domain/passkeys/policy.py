@@ -14,16 +14,16 @@ class PasskeyPolicy:
     rp_id: str
     rp_name: str
     origins: tuple[str, ...]
-    """The only origins that a response may come from, as browsers write them."""
+    """The origins of the pages whose responses are accepted, as browsers write them."""
     requires_user_verification: bool
     counts_as_two_factors: bool
     """Whether a passkey with user verification counts as two factors."""
     challenge_expires_in: timedelta
     max_per_user: int
     mail_signs_in: bool
-    """Whether every user can sign in, or get a password, by an email."""
+    """Whether emails let every user sign in or set a password, so that a passkey is never the only way."""
     on_pages: bool
-    """Whether the hosted pages may use passkeys: these are enabled, and the pages are among the origins."""
+    """Whether the hosted pages can use passkeys: passkeys are enabled, and the pages have one of the origins."""
 
     @property
     def relying_party(self) -> RelyingParty:
@@ -32,5 +32,5 @@ class PasskeyPolicy:
 
     @property
     def user_verification(self) -> str:
-        """The user verification that browsers are asked to do."""
+        """The value of `userVerification` in the options for browsers."""
         return "required" if self.requires_user_verification else "preferred"

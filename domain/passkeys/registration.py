@@ -24,20 +24,20 @@ from models.statements import insert
 from models.user import UserRow
 
 TRANSPORTS = ("usb", "nfc", "ble", "internal", "hybrid", "smart-card", "cable")
-"""How browsers reach an authenticator; other words are dropped."""
+"""The accepted names of the ways in which browsers reach an authenticator; other names are not stored."""
 # Web Authentication Level 3, 7.1: at most 1023 bytes.
 CREDENTIAL_ID_BYTES = range(1, 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationOptions:
-    """The options with which a browser creates a credential."""
+    """The options with which a browser creates a passkey (a credential)."""
 
     challenge: bytes
     user: UserRow
     user_handle: bytes
     excluded: list[PasskeyRow]
-    """The passkeys of the user: an authenticator that has one creates no other."""
+    """The existing passkeys of the user. An authenticator that holds one of these does not create another one."""
 
 
 def user_handle(user_id: str) -> bytes:
@@ -46,7 +46,10 @@ def user_handle(user_id: str) -> bytes:
 
 
 async def begin(ctx: Context) -> RegistrationOptions:
-    """Create a challenge for a new passkey, bound to the session. Raises SessionNotFresh, TooManyPasskeys."""
+    """Create a challenge for a new passkey, bound to the caller's session; return the options for the browser.
+
+    Raises SessionNotFresh, TooManyPasskeys.
+    """
     expiry.require_fresh(ctx.policy[SessionPolicy], ctx.signed_in, ctx.now)
     user, policy = ctx.signed_in.user, ctx.policy[PasskeyPolicy]
     existing = await passkeys.of_user(ctx, user.id)
@@ -65,7 +68,7 @@ async def begin(ctx: Context) -> RegistrationOptions:
 async def finish(
     ctx: Context, response: Attestation, *, name: str | None, transports: list[str]
 ) -> PasskeyRow:
-    """Store the credential that an authenticator has created; the challenge is used up even if this fails.
+    """Verify and store the passkey that an authenticator has created; return it. A failure uses up the challenge, too.
 
     Raises SessionNotFresh, Unauthenticated, ChallengeNotFound, FailedToVerifyRegistration, PreviouslyRegistered,
     TooManyPasskeys.

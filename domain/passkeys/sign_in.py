@@ -26,15 +26,15 @@ from models.passkey import (
 
 @dataclass(frozen=True, slots=True)
 class SignInOffer:
-    """The options with which a browser uses a passkey."""
+    """The options with which a browser asks an authenticator to sign in with a passkey."""
 
     challenge: bytes
     allowed: list[PasskeyRow]
-    """The passkeys of a caller with a session; empty without a session, so that the list reveals no account."""
+    """The passkeys of the caller; empty without a session, so that the options do not reveal who has an account."""
 
 
 async def begin(ctx: Context) -> SignInOffer:
-    """Create a challenge for a sign-in; with a session it is bound to the caller."""
+    """Create a challenge for a sign-in, bound to the caller if there is a session; return the browser's options."""
     user_id = None if ctx.caller is None else ctx.caller.user.id
     # defence: P17 nobody-named
     allowed = [] if user_id is None else await passkeys.of_user(ctx, user_id)
@@ -46,18 +46,20 @@ async def begin(ctx: Context) -> SignInOffer:
 async def finish(
     ctx: Context, response: Assertion, *, remembered: bool, owner: str | None = None
 ) -> OpenedSession | PendingSignIn:
-    """Sign in the owner of a passkey, who must have the user id if given; the challenge is used up even on failure.
+    """Sign in the owner of a passkey; return a session, or a sign-in that waits for a second factor.
 
-    Raises AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, EmailNotVerified.
+    `owner` is the id of the only user who may sign in; None for any. A failure uses up the challenge, too. Raises
+    AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, EmailNotVerified.
     """
     row, verified = await _prove(ctx, response, owner)
     return await ctx.in_new_transaction(partial(_complete, row=row, verified=verified, remembered=remembered))
 
 
 async def sign_in_again(ctx: Context, response: Assertion) -> OpenedSession | PendingSignIn:
-    """Sign the caller in once more with one of their passkeys; a new session replaces the one of the request.
+    """Sign the caller in again with one of their passkeys; a new session replaces that of the request.
 
-    The older session stays if a second factor is required. Raises what `finish` raises.
+    If a second factor is required, the old session stays. Raises AuthenticationFailed, ChallengeNotFound,
+    CredentialUnknown, BannedUser, EmailNotVerified.
     """
     row, verified = await _prove(ctx, response, ctx.signed_in.user.id)
     remembered = ctx.signed_in.session.remembered

@@ -1,1 +1,1 @@
-"""Passwords: change, reset, check, strength."""
+"""Passwords: check, change and reset them, and the requirements of new ones."""

@@ -4,25 +4,25 @@ from domain.errors import BadRequest
 
 
 class PasswordTooShort(BadRequest):
-    """Fewer code points than `password.min_length` after NFKC."""
+    """The new password has fewer code points than `password.min_length` after NFKC normalization."""
 
     message = "Password too short"
 
 
 class PasswordTooLong(BadRequest):
-    """More code points than `password.max_length` after NFKC, or than 1,024 as sent."""
+    """The new password has more than `password.max_length` code points after NFKC normalization, or 1,024 as sent."""
 
     message = "Password too long"
 
 
 class PasswordTooCommon(BadRequest):
-    """On the blocklist, or equal to a value that attackers try first."""
+    """The new password is on the blocklist, or equals the user's address, username or name, or the service's name."""
 
     message = "Password is too common"
 
 
 class InvalidPassword(BadRequest):
-    """Wrong current password, or the user has none; counts as a failure."""
+    """The current password is wrong, or the user has none. It counts as a failed attempt."""
 
     message = "Invalid password"
     # The counter of the failure is committed although the response is an error.

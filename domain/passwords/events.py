@@ -30,34 +30,37 @@ LINK = "link"
 
 
 def password_changed(ctx: Context, user_id: str) -> None:
-    """The caller changed their password."""
+    """Record and publish that the caller changed their password."""
     record(ctx, PASSWORD_CHANGED, user_id=user_id)
     publish(ctx, WEBHOOK_CHANGED, user_id=user_id, method="change")
 
 
 def publish_set(ctx: Context, user_id: str, ended: Sequence[str]) -> None:
-    """Publish that the password of a user was set for them, which ended these active sessions."""
+    """Publish that an administrator set a user's password; `ended` are the ids of the sessions that this has ended."""
     publish(ctx, WEBHOOK_CHANGED, user_id=user_id, method="admin")
     publish_ended(ctx, EndReason.PASSWORD_CHANGED, user_id, ended, is_all=True)
 
 
 def password_check_failed(ctx: Context, refusal: Refused) -> None:
-    """The caller entered a wrong password."""
+    """Record that the caller entered a wrong password."""
     record(ctx, PASSWORD_CHECK_FAILED, outcome=Outcome.FAILURE, refusal=refusal)
 
 
 def password_rehashed(ctx: Context, user_id: str) -> None:
-    """The hash of an unchanged password was replaced with one under the current policy."""
+    """Record that a password was hashed again by the current parameters; the password is unchanged."""
     record(ctx, PASSWORD_REHASHED, user_id=user_id, actor_id=user_id)
 
 
 def password_reset_requested(ctx: Context, user: UserRow | None, email: str) -> None:
-    """A reset link was requested; it is sent if the user exists."""
+    """Record that a reset link was requested; `user` is None if the address has no user."""
     record_request(ctx, PASSWORD_RESET_REQUESTED, user, email, "no such user" if user is None else None)
 
 
 def password_reset_completed(ctx: Context, user_id: str, ended: Sequence[str], method: str) -> None:
-    """A forgotten password was replaced with an emailed link or code, which ended these active sessions."""
+    """Record and publish that a forgotten password was replaced by means of an emailed link or code (`method`).
+
+    `ended` are the ids of the active sessions that this has ended.
+    """
     record(
         ctx,
         PASSWORD_RESET_COMPLETED,
@@ -70,5 +73,5 @@ def password_reset_completed(ctx: Context, user_id: str, ended: Sequence[str], m
 
 
 def password_reset_failed(ctx: Context, user_id: str | None, refusal: Refused) -> None:
-    """A reset token was refused; the user is known if the token was used up a moment ago."""
+    """Record that a reset token was refused. `user_id` is known only if another request has just used the token up."""
     record(ctx, PASSWORD_RESET_FAILED, user_id=user_id, outcome=Outcome.FAILURE, refusal=refusal)

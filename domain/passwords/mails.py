@@ -38,7 +38,7 @@ ORGANIZATION_SIGN_IN = MailTemplate(
 
 
 def reset_password(ctx: Context, user: Recipient, token: str, redirect_to: str | None) -> None:
-    """Email the link that lets the user choose a new password: on `redirect_to`, else on the hosted page."""
+    """Queue the email with the link to choose a new password, on the page `redirect_to`, else on the hosted page."""
     reset = ctx.policy[PasswordResetPolicy]
     page = mailed_page(ctx.policy, "/reset-password", token, redirect_to)
     link = page or urls.public_url(ctx.policy, f"/reset-password/{token}", callbackURL=redirect_to)
@@ -48,18 +48,23 @@ def reset_password(ctx: Context, user: Recipient, token: str, redirect_to: str |
 async def password_changed(
     ctx: Context, user: Recipient, *, enabled_keys: int = 0, passkeys: int = 0
 ) -> None:
-    """Notify the user that the password was changed or reset, with the numbers of passkeys and, after a reset, of API
-    keys that remain valid."""
+    """Queue a notice to a user that their password was changed or reset.
+
+    `enabled_keys` and `passkeys` are the numbers of API keys and passkeys that remain valid; a mere change passes no
+    API keys.
+    """
     await notify(ctx, PASSWORD_CHANGED, user, enabled_keys=enabled_keys, passkeys=passkeys)
 
 
 def queue_reset_request(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """Queue a request to reset the password of `email`; the worker looks up the user."""
+    """Queue a request for a reset link; the worker looks up the user of `email` later, and sends the link."""
     queue_request(ctx, RESET_PASSWORD, ctx.policy[PasswordResetPolicy].sender, email, redirect_to)
 
 
 def sign_in_with_organization(ctx: Context, user: Recipient) -> None:
-    """Email a user who must sign in through their organization where to do so, in place of a link that resets a
-    password they cannot use."""
+    """Queue an email that leads a user to the sign-in of their organization.
+
+    It replaces the reset link for users who must sign in there, and so cannot use a password.
+    """
     sender = ctx.policy[PasswordResetPolicy].sender
     queue_mail(ctx, ORGANIZATION_SIGN_IN, user, sender=sender, link=page_url(ctx.policy, "/sign-in"))

@@ -37,20 +37,21 @@ DIES_WITH_PASSWORD = (
     Purpose.MAIL_CODE,
     *MAILBOX_PROOFS,
 )
-"""The tokens an intruder may have obtained with the old password."""
+"""The purposes of the tokens that are revoked with a password, because an intruder may have obtained them."""
 
 
 class CompletedReset(NamedTuple):
-    """A user with a new password, and whether other ways into the account were removed."""
+    """A user with a new password, and whether other access to the account, perhaps a stranger's, was removed."""
 
     user: UserRow
     removed_access: bool
 
 
 async def check(ctx: Context, password: str) -> str:
-    """Check the caller's current password; return its stored hash. Every check of a signed-in user's password is here.
+    """Check the caller's current password; return its stored hash.
 
-    Raises InvalidPassword, also for a user without a password, at the same cost; Limited, Overloaded.
+    Raises InvalidPassword, also for a user without a password, at the same cost; Limited after too many failures;
+    Overloaded.
     """
     return await _verify(ctx, password, await _stored(ctx))
 
@@ -73,9 +74,9 @@ async def _verify(ctx: Context, password: str, stored: str | None) -> str:
 
 
 async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
-    """Return the caller's row, locked, if the password hash is still the `checked` one.
+    """Lock the caller's row and return it, if the stored password hash is still `checked`; None: any hash.
 
-    Raises StaleRead if the password was changed meanwhile, so that the request is run again with the new one.
+    Raises StaleRead if the password was changed meanwhile, so that the request is run again; Unauthenticated.
     """
     user = await locking.lock_caller(ctx)
     if checked is not None and await accounts.password_of(ctx, user.id) != checked:
@@ -84,7 +85,7 @@ async def lock_caller(ctx: Context, checked: str | None) -> UserRow:
 
 
 def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """Queue the request for a reset link; the user is looked up in the background.
+    """Queue a request for a reset link; `resolve_reset` looks up the user and sends the link in the background.
 
     Raises ResetPasswordDisabled, for every address, if no sender for reset emails is configured.
     """
@@ -96,8 +97,11 @@ def request_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
 
 @messages.resolves(mails.RESET_PASSWORD)
 async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> None:
-    """In the background: send the reset link if the user exists, with or without a password; otherwise queue a
-    decoy."""
+    """Resolve a queued request: send the reset link to the user of the address, also if they have no password.
+
+    Without a user a decoy is queued; a user who must sign in through an organization gets an email with that sign-in.
+    Nothing is queued once the limit of emails to the address is reached.
+    """
     user = await locking.lock_by_email(ctx, email)
     events.password_reset_requested(ctx, user, email)
     family = limits.DECOYS if user is None else limits.LINKS
@@ -113,9 +117,10 @@ async def resolve_reset(ctx: Context, email: str, redirect_to: str | None) -> No
 
 
 async def send_reset(ctx: Context, user: UserRow, redirect_to: str | None) -> None:
-    """Send the reset link to a user, whose row is locked, for an administrator.
+    """Queue the email with the reset link to a user, whose row is locked, on behalf of an administrator.
 
-    Raises ResetPasswordDisabled, and Limited if the limit of links for this address is reached.
+    Raises ResetPasswordDisabled if no sender for reset emails is configured; Limited if the limit of links for this
+    address is reached.
     """
     if ctx.policy[PasswordResetPolicy].sender == "none":
         raise ResetPasswordDisabled
@@ -136,7 +141,7 @@ async def is_reset_token(ctx: Context, token: str) -> bool:
 
 
 async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
-    """Replace a forgotten password; the emailed token works once, until it expires.
+    """Replace a forgotten password by means of an emailed token, and use up the token. No session is opened.
 
     Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; the token is then not used up.
     """
@@ -160,9 +165,11 @@ async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
 
 
 async def complete_reset(ctx: Context, user: UserRow, hashed: str, *, method: str) -> bool:
-    """Set the password of a user whose row is locked and whose mailbox is proven, with all effects of a reset.
+    """Set the password, with the hash `hashed`, of a user whose row is locked and who has proven their mailbox.
 
-    Returns whether other ways into the account were removed, because a stranger may have prepared them.
+    Sessions end if the settings say so; grants to applications end, tokens and trusted devices are revoked, failure
+    counters are reset. If the address was unverified, everything by which a stranger could sign in is removed, too;
+    return whether there was anything.
     """
     # Sessions are revoked first, so that `remove_access` counts only access that a reset does not revoke anyway.
     # Whoever has stolen the password, or prepared the account, may have a session.
@@ -181,15 +188,20 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str, *, method: st
 
 
 async def hash_for(ctx: Context, user: UserRow, new: str) -> str:
-    """Return the hash of a new password for another user; call it after `strength.check_length`, outside the
-    transaction. Raises PasswordTooCommon, Overloaded."""
+    """Return the hash of a new password that an administrator sets for a user.
+
+    Call it after `strength.check_length`, and before the transaction begins. Raises PasswordTooCommon, Overloaded.
+    """
     _check_common(ctx, new, user)
     return await ctx.hash_once(new)
 
 
 async def set_for(ctx: Context, user: UserRow, hashed: str) -> Sequence[str]:
-    """Set the password of another user whose row is locked, with the effects of a reset; revoke their
-    sessions, and return the ids of those that were active."""
+    """Set the password of a user, whose row is locked, for an administrator; `hashed` is the hash of the password.
+
+    End the user's sessions and grants to applications, revoke tokens and trusted devices, and reset failure counters.
+    Return the ids of the sessions that were active.
+    """
     await _set(ctx, user, hashed, is_reset=True)
     await limits.reset_failures(ctx, user.id)
     ended = await sessions.end_all(ctx, user)
@@ -205,10 +217,11 @@ def _refuse_token(ctx: Context, user_id: str | None) -> NoReturn:
 async def change(
     ctx: Context, current: str | None, new: str, *, revoke_others: bool
 ) -> sessions.OpenedSession | None:
-    """Change the caller's known password. With `revoke_others`, revoke every session and return a new one.
+    """Change the caller's password; `current` may be None if `password.require_current_password` is off.
 
-    Raises PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited;
-    with `revoke_others` also SsoRequired.
+    With `revoke_others`, all sessions of the user end, and a new session is returned; otherwise None. Raises
+    PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited; with
+    `revoke_others` also SsoRequired.
     """
     caller = ctx.signed_in
     strength.check_length(ctx.policy[PasswordPolicy], new)

@@ -14,7 +14,7 @@ class PasswordPolicy:
     min_length: int
     max_length: int
     blocklist: bool
-    """Whether common passwords are refused: those on the list, and those equal to the user's or the service's names."""
+    """Whether passwords are refused that are on the list of common ones, or equal a name of the user or service."""
     require_current_password: bool
 
 
@@ -23,7 +23,7 @@ class Blocklist:
     """The common passwords; empty if the list is disabled."""
 
     passwords: Set[str] = field(repr=False)
-    """Case-folded NFKC forms."""
+    """The passwords in the form that `strength.canonical` returns."""
 
 
 @dataclass(frozen=True, slots=True)

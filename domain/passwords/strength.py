@@ -11,12 +11,12 @@ LONGEST_PASSWORD = 1024
 
 
 def canonical(text: str) -> str:
-    """Return the case-folded NFKC form, in which passwords are compared with the blocklist."""
+    """Return the text in case-folded NFKC form, in which passwords are compared with the blocklist."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def check_length(rules: PasswordPolicy, password: str) -> None:
-    """Check the length. Raises PasswordTooLong, PasswordTooShort."""
+    """Check the length of a new password. Raises PasswordTooLong, PasswordTooShort."""
     # Before normalizing: NFKC of long combining sequences is slow.
     if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 new-password-length
         raise PasswordTooLong(maximumLength=rules.max_length)
@@ -30,7 +30,10 @@ def check_length(rules: PasswordPolicy, password: str) -> None:
 def check_common(
     policy: Policy, password: str, *, email: str, username: str | None, name: str | None
 ) -> None:
-    """Check the blocklist; call it after `check_length`. Raises PasswordTooCommon."""
+    """Check that a new password is not a common one, nor equal to the user's address or names, or the service's name.
+
+    Do nothing if the blocklist is disabled. Call it after `check_length`. Raises PasswordTooCommon.
+    """
     if not policy[PasswordPolicy].blocklist:
         return
     canonical_password = canonical(password)
@@ -42,6 +45,9 @@ def check_common(
 
 
 def check(policy: Policy, password: str, *, email: str, username: str | None, name: str | None) -> None:
-    """Check length and blocklist. Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon."""
+    """Check a new password by `check_length` and `check_common`.
+
+    Raises PasswordTooLong, PasswordTooShort, PasswordTooCommon.
+    """
     check_length(policy[PasswordPolicy], password)
     check_common(policy, password, email=email, username=username, name=name)

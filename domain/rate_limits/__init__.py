@@ -1,1 +1,1 @@
-"""Limits of failures and emails."""
+"""Limits on failed attempts, emails and requests."""

@@ -1,7 +1,7 @@
-"""Limits on wrong passwords and codes, and on emails per address.
+"""Limits on wrong passwords and codes, on emails per address, and on some other actions.
 
-Counters are stored under keyed digests, which do not reveal account, address or network. Only the newest service key
-creates them, so a key change restarts every window once; known networks remain valid.
+Counters are stored under keyed digests, which do not reveal the account, address or network. Only the newest service
+key creates these digests, so a new key restarts every window once; known networks remain valid.
 """
 
 import math
@@ -22,13 +22,13 @@ from models.known_network import KNOWN_FOR, LAST_SUCCESS_BY_NETWORK, upsert_know
 
 COUNTER = "limits.counter"
 NETWORK = "limits.network"
-"""The purposes of the keyed digests."""
+"""The purposes of the keyed digests of counters (`COUNTER`) and of known networks (`NETWORK`)."""
 
 ACCOUNT = "account_failures"
 
 
 class MailFamily(NamedTuple):
-    """Emails that share a limit per recipient; each capability declares its own, unless they share these."""
+    """A kind of emails with a common limit per recipient. Those below are shared; a package may declare its own."""
 
     name: str
     is_sign_in: bool = False
@@ -40,26 +40,26 @@ LINKS = MailFamily("links")
 SIGN_IN = MailFamily("sign-in-mail", is_sign_in=True)
 NOTICES = MailFamily("notices")
 DECOYS = MailFamily("decoys")
-"""Emails that are not sent, and are counted because the work must be the same."""
+"""Emails that are prepared but not sent. They are counted so that the work is the same."""
 
 
 class FailureSubject(NamedTuple):
-    """The subject of a failed attempt: a user, or a typed identifier that belongs to no user."""
+    """Whom a failed attempt is counted for: a user, or (`user_id` None) an identifier that belongs to no user."""
 
     user_id: str | None
     typed: str = ""
-    """Lower-cased."""
+    """The identifier that was entered, in lower case."""
 
     @property
     def name(self) -> str:
-        """The key of the counter."""
+        """The text that identifies the subject in the keys of counters."""
         return f"typed {self.typed}" if self.user_id is None else f"user {self.user_id}"
 
 
 async def check(ctx: Context, subject: FailureSubject) -> None:
-    """Raise `Limited` if the failure budget is exhausted, even for correct credentials.
+    """Check that the subject has failed attempts left. Raises Limited if not, even for correct credentials.
 
-    Call it before hashing, and again before a correct credential is accepted. Raises Limited, Unavailable.
+    Call it before hashing, and again before a correct credential is accepted. Raises Unavailable.
     """
     until = await _exceeded_until(ctx, subject)
     if until is not None:  # defence: V66 spent-budget
@@ -67,7 +67,7 @@ async def check(ctx: Context, subject: FailureSubject) -> None:
 
 
 async def is_exhausted(ctx: Context, subject: FailureSubject) -> bool:
-    """Return whether `check` would refuse now. Raises Unavailable."""
+    """Return whether `check` would raise Limited now. Raises Unavailable."""
     return await _exceeded_until(ctx, subject) is not None
 
 
@@ -83,10 +83,10 @@ async def _exceeded_until(ctx: Context, subject: FailureSubject) -> datetime | N
 
 
 async def count_failure(ctx: Context, subject: FailureSubject) -> None:
-    """Count a failure before the response reveals it.
+    """Count a failed attempt. Call it before the response reveals the failure.
 
-    If the account's own limit is reached, clients from a known network of this account may still try. Raises Limited if
-    a limit is reached and nothing was counted; Unavailable.
+    If the account's limit for all networks is reached, clients from a network from which the user has signed in may
+    still try. Raises Limited, without counting, if a limit was reached before; Unavailable.
     """
     counts = dict(_failures(ctx, subject))
     if ACCOUNT in counts and await _is_known(ctx, subject):  # defence: V69 open-mistakes
@@ -100,7 +100,7 @@ async def count_failure(ctx: Context, subject: FailureSubject) -> None:
 
 
 async def check_network(ctx: Context) -> None:
-    """Raise `Limited` if the failure budget of the client's network is exhausted. Raises Limited, Unavailable."""
+    """Check that the client's network has failed attempts left. Raises Limited if not; Unavailable."""
     counts = _network_failures(ctx)
     times = await ctx.port[Counters].exceeded_until(list(counts.values()), ctx.now, ctx.transaction)
     until = max((end for end in times if end is not None), default=None)
@@ -109,9 +109,10 @@ async def check_network(ctx: Context) -> None:
 
 
 async def count_network_failure(ctx: Context) -> None:
-    """Count a wrong code that belongs to no user, before the response reveals it, for the client's network alone.
+    """Count a wrong code that belongs to no user, for the client's network alone.
 
-    Raises Limited if the limit is reached and nothing was counted; Unavailable.
+    Call it before the response reveals the failure. Raises Limited, without counting, if the limit was reached before;
+    Unavailable.
     """
     counts = _network_failures(ctx)
     until = await _hit(ctx, counts) if counts else None
@@ -120,7 +121,10 @@ async def count_network_failure(ctx: Context) -> None:
 
 
 async def reset_failures(ctx: Context, user_id: str) -> None:
-    """Reset the failure counters of a user whose row is locked, and of their network."""
+    """Reset the failure counters of a user, whose row is locked: for the client's network, and for all networks.
+
+    The counter that the network has for all users together is not reset.
+    """
     counts = _failures(ctx, FailureSubject(user_id))
     keys = [count.key for name, count in counts.items() if name != "network_failures"]
     if keys:
@@ -128,9 +132,9 @@ async def reset_failures(ctx: Context, user_id: str) -> None:
 
 
 async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) -> None:
-    """Reset the failure counters of a user who gets a session now, and store their network. Their row is locked.
+    """Reset the failure counters of a user who gets a session now, and store the client's network as known.
 
-    `is_first` means that the user is created by the same transaction, so there are no failures yet.
+    The user's row is locked. `is_first` means that this transaction has created the user, who has no counters yet.
     """
     if not is_first:
         await reset_failures(ctx, user_id)
@@ -143,22 +147,25 @@ async def record_success(ctx: Context, user_id: str, *, is_first: bool = False) 
 async def may_notify(ctx: Context, recipient: str, *, is_verified: bool) -> bool:
     """Return whether a notice may be sent: always to a verified address; to an unverified one, up to a limit.
 
-    Raises Unavailable.
+    A notice to an unverified address is counted. If the counters are unavailable, it may be sent.
     """
     # An address that was never verified may belong to a person who has nothing to do with the account.
     return is_verified or await may_mail(ctx, NOTICES, recipient)  # defence: V74 notice-mails
 
 
 async def may_mail(ctx: Context, family: MailFamily, recipient: str) -> bool:
-    """Count one email of this family and return whether it may be sent; the response must not depend on it.
+    """Count one email of this family to `recipient`; return whether it may be sent.
 
-    If the counters are unavailable, emails are still sent; only operations with a failure limit are refused.
+    The response must not depend on the result. If the counters are unavailable, the email may be sent.
     """
     return await _count_mail(ctx, family, recipient) is None
 
 
 async def may_cause(ctx: Context, name: str, user_id: str, quota: Quota) -> bool:
-    """Count one email that a user causes and return whether it may be sent, like `may_mail`; `name` is the limit's."""
+    """Count one email that a user causes to be sent to others; return whether it may be sent.
+
+    `name` and `quota` are those of the limit. If the counters are unavailable, the email may be sent.
+    """
     if not quota.number:
         return True
     try:
@@ -168,14 +175,17 @@ async def may_cause(ctx: Context, name: str, user_id: str, quota: Quota) -> bool
 
 
 async def check_quota(ctx: Context, name: str, user_id: str, quota: Quota) -> None:
-    """Count one action of a user, under the name of its limit. Raises Limited if it is reached; Unavailable."""
+    """Count one action of a user for the limit `name`. Raises Limited if `quota` is exceeded; Unavailable."""
     until = await _hit(ctx, {name: _count(ctx, f"{name} {user_id}", quota)}, user_id=user_id)
     if until is not None:
         raise _limited(ctx, until)
 
 
 async def check_program(ctx: Context, name: str, program_id: str, quota: Quota) -> None:
-    """Count one request of a program, under the name of its limit. Raises Limited if it is reached; Unavailable."""
+    """Count one request of a program for the limit `name`. Raises Limited if `quota` is exceeded; Unavailable.
+
+    Do nothing if the number in `quota` is 0.
+    """
     if not quota.number:
         return
     until = await _hit(ctx, {name: _count(ctx, f"{name} {program_id}", quota)})
@@ -184,8 +194,10 @@ async def check_program(ctx: Context, name: str, program_id: str, quota: Quota) 
 
 
 async def check_network_quota(ctx: Context, name: str, quota: Quota) -> None:
-    """Count one action of the client's network, under the name of its limit. Raises Limited if it is reached;
-    Unavailable."""
+    """Count one action of the client's network for the limit `name`. Do nothing if the network is unknown.
+
+    Raises Limited if `quota` is exceeded; Unavailable.
+    """
     # Clients of unknown network are not limited: all would share the counter.
     if ctx.client.network is None:
         return
@@ -195,7 +207,10 @@ async def check_network_quota(ctx: Context, name: str, quota: Quota) -> None:
 
 
 async def check_mail(ctx: Context, family: MailFamily, recipient: str) -> None:
-    """Do the same as `may_mail` for a caller who may know that the limit is reached. Raises Limited."""
+    """Count one email of this family to `recipient`; raise Limited if it may not be sent.
+
+    Use it instead of `may_mail` only where the caller may learn that the limit is reached.
+    """
     until = await _count_mail(ctx, family, recipient)
     if until is not None:
         raise _limited(ctx, until)

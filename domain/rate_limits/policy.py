@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Quota(NamedTuple):
-    """A number of events per window; 0 means no limit."""
+    """A limit: the number of events allowed per time window. A number of 0 means no limit."""
 
     number: int
     window: timedelta
@@ -14,7 +14,7 @@ class Quota(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RateLimitPolicy:
-    """The limits; with `limits.enabled` false every number is 0."""
+    """The limits from the settings; if `limits.enabled` is off, every number is 0."""
 
     requests: Quota
     failures: Quota

@@ -1,4 +1,8 @@
-"""The access that a directory controls: membership of its organization, or accounts for the whole service."""
+"""Grant and end the access of users of a directory.
+
+The directory of an organization controls the membership in it. A directory of the whole service, without an
+organization, bans and unbans accounts.
+"""
 
 import json
 from collections.abc import Sequence
@@ -37,11 +41,11 @@ from models.statements import is_, table_of
 from models.user import USER_COLUMNS, User, UserRow
 
 DISABLED = "Disabled by the directory"
-"""The reason of a ban by a directory of the whole service."""
+"""The stored reason of a ban of a user whom a directory of the whole service disables."""
 REMOVED = "Removed by the directory"
-"""The reason of a ban of a user whom a directory has created and removed."""
+"""The stored reason of a ban of a user whom a directory has created and then removed."""
 MOST_TAKEN_OVER = 1000
-"""Members that one request takes over."""
+"""The most members in one domain that a request adds to a directory."""
 
 _DISABLE_KEYS = (
     update(table_of(ApiKey))
@@ -73,15 +77,16 @@ _OTHER_LINK = select(col(ScimLink.id)).where(is_(ScimLink.user_id, "user_id")).l
 
 
 def default_role(directory: Directory) -> str:
-    """Return the roles of new members; never those of an owner."""
+    """Return the default roles of the connection without `owner`, or `member` if none is left."""
     names = [name for name in split(directory.connection.default_role) if name != roles.OWNER]
     return roles.text_of(names or [roles.MEMBER])  # defence: SSO12 no-owner
 
 
 def returning_role(directory: Directory, before: str | None) -> str:
-    """Return the roles of a disabled user who is enabled: those they had before, unless groups grant roles.
+    """Return the roles for a disabled user who is enabled again.
 
-    A disabled user is in no group, so nobody knows whether theirs still have them.
+    They are the roles `before`. If that is None, or the connection grants roles by group, they are the default roles:
+    a disabled user is in no group.
     """
     if before is None or json.loads(directory.connection.group_roles):  # defence: SSO12 group-roles-end
         return default_role(directory)
@@ -96,7 +101,10 @@ async def lock_organization(ctx: Context, directory: Directory) -> None:
 
 
 async def check_protection(ctx: Context, directory: Directory, user: UserRow) -> None:
-    """Check that a directory may disable or rename a user. Raises ProtectedUser."""
+    """Check that a directory may disable a user or change their email address.
+
+    Raises ProtectedUser for an owner of the organization, and for a user who may manage the service.
+    """
     organization_id = directory.connection.organization_id
     member = None
     if organization_id is not None:
@@ -109,10 +117,10 @@ async def check_protection(ctx: Context, directory: Directory, user: UserRow) ->
 
 
 async def grant(ctx: Context, directory: Directory, user: UserRow, role: str) -> None:
-    """Lift the ban of a directory of a user, who is locked, and make them a member with these roles.
+    """Lift a ban that a directory made of a locked user, and add the user to the organization with these roles.
 
-    A directory of the whole service lifts bans of all directories, one of an organization only those of users who were
-    removed. Raises LimitReached.
+    A directory of the whole service lifts bans with the reason `DISABLED` or `REMOVED`, one of an organization only
+    `REMOVED`. A user who is a member already keeps their roles. Raises LimitReached.
     """
     organization_id = directory.connection.organization_id
     reasons = (REMOVED, DISABLED) if organization_id is None else (REMOVED,)
@@ -129,7 +137,12 @@ async def grant(ctx: Context, directory: Directory, user: UserRow, role: str) ->
 
 
 async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | None:
-    """End the access of a user, who is locked with the organization; return their roles there, None if not a member."""
+    """End the access of a user; the user's row and the organization are locked.
+
+    A directory of the whole service bans the user. One of an organization ends the membership, sessions, grants,
+    invitations, API keys and SCIM tokens there. Return the roles in the organization; None for a user without a
+    membership.
+    """
     organization_id = directory.connection.organization_id
     if organization_id is None:
         await _ban(ctx, user, DISABLED)
@@ -168,9 +181,10 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
 
 
 async def end_account(ctx: Context, directory: Directory, user: UserRow) -> None:
-    """Ban or delete a user whom a directory has created and removed, unless somebody else has them.
+    """Ban or delete a user whom a directory has created and now removed, as `scim.on_delete` says.
 
-    That is an organization, another directory, or the user, who has left the domains of the directory.
+    Does nothing if the user is a member of an organization, is in another directory, or has an email address outside
+    the verified domains of the directory.
     """
     if domain_of(user.email) not in await directories.domains(ctx, directory):  # defence: SSO12 own-account
         return
@@ -196,7 +210,7 @@ async def _ban(ctx: Context, user: UserRow, reason: str) -> None:
 
 
 async def is_inside(ctx: Context, directory: Directory, user: UserRow) -> bool:
-    """Return whether a user is a member of the organization of a directory; True for one of the whole service."""
+    """Return whether a user is a member of the organization of a directory; True if it has no organization."""
     organization_id = directory.connection.organization_id
     if organization_id is None:
         return True
@@ -204,7 +218,10 @@ async def is_inside(ctx: Context, directory: Directory, user: UserRow) -> bool:
 
 
 async def members_without_link(ctx: Context, directory: Directory, domain: str) -> Sequence[UserRow]:
-    """Return members with a verified address in a domain whom the directory does not have, at most MOST_TAKEN_OVER."""
+    """Return members of the organization with a verified address in a domain who are not in the directory yet.
+
+    Returns at most MOST_TAKEN_OVER, and none for a directory of the whole service.
+    """
     organization_id = directory.connection.organization_id
     if organization_id is None:
         return ()

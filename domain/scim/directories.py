@@ -1,4 +1,7 @@
-"""The directory of a request: its token, domains and versions; and the stop if it disables too many users."""
+"""Authenticate the directory of a SCIM request, and check its domains and versions.
+
+Also stops a directory that disables too many users within an hour.
+"""
 
 from datetime import timedelta
 
@@ -23,9 +26,9 @@ from models.sso_connection import ConnectionRow
 from models.sso_domain import DOMAINS_OF_CONNECTION
 
 PREFIX = "scim_"
-"""The first characters of every token."""
+"""The first characters of every SCIM token."""
 FEWEST_GUARDED = 20
-"""The fewest users of a directory that may be stopped."""
+"""A directory with fewer active users is never stopped."""
 
 _WINDOW = timedelta(hours=1)
 _RETRY = 3600
@@ -34,7 +37,11 @@ _USE_INTERVAL = timedelta(hours=1)
 
 
 async def enter(ctx: Context, request: ScimRequest) -> Directory:
-    """Return the directory whose token a request has, and note its connection. Raises InvalidScimToken, Limited."""
+    """Return the directory to which the bearer token of a request belongs.
+
+    Also stores the id of its connection in the request, and the connection as the actor of audit records. Raises
+    InvalidScimToken, Limited.
+    """
     sent = request.token
     if sent is None or not sent.startswith(PREFIX) or not tokens.is_token(sent.removeprefix(PREFIX)):
         raise InvalidScimToken
@@ -53,7 +60,10 @@ async def enter(ctx: Context, request: ScimRequest) -> Directory:
 
 
 async def address_of(ctx: Context, directory: Directory, user_name: str) -> str:
-    """Return the address of a user name, in lower case. Raises InvalidValue, ForeignDomain."""
+    """Return a user name as an email address in lower case.
+
+    Raises InvalidValue if it is no email address, ForeignDomain if its domain is not a verified one of the directory.
+    """
     try:
         address = identifiers.email(user_name)
     except InvalidEmail:
@@ -64,13 +74,13 @@ async def address_of(ctx: Context, directory: Directory, user_name: str) -> str:
 
 
 async def domains(ctx: Context, directory: Directory) -> frozenset[str]:
-    """Return the verified domains of a directory; those that the operator has named are verified from the beginning."""
+    """Return the verified domains of a directory. Domains that the operator has named need no verification."""
     rows = await ctx.db.execute(DOMAINS_OF_CONNECTION, connection_id=directory.connection.id)
     return frozenset(row.domain for row in rows if row.verified_at is not None)
 
 
 def location(ctx: Context, endpoint: str, resource_id: str) -> str:
-    """Return the URL of a resource."""
+    """Return the URL of a user or group; `endpoint` is `Users` or `Groups`."""
     return urls.public_url(ctx.policy, f"/scim/v2/{endpoint}/{resource_id}")
 
 
@@ -80,7 +90,7 @@ def etag(version: int) -> str:
 
 
 def check_version(request: ScimRequest, version: int) -> None:
-    """Check the version that a request expects. Raises VersionMismatch."""
+    """Raise VersionMismatch unless the `If-Match` of a request is missing or has this version."""
     if request.if_match is None:
         return
     expected = [tag.strip().removeprefix("W/") for tag in request.if_match.split(",")]
@@ -89,9 +99,10 @@ def check_version(request: ScimRequest, version: int) -> None:
 
 
 async def count_disabled(ctx: Context, directory: Directory) -> None:
-    """Count a member who is disabled or deleted; of 20 members or more, only half may be within an hour.
+    """Count a user who is about to be disabled or removed.
 
-    Raises DirectoryStopped.
+    Stops a directory of at least FEWEST_GUARDED active users if this would disable more than half of them within an
+    hour. Raises DirectoryStopped if the directory is stopped now or was before.
     """
     state = await _locked_state(ctx, directory)
     if state.stopped_at is not None:
@@ -115,13 +126,13 @@ async def count_disabled(ctx: Context, directory: Directory) -> None:
 
 
 async def state_of(ctx: Context, connection_id: str) -> DirectoryRow | None:
-    """Return the state of the directory of a connection; None if it has never disabled anybody."""
+    """Return the stored state of the directory of a connection; None if it has never disabled a user."""
     row: DirectoryRow | None = (await ctx.db.execute(FIND_STATE, connection_id=connection_id)).first()
     return row
 
 
 async def resume(ctx: Context, connection_id: str) -> bool:
-    """Resume a stopped directory, with a new window; return whether it was stopped."""
+    """Let a stopped directory continue, with a new count of disabled users; return whether it was stopped."""
     row: DirectoryRow | None = (await ctx.db.execute(LOCK_STATE, connection_id=connection_id)).first()
     if row is None or row.stopped_at is None:
         return False

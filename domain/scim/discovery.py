@@ -1,4 +1,4 @@
-"""What the service says about its SCIM protocol."""
+"""The discovery endpoints of the SCIM protocol: capabilities, resource types and schemas of the service."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ async def service_configuration(ctx: Context, request: ScimRequest) -> ScimReply
 
 
 async def resource_types(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return the types of resources, or the one that is named. Raises InvalidScimToken, NoSuchResource."""
+    """Return all types of resources, or the one with the id in the path. Raises InvalidScimToken, NoSuchResource."""
     directory = await directories.enter(ctx, request)
     found = [
         each
@@ -34,7 +34,7 @@ async def resource_types(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def schemas(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return the schemas, or the one that is named. Raises InvalidScimToken, NoSuchResource."""
+    """Return all schemas, or the one with the id in the path. Raises InvalidScimToken, NoSuchResource."""
     await directories.enter(ctx, request)
     return _reply(ctx, request, ctx.port[ScimProtocol].schemas(_base(ctx)))
 

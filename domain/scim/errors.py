@@ -13,7 +13,7 @@ class ScimError(Refusal):
     message = "The request cannot be processed"
     scim_type: ClassVar[str | None] = None
     quotes_request: bool = False
-    """Whether the message may repeat a part of the request, so that it is not stored."""
+    """Whether the message may repeat a part of the request. Such a message is not stored."""
 
 
 class InvalidSyntax(ScimError):
@@ -74,7 +74,7 @@ class Uniqueness(ScimError):
 
 
 class Mutability(ScimError):
-    """An attribute that cannot be changed."""
+    """The request changes an attribute that is read-only or immutable."""
 
     scim_type = "mutability"
     message = "The attribute cannot be changed"
@@ -125,7 +125,7 @@ class InvalidScimToken(ScimError):
 
 
 class DirectoryStopped(ScimError):
-    """The directory has disabled too many members at once; an owner has to confirm it."""
+    """The directory has disabled too many users within an hour. It stays stopped until somebody confirms that."""
 
     status = 429
     message = "The directory is stopped because it disabled too many members. An owner has to confirm this."
@@ -133,7 +133,7 @@ class DirectoryStopped(ScimError):
 
 
 class NotSupported(ScimError):
-    """An operation that a service need not have."""
+    """An optional operation of the protocol that the service does not support."""
 
     status = 501
     message = "The service does not support this operation"
@@ -147,7 +147,7 @@ class GroupsNotSupported(ScimError):
 
 
 class ScimTokenNotFound(NotFound):
-    """There is no such token of a connection that the caller manages."""
+    """The connection has no token with this id."""
 
     message = "SCIM token not found"
 
@@ -159,6 +159,6 @@ class TooManyScimTokens(Conflict):
 
 
 class DirectoryNotStopped(Conflict):
-    """There is nothing to confirm."""
+    """The directory is not stopped."""
 
     message = "The directory is not stopped"

@@ -42,68 +42,69 @@ WEBHOOK_STOPPED = EventType("scim.stopped", has_user=False)
 
 
 def user_created(ctx: Context, directory: Directory, user_id: str) -> None:
-    """A directory created a user."""
+    """Record that a directory created a user."""
     _record(ctx, directory, USER_CREATED, WEBHOOK_USER_CREATED, user_id)
 
 
 def user_linked(ctx: Context, directory: Directory, user_id: str) -> None:
-    """A directory found a user who exists already."""
+    """Record that a directory took over a user who existed before."""
     record(ctx, USER_LINKED, user_id=user_id, **_details(directory))
 
 
 def user_updated(ctx: Context, directory: Directory, user_id: str, fields: Iterable[str]) -> None:
-    """A directory changed these fields of a user."""
+    """Record and publish that a directory changed these fields of a user."""
     changed = sorted(fields)
     record(ctx, USER_UPDATED, user_id=user_id, fields=changed, **_details(directory))
     publish(ctx, WEBHOOK_USER_UPDATED, user_id=user_id, changed=changed, **_published(directory))
 
 
 def user_disabled(ctx: Context, directory: Directory, user_id: str) -> None:
-    """A directory disabled a user."""
+    """Record that a directory disabled a user."""
     _record(ctx, directory, USER_DISABLED, WEBHOOK_USER_DISABLED, user_id)
 
 
 def user_enabled(ctx: Context, directory: Directory, user_id: str) -> None:
-    """A directory enabled a user again."""
+    """Record that a directory enabled a user again."""
     _record(ctx, directory, USER_ENABLED, WEBHOOK_USER_ENABLED, user_id)
 
 
 def user_removed(ctx: Context, directory: Directory, user_id: str) -> None:
-    """A directory removed a user."""
+    """Record that a directory removed a user."""
     _record(ctx, directory, USER_REMOVED, WEBHOOK_USER_REMOVED, user_id)
 
 
 def user_refused(ctx: Context, directory: Directory, user_id: str, refusal: Refused) -> None:
-    """A change of a protected user was refused."""
+    """Record that a directory was refused a change of a protected user, such as an owner."""
     record(
         ctx, USER_REFUSED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal, **_details(directory)
     )
 
 
 def group_changed(ctx: Context, directory: Directory, team_id: str, change: str) -> None:
-    """A directory created, changed or deleted a group."""
+    """Record and publish that a directory changed a group; `change` is `created`, `updated` or `deleted`."""
     record(ctx, GROUP_CHANGED, teamId=team_id, change=change, **_details(directory))
     publish(ctx, WEBHOOK_GROUP_CHANGED, teamId=team_id, change=change, **_published(directory))
 
 
 def stopped(ctx: Context, directory: Directory, disabled: int, members: int) -> None:
-    """A directory was stopped, after it disabled so many of its members within an hour."""
+    """Record and publish that a directory was stopped after it had disabled `disabled` of its `members` users within an
+    hour."""
     record(ctx, STOPPED, outcome=Outcome.REFUSED, disabled=disabled, members=members, **_details(directory))
     publish(ctx, WEBHOOK_STOPPED, disabled=disabled, members=members, **_published(directory))
 
 
 def confirmed(ctx: Context, connection_id: str) -> None:
-    """A stopped directory was resumed."""
+    """Record that a stopped directory was resumed."""
     record(ctx, CONFIRMED, connectionId=connection_id)
 
 
 def token_created(ctx: Context, connection_id: str, token_id: str, *, by_operator: bool = False) -> None:
-    """A token of a directory was created."""
+    """Record that a token of a directory was created."""
     record(ctx, TOKEN_CREATED, by_operator=by_operator, connectionId=connection_id, tokenId=token_id)
 
 
 def token_revoked(ctx: Context, connection_id: str, token_id: str, *, by_operator: bool = False) -> None:
-    """A token of a directory was revoked."""
+    """Record that a token of a directory was revoked."""
     record(ctx, TOKEN_REVOKED, by_operator=by_operator, connectionId=connection_id, tokenId=token_id)
 
 

@@ -1,4 +1,4 @@
-"""The last refused requests of a directory, for those who manage it. Nothing that the directory has sent is stored."""
+"""The last refused requests of a directory, for those who manage it, without the contents of the requests."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -12,7 +12,7 @@ from models.scim_failure import ADD_FAILURE, FAILURES_OF_CONNECTION, REMOVE_FAIL
 from models.sso_connection import LOCK_CONNECTION_BY_ID
 
 MOST_FAILURES = 10
-"""Refused requests of one directory that are kept, and the most that are stored in a minute."""
+"""The number of refused requests of one directory that are kept, and the most that are stored within a minute."""
 
 _INTERVAL = timedelta(minutes=1)
 
@@ -29,13 +29,16 @@ class Failure(NamedTuple):
 
 
 def message_of(refusal: Refusal) -> str:
-    """Return the message of a refusal; that of its class, if its own may repeat a part of the request."""
+    """Return the message of a refusal; the general message of its class if its own may repeat a part of the request."""
     is_own = isinstance(refusal, ScimError) and not refusal.quotes_request
     return refusal.message if is_own else type(refusal).message  # defence: SSO12 stored-message
 
 
 async def record(ctx: Context, connection_id: str, failure: Failure) -> None:
-    """Store a failure in place of the oldest, unless the directory had the same one within the last minute."""
+    """Store a failure and delete the oldest ones, so that MOST_FAILURES remain.
+
+    Nothing is stored if the last minute has the same failure or MOST_FAILURES failures.
+    """
     # Read without a lock first, so that a directory that always fails causes no writes and waits for no lock.
     if not _is_new(ctx, await list_failures(ctx, connection_id), failure):
         return

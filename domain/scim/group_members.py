@@ -1,4 +1,4 @@
-"""The members of groups, which are members of teams, and the roles that groups grant."""
+"""The members of groups, which are stored as members of teams, and the roles that groups grant."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ async def of_group(ctx: Context, directory: Directory, team_id: str) -> Sequence
 
 
 async def check(ctx: Context, directory: Directory, user_ids: Collection[str]) -> None:
-    """Check that users, who may become members, are the directory's own. Raises InvalidValue."""
+    """Check that all of these users are in the directory, so that they may join a group. Raises InvalidValue."""
     named = sorted(set(user_ids))
     if not named:
         return
@@ -42,7 +42,7 @@ async def check(ctx: Context, directory: Directory, user_ids: Collection[str]) -
 
 
 async def lock(ctx: Context, user_ids: Collection[str]) -> None:
-    """Lock users in the order of their ids, before their organization."""
+    """Lock users in the order of their ids. Call it before the organization is locked."""
     for user_id in sorted(set(user_ids)):
         await locking.lock(ctx, user_id)
 
@@ -50,9 +50,10 @@ async def lock(ctx: Context, user_ids: Collection[str]) -> None:
 async def replace(
     ctx: Context, directory: Directory, team: TeamRow, user_ids: Collection[str]
 ) -> Sequence[str]:
-    """Replace the members of a group by users of the directory; all are locked. Return whom this changes.
+    """Replace the members of a group; return the ids of the users who joined or left.
 
-    Raises LimitReached.
+    All users and the organization must be locked. Users who are disabled, and so not members of the organization, do
+    not join. Raises LimitReached.
     """
     present, expected = set(await of_group(ctx, directory, team.id)), set(user_ids)
     changed = sorted(present - expected)
@@ -74,9 +75,9 @@ async def replace(
 async def set_roles(
     ctx: Context, directory: Directory, user_ids: Collection[str], names: Collection[str]
 ) -> None:
-    """Set the roles of users, who are locked, to those of their groups, if a group of these names grants any.
+    """Set the roles of locked users to the roles that their groups grant, or else to the default roles.
 
-    The roles of owners stay.
+    Does nothing unless the connection has roles for one of the groups `names`. Owners keep their roles.
     """
     by_group: Mapping[str, object] = json.loads(directory.connection.group_roles)
     organization_id = directory.connection.organization_id

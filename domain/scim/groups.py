@@ -17,13 +17,14 @@ from models.scim_token import Directory
 from models.team import COUNT_TEAMS, FIND_TEAM, TeamRow
 
 MOST_NAME = 128
-"""Characters of the name of a group, as of a team."""
+"""The most characters of the name of a group, as of a team."""
 
 
 async def create(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Create a group.
+    """Create a group, which is stored as a team of the organization.
 
-    Raises InvalidScimToken, GroupsNotSupported, InvalidSyntax, InvalidValue, Uniqueness, LimitReached, Limited.
+    Raises InvalidScimToken, GroupsNotSupported, InvalidSyntax, InvalidValue, TooMany, Uniqueness, LimitReached and
+    Limited.
     """
     directory, organization_id = await _enter(ctx, request)
     sent = _checked(ctx.port[ScimProtocol].read_group(request.body))
@@ -58,7 +59,11 @@ async def list_groups(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def replace(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Replace a group. Raises the errors of `create`, NoSuchResource, VersionMismatch."""
+    """Replace the name, external id and members of a group.
+
+    Raises InvalidScimToken, GroupsNotSupported, InvalidSyntax, InvalidValue, TooMany, Uniqueness, LimitReached,
+    Limited, NoSuchResource and VersionMismatch.
+    """
     directory, organization_id = await _enter(ctx, request)
     sent = ctx.port[ScimProtocol].read_group(request.body)
     seen = await _see(ctx, directory, request)
@@ -67,7 +72,11 @@ async def replace(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def patch(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Change parts of a group. Raises the errors of `replace`, InvalidPath, NoTarget, Mutability, TooMany."""
+    """Change parts of a group by PATCH operations.
+
+    Raises InvalidScimToken, GroupsNotSupported, InvalidSyntax, InvalidValue, InvalidPath, NoTarget, Mutability,
+    TooMany, Uniqueness, LimitReached, Limited, NoSuchResource and VersionMismatch.
+    """
     directory, organization_id = await _enter(ctx, request)
     seen = await _see(ctx, directory, request)
     own = {"displayName": seen.row.name, "externalId": seen.row.external_id}
@@ -78,7 +87,10 @@ async def patch(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def delete(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Delete a group and its team. Raises NoSuchResource, VersionMismatch."""
+    """Delete a group and its team.
+
+    Raises InvalidScimToken, GroupsNotSupported, Limited, NoSuchResource and VersionMismatch.
+    """
     directory, organization_id = await _enter(ctx, request)
     seen = await _see(ctx, directory, request)
     team = await _locked(ctx, directory, organization_id, seen)

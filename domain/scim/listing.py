@@ -25,7 +25,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a request wants to see."""
+    """A requested page of a list: its filter, size and position."""
 
     endpoint: str
     conditions: Sequence[Condition]
@@ -33,16 +33,16 @@ class Page:
     start: int | None
     """The index of the first resource, from 1; None for a page by cursor."""
     after: str | None
-    """The id of the last link of the page before; None for the first."""
+    """The id of the last `ScimLink` of the previous page; None for the first page, and for a page by index."""
 
     @property
     def is_first(self) -> bool:
-        """Whether it is the first page of all resources."""
+        """Whether this is the first page of a list without a filter."""
         return not self.conditions and self.after is None and self.start in (1, None)
 
     @property
     def looks_up(self) -> str | None:
-        """The address that the request looks for, if it does."""
+        """The email address that the filter asks for with `eq`; None without such a condition."""
         for condition in self.conditions:
             is_address = condition.attribute in ("userName", "emails.value")
             if is_address and condition.operator == "eq" and isinstance(condition.value, str):
@@ -51,7 +51,7 @@ class Page:
 
 
 def page_of(ctx: Context, request: ScimRequest, endpoint: str) -> Page:
-    """Return what a request wants to see. Raises InvalidFilter, InvalidValue, InvalidCursor."""
+    """Return the page that a request asks for. Raises InvalidFilter, InvalidValue, InvalidCursor."""
     query = request.query
     text = query.get("filter")
     conditions = ctx.port[ScimProtocol].conditions(endpoint, text) if text else ()
@@ -79,9 +79,10 @@ def _number(query: Mapping[str, str], name: str, default: int) -> int:
 async def rows(
     ctx: Context, directory: Directory, page: Page, statement: Select[Any]
 ) -> tuple[Sequence[Any], int | None, str | None]:
-    """Return the rows of a page, how many there are in all, and the cursor of the next page.
+    """Return the rows of a page, the total number of resources, and the cursor of the next page.
 
-    Pages by index have the number, and pages by cursor the cursor. Of a large directory the number may be a minute old.
+    `statement` selects all resources. The total is None for a page by cursor, and may be a minute old in a large
+    directory. The cursor is None for a page by index, and for the last page.
     """
     for condition in page.conditions:
         statement = statement.where(_sql(page.endpoint, condition))

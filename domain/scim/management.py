@@ -17,11 +17,11 @@ from models.scim_token import ADD_TOKEN, REMOVE_TOKEN, TOKENS_OF_CONNECTION, Sci
 from models.sso_connection import FIND_CONNECTION, LOCK_CONNECTION, ConnectionRow
 
 MOST_TOKENS = 10
-"""Tokens of one connection."""
+"""The most tokens of one connection."""
 
 
 async def managed(ctx: Context, provider_id: str, *, change: bool = False) -> ConnectionRow:
-    """Return a connection that the caller may manage, locked for a change.
+    """Return a connection that the caller may manage; with `change` its row is locked.
 
     Raises SsoProviderNotFound, SessionNotFresh.
     """
@@ -32,7 +32,7 @@ async def managed(ctx: Context, provider_id: str, *, change: bool = False) -> Co
 
 
 async def locked(ctx: Context, provider_id: str) -> ConnectionRow:
-    """Return a connection, locked, for the operator; also one of the configuration. Raises SsoProviderNotFound."""
+    """Lock and return a connection without checking permissions, for the operator. Raises SsoProviderNotFound."""
     row: ConnectionRow | None = (await ctx.db.execute(LOCK_CONNECTION, provider_id=provider_id)).first()
     if row is None:
         raise SsoProviderNotFound
@@ -48,10 +48,10 @@ async def create_token(
     by_operator: bool = False,
     is_new_name: bool = False,
 ) -> tuple[ScimTokenRow, str]:
-    """Create a token of a connection, which is locked; return it and its text.
+    """Create a token of a locked connection; return its row and the token, which is stored only as a digest.
 
-    With `is_new_name` no other token may have its name, so that a form that is sent twice creates one. Raises
-    TooManyScimTokens, ValidationError.
+    Without `expires_in` the token does not expire. With `is_new_name` the name must differ from those of the other
+    tokens, so that a form that is sent twice creates one token. Raises TooManyScimTokens, ValidationError.
     """
     known = await list_tokens(ctx, connection)
     if is_new_name and any(one.name == name for one in known):
@@ -96,7 +96,7 @@ class DirectoryState(NamedTuple):
     active_users: int
     stopped_at: datetime | None
     failures: Sequence[ScimFailureRow]
-    """Its last refused requests, the newest first."""
+    """The last refused requests of the directory, the newest first."""
 
 
 async def state_of(ctx: Context, connection: ConnectionRow) -> DirectoryState:

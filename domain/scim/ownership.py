@@ -1,4 +1,4 @@
-"""Which users a directory sees and changes: its own, and of an organization its members only."""
+"""Which users a directory may see and change."""
 
 from collections.abc import Sequence
 
@@ -17,10 +17,10 @@ _MEMBERS = select(col(Member.user_id)).where(is_(Member.organization_id, "organi
 
 
 async def own(ctx: Context, directory: Directory, rows: Sequence[ScimLinkRow]) -> Sequence[ScimLinkRow]:
-    """Return those of some users that are the directory's now.
+    """Return the rows of users whom the directory may see and change.
 
-    It brought them, or their addresses are in its domains. If it has an organization, they are members of it, or the
-    directory has disabled them.
+    The directory has created the user, or the email address is in one of its verified domains. If the directory has an
+    organization, the user must also be a member of it, unless the directory has disabled the user.
     """
     domains = await directories.domains(ctx, directory)
     # defence: SSO12 own-addresses

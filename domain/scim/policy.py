@@ -8,10 +8,10 @@ from domain.rate_limits.policy import Quota
 
 @dataclass(frozen=True, slots=True)
 class ScimPolicy:
-    """How much directories may ask, and what a deletion does."""
+    """The limits of SCIM requests, and what happens to a user whom a directory deletes."""
 
     enabled: bool
     page_size: int
     rate: Quota
-    """Requests of one token."""
+    """The rate limit of the requests with one token."""
     on_delete: Literal["disable", "remove"]

@@ -1,6 +1,6 @@
 """The interface of the SCIM protocol: resources, PATCH, filters and discovery, without any storage.
 
-`server/scim` implements it with scim2-models; the rules know only this module.
+`server/scim` implements it with scim2-models. The code in `domain` uses only this module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ class UserAttributes(NamedTuple):
     name: str
     image: str | None
     document: Document
-    """The resource without the attributes that the service sets."""
+    """The JSON of the resource without the attributes that the service sets."""
 
 
 class GroupAttributes(NamedTuple):
@@ -69,25 +69,31 @@ class ScimProtocol(Protocol):
     """Reads and writes the JSON of the protocol."""
 
     def read_user(self, body: Any) -> UserAttributes:
-        """Return the user of a request that creates or replaces one. Raises InvalidSyntax, InvalidValue."""
+        """Return the user in the body of a request that creates or replaces it. Raises InvalidSyntax, InvalidValue."""
 
     def patch_user(self, before: Document, body: Any) -> UserAttributes:
-        """Return a user after a PATCH request.
+        """Return the user `before` as the operations of a PATCH body change it.
 
         Raises InvalidSyntax, InvalidValue, InvalidPath, NoTarget, Mutability, TooMany.
         """
 
     def read_group(self, body: Any) -> GroupAttributes:
-        """Return the group of a request that creates or replaces one. Raises InvalidSyntax, InvalidValue, TooMany."""
+        """Return the group in the body of a request that creates or replaces it.
+
+        Raises InvalidSyntax, InvalidValue, TooMany.
+        """
 
     def patch_group(self, before: Document, members: Sequence[str], body: Any) -> GroupAttributes:
-        """Return a group with these members after a PATCH request. Raises the errors of `patch_user`."""
+        """Return the group `before`, with the ids of its members, as the operations of a PATCH body change it.
+
+        Raises InvalidSyntax, InvalidValue, InvalidPath, NoTarget, Mutability, TooMany.
+        """
 
     def conditions(self, endpoint: str, text: str) -> Sequence[Condition]:
-        """Return the conditions of a filter. Raises InvalidFilter."""
+        """Parse a filter; return its conditions, all of which must be met. Raises InvalidFilter."""
 
     def resource(self, endpoint: str, document: Document, facts: Facts, query: Mapping[str, str]) -> Document:
-        """Return a resource with the attributes that `attributes` and `excludedAttributes` of the query select.
+        """Return the JSON of a resource; `attributes` and `excludedAttributes` in `query` select its attributes.
 
         Raises InvalidValue, InvalidPath.
         """
@@ -101,9 +107,10 @@ class ScimProtocol(Protocol):
         start: int | None,
         cursor: str | None,
     ) -> Document:
-        """Return a page of resources; `number` is how many were read, including those that are left out.
+        """Return the response with a page of resources.
 
-        `total` and `start` are None in a list by cursor; `cursor` is that of the next page.
+        `number` is the number of rows that were read for the page, including resources that are left out. `total` and
+        `start` are None in a list by cursor. `cursor` is that of the next page; None if there is none.
         """
 
     def service_configuration(self, base_url: str, page_size: int) -> Document:

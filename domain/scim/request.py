@@ -8,7 +8,7 @@ from typing import Any
 # Not frozen, because the headers are added later.
 @dataclass(slots=True)
 class ScimRequest:
-    """The parts of a request that rules read."""
+    """The parts of a request that the functions of `domain.scim` read."""
 
     id: str = ""
     """The resource in the path; empty for none."""
@@ -18,14 +18,14 @@ class ScimRequest:
     token: str | None = field(default=None, repr=False)
     """The bearer token; None if there is none, or more than one."""
     connection_id: str | None = None
-    """The connection whose token it is, once a rule has checked it."""
+    """The id of the connection to which the token belongs; None until the token is checked."""
     if_match: str | None = None
     if_none_match: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScimReply:
-    """A resource or message, with the headers that the protocol wants."""
+    """A response: its body, status, and the headers that the protocol requires."""
 
     body: Mapping[str, Any] | None = field(repr=False)
     """None for a response without content."""

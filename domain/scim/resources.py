@@ -38,27 +38,27 @@ from models.team import Team, TeamMember
 from models.user import User
 
 MOST_EXTERNAL = 256
-"""Characters of an external id."""
+"""The most characters of an external id."""
 
 _Attributes = UserAttributes | GroupAttributes
 
 
 class Kind(NamedTuple):
-    """One of the two kinds of resources."""
+    """One of the two kinds of resources, users or groups, and its statements."""
 
     endpoint: str
     noun: str
     column: str
-    """The column of a link that has the id of the resource."""
+    """The column of `ScimLink` with the id of the user or team."""
     every: Select[Any]
-    """All resources of a directory."""
+    """Selects all resources of a directory."""
     one: Select[Any]
-    """The resource `resource_id`."""
+    """Selects the resource with the id `resource_id`."""
     by_external_id: Select[Any]
     related: Select[Any, Any, Any]
-    """Ids of resources, each with the id and name of a group of the user, or member of the group."""
+    """Selects the groups of users, or the members of groups: id of the resource, id and name of the related one."""
     related_to: Any
-    """The column of these ids."""
+    """The first column of `related`, with the ids of the resources."""
 
 
 USER = Kind(
@@ -94,13 +94,13 @@ GROUP = Kind(
 async def find_or_none(
     ctx: Context, directory: Directory, kind: Kind, resource_id: str
 ) -> ScimLinkRow | None:
-    """Return a resource of a directory, or None."""
+    """Return the user or group with this id of its user or team; None if it is not in the directory."""
     rows = await ctx.db.execute(kind.one, connection_id=directory.connection.id, resource_id=resource_id)
     return next(iter(await _own(ctx, directory, kind, rows)), None)
 
 
 async def find(ctx: Context, directory: Directory, kind: Kind, resource_id: str) -> ScimLinkRow:
-    """Return a resource of a directory. Raises NoSuchResource."""
+    """Return the user or group with this id of its user or team. Raises NoSuchResource."""
     row = await find_or_none(ctx, directory, kind, resource_id)
     if row is None:
         raise NoSuchResource
@@ -110,7 +110,10 @@ async def find(ctx: Context, directory: Directory, kind: Kind, resource_id: str)
 async def related(
     ctx: Context, directory: Directory, kind: Kind, ids: Sequence[str]
 ) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the ids and names of the groups of each user, or of the members of each group."""
+    """Return the groups of each user, or the members of each group, as pairs of id and name, by the id of the resource.
+
+    The name of a member is the email address. Resources without groups or members are left out.
+    """
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     statement = kind.related.where(kind.related_to.in_(ids))
     for resource_id, id_, name in await ctx.db.execute(statement, connection_id=directory.connection.id):
@@ -121,7 +124,10 @@ async def related(
 async def check_external_id(
     ctx: Context, directory: Directory, kind: Kind, external_id: str | None, resource_id: str | None = None
 ) -> None:
-    """Check that no other resource of the kind has an external id. Raises InvalidValue, Uniqueness."""
+    """Check the length of an external id, and that no other resource of the kind has it.
+
+    `resource_id` is the resource that may have it already; None for a new one. Raises InvalidValue, Uniqueness.
+    """
     if external_id is None:
         return
     if len(external_id) > MOST_EXTERNAL:
@@ -143,7 +149,11 @@ async def add(
     sent: _Attributes,
     **columns: Any,
 ) -> ScimLinkRow:
-    """Store a resource, named by its id and its address or name; `columns` differ from those of an active user."""
+    """Add a user or group to a directory; return its row.
+
+    `resource` is its id, and its email address or name. `columns` replace the default values, which are those of an
+    active user whom the directory has created.
+    """
     resource_id, name = resource
     values: dict[str, Any] = {
         "id": tokens.token(),
@@ -165,7 +175,7 @@ async def add(
 
 
 async def change(ctx: Context, row: ScimLinkRow, sent: _Attributes, **columns: Any) -> ScimLinkRow:
-    """Store the attributes of a resource as a new version, and other columns; return the row."""
+    """Store new attributes and `columns` of a resource and increment its version; return the changed row."""
     values: dict[str, Any] = {
         "external_id": sent.external_id,
         "attributes": _encrypted(ctx, sent),
@@ -179,7 +189,7 @@ async def change(ctx: Context, row: ScimLinkRow, sent: _Attributes, **columns: A
 
 
 def document_of(ctx: Context, row: ScimLinkRow) -> Document:
-    """Return a resource as the directory has described it; empty if it cannot be decrypted."""
+    """Return the JSON object that the directory has sent for a resource; empty if it cannot be decrypted."""
     document: Document = json.loads(ctx.cipher.decrypt(ATTRIBUTES, row.attributes) or "{}")
     return document
 
@@ -193,7 +203,7 @@ async def reply(
     *,
     status: int = 200,
 ) -> ScimReply:
-    """Return the response with a resource, or that it still has the version that the client knows."""
+    """Return the response with a resource, or status 304 if the client has its current version (`If-None-Match`)."""
     etag = directories.etag(row.version)
     if status == 200 and request.if_none_match == etag:
         return ScimReply(None, status=304, etag=etag)

@@ -24,10 +24,10 @@ METHOD = "scim"
 
 
 async def create(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Create a user, or take over the existing user with the address.
+    """Create a user, or take over the existing user with the same email address.
 
-    Raises InvalidScimToken, InvalidSyntax, InvalidValue, ForeignDomain, Uniqueness, LimitReached, Limited; for an
-    existing user who is to be disabled also ProtectedUser and DirectoryStopped.
+    Raises InvalidScimToken, InvalidSyntax, InvalidValue, ForeignDomain, Uniqueness, LimitReached and Limited. If an
+    existing user is added as inactive, also raises ProtectedUser and DirectoryStopped.
     """
     directory = await directories.enter(ctx, request)
     sent = ctx.port[ScimProtocol].read_user(request.body)
@@ -68,7 +68,11 @@ async def get(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def list_users(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return a page of users. Raises InvalidScimToken, InvalidFilter, InvalidValue, InvalidCursor."""
+    """Return a page of users, after adding members of the organization who are not in the directory yet.
+
+    A list without a filter adds members at its first page, a filter for an email address only that member. Raises
+    InvalidScimToken, InvalidFilter, InvalidValue, InvalidPath, InvalidCursor and Limited.
+    """
     directory = await directories.enter(ctx, request)
     page = listing.page_of(ctx, request, USERS)
     if page.looks_up is not None:
@@ -79,9 +83,10 @@ async def list_users(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def replace(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Replace a user.
+    """Replace the attributes of a user, and enable or disable the user if `active` changes.
 
-    Raises the errors of `create`, NoSuchResource, VersionMismatch, ProtectedUser, DirectoryStopped.
+    Raises InvalidScimToken, InvalidSyntax, InvalidValue, ForeignDomain, Uniqueness, LimitReached, Limited,
+    NoSuchResource, VersionMismatch, ProtectedUser and DirectoryStopped.
     """
     directory = await directories.enter(ctx, request)
     sent = ctx.port[ScimProtocol].read_user(request.body)
@@ -91,7 +96,11 @@ async def replace(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def patch(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Change parts of a user. Raises the errors of `replace`, InvalidPath, NoTarget, Mutability, TooMany."""
+    """Change parts of a user by PATCH operations.
+
+    Raises InvalidScimToken, InvalidSyntax, InvalidValue, InvalidPath, NoTarget, Mutability, TooMany, ForeignDomain,
+    Uniqueness, LimitReached, Limited, NoSuchResource, VersionMismatch, ProtectedUser and DirectoryStopped.
+    """
     directory = await directories.enter(ctx, request)
     user, row = await _locked(ctx, directory, request)
     own = {"userName": row.name, "active": row.active, "externalId": row.external_id}
@@ -102,7 +111,11 @@ async def patch(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def delete(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Remove a user from the directory. Raises the errors of `replace`."""
+    """End the access of a user and remove the user from the directory.
+
+    An account that the directory created is banned or deleted, as `scim.on_delete` says, unless others use it too.
+    Raises InvalidScimToken, Limited, NoSuchResource, VersionMismatch, ProtectedUser and DirectoryStopped.
+    """
     directory = await directories.enter(ctx, request)
     user, row = await _locked(ctx, directory, request)
     await access.check_protection(ctx, directory, user)

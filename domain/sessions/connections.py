@@ -25,7 +25,7 @@ _END = (
 
 
 async def end_sessions(ctx: Context, connection_id: str) -> int:
-    """End every session that was opened through a connection, which is locked; return how many were active."""
+    """End every session that a locked connection opened; return how many of these sessions were active."""
     ended: dict[str, list[str]] = defaultdict(list)
     for row in await ctx.db.execute(_END, connection_id=connection_id):  # defence: SSO10 sessions
         if row.expires_at > ctx.now:

@@ -29,7 +29,7 @@ WEBHOOK_SIGN_IN_FAILED = EventType("sign_in.failed", by_name_only=True)
 
 
 class EndReason(StrEnum):
-    """Why sessions were ended, as receivers of webhooks are told."""
+    """Why sessions were ended, as the field `reason` of webhook events has it."""
 
     SIGN_OUT = "sign_out"
     REVOKED = "revoked"
@@ -55,7 +55,7 @@ class EndReason(StrEnum):
 
 
 def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, **details: Any) -> None:
-    """A user signed in; `method` is the last proof."""
+    """Record that a user signed in; `method` is the last authentication method, such as the second factor."""
     record(
         ctx,
         SIGN_IN_SUCCEEDED,
@@ -68,12 +68,12 @@ def sign_in_succeeded(ctx: Context, user_id: str, session_id: str, method: str, 
 
 
 def sign_in_pending(ctx: Context, user_id: str, method: str, **details: Any) -> None:
-    """A user has passed everything but the second factor."""
+    """Record that a user has passed everything but the second factor."""
     record(ctx, SIGN_IN_PENDING, user_id=user_id, actor_id=user_id, method=method, **details)
 
 
 def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: str, refusal: Refused) -> None:
-    """A sign-in failed; without a user the identifier is kept as a hint.
+    """Record and publish that a sign-in failed; without a user, a hint of the entered identifier is stored.
 
     The hint is computed for a known user too, so that both take the same time.
     """
@@ -91,40 +91,42 @@ def sign_in_failed(ctx: Context, user_id: str | None, identifier: str, method: s
 
 
 def provider_sign_in_failed(ctx: Context, method: str, code: str, *, said: str | None = None) -> None:
-    """A sign-in through a provider failed: invalid proof, no such user, or an error of the provider (`said`)."""
+    """Record and publish that a sign-in through a provider failed; `said` is the error code of the provider, None if it
+    reported none."""
     outcome = Outcome.FAILURE if said is None else Outcome.REFUSED
     record(ctx, SIGN_IN_FAILED, method=method, outcome=outcome, code=code, **error_detail(said))
     publish_failed(ctx, None, method, code)
 
 
 def sign_in_refused(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """The proof was right, but the user's email address is not verified, or must sign in through a connection."""
+    """Record and publish that the credential was right, but the user must verify their email address or sign in through
+    a connection."""
     record(ctx, SIGN_IN_FAILED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
     publish_failed(ctx, user_id, method, refusal.code)
 
 
 def sign_in_banned(ctx: Context, user_id: str, method: str | None, refusal: Refused) -> None:
-    """The proof was right, but the user is banned."""
+    """Record and publish that the credential was right, but the user is banned."""
     record(ctx, SIGN_IN_BANNED, user_id=user_id, method=method, outcome=Outcome.REFUSED, refusal=refusal)
     publish_failed(ctx, user_id, method, refusal.code)
 
 
 def publish_failed(ctx: Context, user_id: str | None, method: str | None, code: str) -> None:
-    """Publish that a sign-in failed with an error code; never what was entered."""
+    """Publish a webhook event that a sign-in failed with an error code. It does not contain what was entered."""
     publish_refusal(
         ctx, WEBHOOK_SIGN_IN_FAILED, user_id=user_id, code=code, method=method, address=ctx.client.address
     )
 
 
 def sign_out(ctx: Context, caller: Caller) -> None:
-    """A caller signed out; if the request had two sessions, each is recorded."""
+    """Record and publish that a caller signed out. Call it for each session that the request ended."""
     actor_id = caller.session.impersonated_by or caller.user.id
     record(ctx, SIGN_OUT, user_id=caller.user.id, actor_id=actor_id, session_id=caller.session.id)
     publish_ended(ctx, EndReason.SIGN_OUT, caller.user.id, [caller.session.id], actor_id=actor_id)
 
 
 def session_opened(ctx: Context, session: SessionRow) -> None:
-    """Publish that a session was created, in whatever way."""
+    """Publish a webhook event that a session was created."""
     publish(
         ctx,
         WEBHOOK_CREATED,
@@ -146,10 +148,11 @@ def publish_ended(
     is_all: bool = False,
     actor_id: str | None = None,
 ) -> None:
-    """Publish that sessions of a user were ended, if there were any; None: every session of every user.
+    """Publish webhook events that sessions of a user were ended; none if `session_ids` is empty.
 
-    `is_all` means that the user has no other ones. If they are too many to be listed, none is then; otherwise there are
-    several events.
+    `is_all` means that all sessions of the user were ended, or, if `user_id` is None, of every user. With `is_all`, one
+    event without ids is published for every user or for more than MOST_LISTED sessions. Without it, long lists are
+    split into several events.
     """
     lists = [session_ids[start : start + MOST_LISTED] for start in range(0, len(session_ids), MOST_LISTED)]
     if is_all and session_ids and (user_id is None or len(lists) > 1):
@@ -179,25 +182,25 @@ def _publish_ended(
 
 
 def sso_identity_linked(ctx: Context, user_id: str, provider_id: str) -> None:
-    """An identity at the connection `provider_id` opens the account of a user from now on."""
+    """Record and publish that an identity at the connection `provider_id` opens the account of a user from now on."""
     record(ctx, SSO_IDENTITY_LINKED, user_id=user_id, provider=provider_id)
     publish(ctx, WEBHOOK_SSO_IDENTITY_LINKED, user_id=user_id, providerId=provider_id)
 
 
 def sessions_ended_by_provider(ctx: Context, user_id: str, session_ids: Sequence[str]) -> None:
-    """The identity provider of an organization has ended sessions of a user."""
+    """Record and publish that the identity provider of an organization has ended sessions of a user."""
     for session_id in session_ids:
         record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="provider")
     publish_ended(ctx, EndReason.PROVIDER_SIGN_OUT, user_id, session_ids)
 
 
 def session_created(ctx: Context, session_id: str, method: str) -> None:
-    """The caller got a session without signing in: it replaces those that a password change has revoked."""
+    """Record that the caller got a new session because a password change has revoked the previous ones."""
     record(ctx, SESSION_CREATED, session_id=session_id, method=method)
 
 
 def session_replaced(ctx: Context, user_id: str, session_id: str) -> None:
-    """A new session of the same user, in the same browser, replaced this one."""
+    """Record and publish that a new session of the same user, in the same browser, replaced this one."""
     record(ctx, SESSION_REVOKED, user_id=user_id, actor_id=user_id, session_id=session_id)
     publish_ended(ctx, EndReason.REPLACED, user_id, [session_id])
 
@@ -205,13 +208,14 @@ def session_replaced(ctx: Context, user_id: str, session_id: str) -> None:
 def session_revoked(
     ctx: Context, user_id: str, session_id: str, reason: EndReason = EndReason.REVOKED
 ) -> None:
-    """The caller revoked one of their sessions, or as an administrator one of another user."""
+    """Record and publish that the caller revoked one of their sessions, or an administrator revoked one of another
+    user."""
     record(ctx, SESSION_REVOKED, session_id=session_id, user_id=user_id)
     publish_ended(ctx, reason, user_id, [session_id])
 
 
 def sessions_evicted(ctx: Context, user_id: str, session_ids: Sequence[str]) -> None:
-    """Sessions of a user were revoked because a newer one exceeded the limit."""
+    """Record and publish that sessions of a user were revoked because a newer one exceeded the limit."""
     for session_id in session_ids:
         record(ctx, SESSION_REVOKED, user_id=user_id, session_id=session_id, reason="too many")
     publish_ended(ctx, EndReason.SESSION_LIMIT, user_id, session_ids)
@@ -225,19 +229,23 @@ def sessions_revoked_all(
     *,
     by_operator: bool = False,
 ) -> None:
-    """All sessions of a user were revoked, or those of all users (None); these were active."""
+    """Record and publish that all sessions of a user, or of every user (None), were revoked; `ended` are the ids of the
+    active ones."""
     record(ctx, SESSION_REVOKED_ALL, user_id=user_id, by_operator=by_operator, sessions_ended=len(ended))
     publish_ended(ctx, reason, user_id, ended, is_all=True)
 
 
 def sessions_revoked_others(ctx: Context, ended: Sequence[str]) -> None:
-    """All sessions of the caller but the current one were revoked; these were active."""
+    """Record and publish that all sessions of the caller but the current one were revoked; `ended` are the ids of the
+    active ones."""
     record(ctx, SESSION_REVOKED_OTHERS, sessions_ended=len(ended))
     publish_ended(ctx, EndReason.REVOKED, ctx.signed_in.user.id, ended)
 
 
 def sessions_removed(ctx: Context, user_id: str, removed: Mapping[str, int]) -> None:
-    """Publish that every session was removed with the other access to an unproven account; `removed` are the numbers of
-    each kind."""
+    """Publish a webhook event that all sessions of an account ended when its address was proven for the first time.
+
+    `removed` has the number of removed credentials of each kind; without sessions nothing is published.
+    """
     if removed.get("sessions"):
         _publish_ended(ctx, EndReason.UNPROVEN_ACCESS_REMOVED, user_id, (), is_all=True)

@@ -15,7 +15,7 @@ from models.session import (
 
 
 def end_of(rules: SessionPolicy, *, created_at: datetime, now: datetime, remembered: bool) -> datetime:
-    """Return when a session that is used now expires."""
+    """Return when a session that is created or extended now expires."""
     expiry = now + (rules.expires_in if remembered else rules.not_remembered_expires_in)
     return min(expiry, created_at + rules.absolute_lifetime) if rules.absolute_lifetime else expiry
 
@@ -31,7 +31,7 @@ def next_expiry(rules: SessionPolicy, session: SessionRow, now: datetime) -> dat
 
 
 def is_fresh(ctx: Context) -> bool:
-    """Return whether the caller's session was created less than `session.fresh_age` ago."""
+    """Return whether the caller's session was created at most `session.fresh_age` ago; always True if that is 0."""
     return _is_fresh(ctx.policy[SessionPolicy], ctx.signed_in.session, ctx.now)
 
 
@@ -48,7 +48,7 @@ def require_fresh(rules: SessionPolicy, caller: Caller, now: datetime) -> None:
 
 
 async def extend(ctx: Context, session: SessionRow, expires_at: datetime) -> None:
-    """Extend an active session. The condition in the statement keeps a revoked session revoked, without a lock."""
+    """Store a new expiry of a session, unless the session was revoked or extended since it was read."""
     await ctx.db.execute(
         update(Session)
         # Of several concurrent requests only the first still finds the old expiry, so a session is extended once.

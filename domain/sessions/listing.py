@@ -15,9 +15,9 @@ _SLICE = 50
 
 
 async def list_active(ctx: Context) -> AsyncIterator[tuple[SessionRow, str]]:
-    """Yield the caller's active sessions, newest first, each with its token (or revocation handle).
+    """Yield the caller's active sessions, newest first, each with its token.
 
-    Other requests are served between the sessions, however long the list is.
+    A revocation handle takes the place of a token that may not be listed. A long list does not block the event loop.
     """
     caller = ctx.signed_in
     for number, row in enumerate(await of_user(ctx, caller.user.id), 1):

@@ -13,5 +13,5 @@ ORGANIZATION_LINKED = MailTemplate(
 
 
 async def organization_linked(ctx: Context, user: Recipient, connection: str) -> None:
-    """Notify a user that their organization's sign-in opens their account from now on."""
+    """Notify a user that the sign-in of their organization now opens their account; `connection` is its name."""
     await notify(ctx, ORGANIZATION_LINKED, user, connection=connection)

@@ -17,15 +17,16 @@ class SessionPolicy:
     max_per_user: int
     """The limit of active sessions; 0 for none. Sessions that an operator opened in the user's name do not count."""
     listing: bool
-    """Whether users see their sessions."""
+    """Whether users may list their sessions."""
     revocation: bool
-    """Whether users end their sessions, other than by signing out."""
+    """Whether users may end their sessions in other ways than by signing out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimitThreshold:
-    """How far below `max_per_user` a user must be so that concurrent sign-ins cannot exceed it."""
+    """The number of sessions below which concurrent sign-ins of a user cannot exceed `max_per_user`."""
 
     few: int | None
-    """A user with fewer sessions stays within the limit even after all sign-ins that this process runs at once;
-    None without a limit."""
+    """A user with fewer sessions stays below the limit even if every concurrent request of this process signs them in.
+
+    None if there is no limit."""

@@ -9,8 +9,10 @@ from domain.users import locking
 
 
 async def presented(ctx: Context, user_id: str) -> Sequence[Caller]:
-    """Return the active sessions of a user in the session cookies of the browser; none in which an administrator acts
-    in the name of the user."""
+    """Return the active sessions of a user whose tokens the session cookies of the request have.
+
+    Impersonation sessions are left out.
+    """
     found = await sessions.presented(ctx.reads, ctx.cookies.values(ctx.policy.cookies.session_name.encode()))
     return [
         one
@@ -20,7 +22,7 @@ async def presented(ctx: Context, user_id: str) -> Sequence[Caller]:
 
 
 async def end_replaced(ctx: Context, opened: OpenedSession) -> None:
-    """End the sessions of the browser that a new one of the same user replaces."""
+    """End the other sessions of the same user in this browser, after a new session was opened."""
     replaced = [one for one in await presented(ctx, opened.user.id) if one.token != opened.token]
     user = await locking.lock(ctx, opened.user.id) if replaced else None
     for one in replaced if user is not None else ():

@@ -45,7 +45,7 @@ sign-ins."""
 
 
 class Active(NamedTuple):
-    """What is active in a session."""
+    """The organization and team that are active in a session."""
 
     organization_id: str | None = None
     team_id: str | None = None
@@ -78,11 +78,11 @@ async def create(
     active: Active = NOTHING_ACTIVE,
     origin: SsoOrigin | None = None,
 ) -> OpenedSession:
-    """Create a session with a new token. Only the gate, a completed challenge and a password change call it.
+    """Create a session with a new token, and revoke the oldest ones above the limit of sessions.
 
-    `amr` defaults to the values of the method. `under_session_limit` means that the user may have one more session, so
-    its insertion can be deferred to the commit. `active` is what `active_of_caller` returned, `origin` what the session
-    has from a connection.
+    The caller has checked everything that a sign-in must pass. `amr` are the authentication methods (RFC 8176), by
+    default those of `method`. With `under_session_limit` the caller has checked the limit, and the insertion is
+    deferred to the commit. `origin` describes a sign-in through the connection of an organization.
     """
     token = tokens.token()
     rules = ctx.policy[SessionPolicy]
@@ -119,9 +119,9 @@ async def create(
 
 
 async def active_of_caller(ctx: Context) -> Active:
-    """Return the active organization and team of the caller's session, which is locked, for the one that replaces it.
+    """Return the active organization and team of the caller's session, read again from the locked row.
 
-    They are read again: the caller may have lost them until the lock was held.
+    They are for the session that replaces it.
     """
     session = ctx.signed_in.session
     if session.active_organization_id is None:
@@ -131,9 +131,10 @@ async def active_of_caller(ctx: Context) -> Active:
 
 
 async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> OpenedSession:
-    """Create a session in the name of a user for the caller, whose session is locked.
+    """Create a session in which the caller, an administrator, acts in the name of a user.
 
-    It does not count towards a limit, and its token is never listed.
+    The caller's session is locked. The new session does not count towards the limit of sessions, and lists of sessions
+    never contain its token.
     """
     token, caller = tokens.token(), ctx.signed_in
     # A session in the name of a user is short and never extended.
@@ -197,17 +198,17 @@ async def _evict_oldest(ctx: Context, newest: SessionRow) -> None:
 
 
 def stored(reads: Reads, token: str) -> Awaitable[tuple[SessionRow, UserRow] | None]:
-    """Return the stored session of a token of 32 characters, and its user, active or not, by one statement."""
+    """Return the session of a well-formed token and its user, even if the session has expired; None if unknown."""
     return reads.one(SESSION_BY_DIGEST, tokens.digest(token))
 
 
 async def find(reads: Reads, token: str) -> tuple[SessionRow, UserRow] | None:
-    """Return the stored session of a string that may be a token."""
+    """Return the session of a token and its user, even if it has expired; None if the token is unknown or malformed."""
     return await stored(reads, token) if tokens.is_token(token) else None
 
 
 async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
-    """Return the stored sessions, active or not, of the values of a cookie, looked up together."""
+    """Return the sessions, even expired ones, whose tokens are the values of a cookie. Other values are ignored."""
     sent = tokens.presented(values)
     rows = await asyncio.gather(*(stored(reads, token) for token in sent))
     return [
@@ -216,9 +217,9 @@ async def presented(reads: Reads, values: Sequence[str]) -> list[Caller]:
 
 
 async def revoke(ctx: Context, token: str) -> bool:
-    """Revoke the caller's session with this token or handle; return whether it was the current one.
+    """Revoke the caller's session with this token or revocation handle; return whether it was the current one.
 
-    Unknown values and those of other users have no effect; the response is the same.
+    An unknown value, or one of another user, has no effect and returns False.
     """
     caller = ctx.signed_in
     session_id = await _own_session(ctx, caller, token)
@@ -262,7 +263,7 @@ async def end_all(ctx: Context, user: UserRow) -> Sequence[str]:
 
 
 async def end_some(ctx: Context, user: UserRow, condition: ColumnElement[bool]) -> Sequence[str]:
-    """Revoke the sessions of a user, whose row is locked, that meet a condition; return the ids of active ones."""
+    """Revoke the sessions of a locked user that meet a condition; return the ids of those that were active."""
     return await _delete(ctx, col(Session.user_id) == user.id, condition, of=user.id)
 
 
@@ -285,7 +286,7 @@ async def revoke_others(ctx: Context) -> int:
 
 
 async def discard(ctx: Context, session_id: str) -> None:
-    """Delete a session that was sent after its expiry, or by a banned user. A single statement needs no lock."""
+    """Delete a session that has expired or whose user is banned, without an audit record or a lock."""
     await ctx.db.execute(delete(Session).where(col(Session.id) == session_id))
 
 

@@ -8,10 +8,10 @@ from models.session import END_SESSION
 
 
 async def end_presented(ctx: Context) -> None:
-    """Revoke every session in the request: of the Bearer token and of the cookies. While impersonating, revoke only the
-    impersonation session.
+    """Revoke every session whose token the request has, as Bearer token or in cookies.
 
-    A session that has ended meanwhile is not recorded as a sign-out.
+    A caller who is impersonating ends only the impersonation session. A session that has ended meanwhile is not
+    recorded as a sign-out.
     """
     impersonates = ctx.caller is not None and ctx.caller.session.impersonated_by is not None
     beside = [] if impersonates else await _sessions_of_cookies(ctx)

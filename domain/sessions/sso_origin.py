@@ -1,4 +1,4 @@
-"""The sign-in through a connection that opened a session."""
+"""The origin of a session: the sign-in through the connection of an organization that opened it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _ADD_IDENTITY = insert(Account)
 
 
 class NewIdentity(NamedTuple):
-    """An identity at a connection that is added to the user with their first session."""
+    """An identity at the provider of a connection that is stored together with the first session that it opens."""
 
     provider_id: str
     issuer: str
@@ -36,35 +36,35 @@ class NewIdentity(NamedTuple):
     name: str
     """The name of the connection, for people."""
     is_linked: bool
-    """Whether the user existed before, and is notified."""
+    """Whether the user existed before. Such a user is notified by email."""
 
 
 class Provisioning(NamedTuple):
-    """What is provisioned for the user of a sign-in once they have passed every factor."""
+    """The values to write for the user of a sign-in through a connection, after the last factor."""
 
     email: str
-    """The address for which the owner of its domain vouches."""
+    """The email address from the provider, in a verified domain of the connection."""
     profile: Mapping[str, str]
-    """The name and the picture, if these follow the provider."""
+    """New values of `name` and `image`; empty unless the connection overwrites the profile."""
     roles: Sequence[str]
     """The roles in the organization."""
     replaces_roles: bool
-    """Whether they also replace the roles of a member."""
+    """Whether `roles` also replace the roles of a user who is a member already."""
     fingerprint: str
-    """That of the connection."""
+    """The result of `fingerprint_of` for the connection at the sign-in."""
 
 
 @dataclass(frozen=True, slots=True)
 class SsoOrigin:
-    """A connection, and what its identity provider calls the user and the session."""
+    """The connection of a sign-in, and the names that its identity provider has for the user and the session."""
 
     connection_id: str
     subject: bytes
-    """The digest of the subject."""
+    """The digest of the identifier of the user at the provider."""
     session_index: bytes | None = None
     """The digest of the provider's own name of the session."""
     name_id: bytes | None = None
-    """What a logout request to the provider names, encrypted."""
+    """The encrypted SAML name identifier and session index, for a logout request to the provider."""
     organization_id: str | None = None
     """The organization that is active in the session."""
     authenticated_at: datetime | None = None
@@ -72,27 +72,27 @@ class SsoOrigin:
     amr: str = ""
     """The authentication methods (`amr`, RFC 8176) at the provider, separated by spaces; set for a new sign-in."""
     not_after: datetime | None = None
-    """When the provider ends the session; it is then never extended."""
+    """When the provider ends the session; None for no end. A session with an end is never extended."""
     identity: NewIdentity | None = None
-    """The identity, unless the user has it already."""
+    """The identity to store; None if the user has it already."""
     provisioning: Provisioning | None = None
-    """None for a session that follows another one."""
+    """What to write at the sign-in; None for a session that replaces another one or is opened by it."""
 
     def vouches_for(self, user: UserRow) -> bool:
-        """Return whether the provider has identified the user by the address that they have."""
+        """Return whether the provider has sent the current email address of the user."""
         return self.provisioning is not None and self.provisioning.email == user.email
 
 
 def fingerprint_of(row: ConnectionRow) -> str:
-    """Return the digest of what decides who the users of a connection are, and which roles they get."""
+    """Return a digest of everything in a connection that decides who its users are and which roles they get."""
     parts = (row.issuer, row.organization_id or "", row.default_role, row.group_roles)
     return tokens.digest_of_bytes(row.config + json.dumps(parts).encode()).hex()
 
 
 async def keep(ctx: Context, user: UserRow, session_id: str, origin: SsoOrigin) -> None:
-    """Store the origin of a new session of a user, and a new identity.
+    """Store the origin of a new session, and the new identity of its user if `origin` has one.
 
-    An identity is stored with the session, because a user with a second factor must have passed it.
+    The identity is stored only now, because a user with a second factor must have passed it first.
     """
     try:
         if origin.identity is not None:
@@ -130,7 +130,10 @@ async def _add_identity(ctx: Context, user: UserRow, new: NewIdentity) -> None:
 
 
 async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
-    """Return the origin of a locked session, for the session that replaces it or that it opens on a device."""
+    """Return the origin of a locked session, for a session that replaces it or that it opens on a device.
+
+    None for a session that no connection opened.
+    """
     row = (await ctx.db.execute(SSO_SESSION_OF, session_id=session.id)).first()
     if row is None:
         return None
@@ -147,7 +150,7 @@ async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
 
 
 async def read(ctx: Context, session: SessionRow) -> SsoSessionRow | None:
-    """Return what is stored about the origin of a session, outside any transaction; None for other sessions."""
+    """Return the stored origin of a session, outside the transaction; None if no connection opened the session."""
     # `fed` is in the methods of every session that a sign-in through a connection opens, also after a second factor
     # here. After a change of the password, the user has authenticated by that.
     if "fed" not in session.amr.split():  # defence: O8 provider-time
@@ -156,7 +159,7 @@ async def read(ctx: Context, session: SessionRow) -> SsoSessionRow | None:
 
 
 def authenticated_at(session: SessionRow, origin: SsoSessionRow | None) -> datetime:
-    """Return when the user of a session has authenticated: at the provider of a connection that may be long before."""
+    """Return when the user of a session has authenticated, which may be earlier at the provider of a connection."""
     known = None if origin is None else origin.authenticated_at
     return session.created_at if known is None else min(known, session.created_at)
 

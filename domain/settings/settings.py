@@ -9,7 +9,7 @@ from domain.ports import SettingInForce, SettingsInForce
 
 
 def list_settings(ctx: Context) -> Sequence[SettingInForce]:
-    """Return every setting of this process; of secrets only whether they are set.
+    """Return every setting of this process. For a secret, only whether it is set is returned.
 
     Raises YouAreNotAllowedToManageService, TwoFactorRequired.
     """

@@ -1,7 +1,7 @@
 """OAuth flows: from the redirect to a provider until the browser returns.
 
-The data of a flow is stored encrypted under the digest of its state. Only the browser with the flow's cookie can use
-it.
+The data of a flow is stored encrypted, under the digest of the `state` parameter. Only the browser that began the flow
+can use it: it has a cookie with the binding.
 """
 
 import json
@@ -28,7 +28,7 @@ _VERIFIER_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A request to redirect the browser to a provider, and the accepted redirect URLs for afterwards."""
+    """The options of a flow that is to begin. The redirect URLs for its end are already checked."""
 
     provider_id: str
     scopes: tuple[str, ...]
@@ -38,11 +38,11 @@ class AuthorizationRequest:
     request_sign_up: bool = False
     login_hint: str | None = None
     replaces_session: bool = False
-    """Whether a new session ends the one that the browser has of the same user."""
+    """Whether the new session ends the session that the same user has in this browser."""
     confirms_caller: bool = False
-    """Whether the sign-in only succeeds as the caller, who proves once more who they are."""
+    """Whether only the caller may sign in, to authenticate again."""
     tested_by: str | None = None
-    """The session whose user tests the provider; None for a sign-in."""
+    """The id of the session that tests a connection; None for a real sign-in."""
     forces_authentication: bool = False
     """Whether the user must authenticate again at the provider of a connection, although they have a session there."""
 
@@ -66,12 +66,12 @@ class OAuthState:
     only_user_id: str | None = None
     """The only user whom the flow may sign in; None for any."""
     tested_by: str | None = None
-    """As in `AuthorizationRequest`. Such a flow signs nobody in."""
+    """As in `AuthorizationRequest`. A flow that tests a connection signs nobody in."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRedirect:
-    """The redirect to the provider, the state, and the binding that the browser must send back with it."""
+    """The redirect URL, its `state`, and the binding for a cookie, which the browser must return with the state."""
 
     url: str = field(repr=False)
     state: str = field(repr=False)
@@ -83,7 +83,10 @@ UrlOf = Callable[[OAuthState, str], Awaitable[str]]
 
 
 async def begin_sign_in(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
-    """Begin a sign-in; the scopes replace the default ones. Raises ProviderNotFound, ProviderUnavailable."""
+    """Begin a sign-in at a configured provider; scopes in the request replace the default ones.
+
+    Raises ProviderNotFound, ProviderUnavailable.
+    """
     provider = identity.provider_of(ctx, request.provider_id)
     traits = provider.traits
     flow = _flow(ctx, request, openid_scopes(traits, request.scopes or traits.scopes))
@@ -91,7 +94,7 @@ async def begin_sign_in(ctx: Context, request: AuthorizationRequest) -> Authoriz
 
 
 async def begin_linking(ctx: Context, request: AuthorizationRequest) -> AuthorizationRedirect:
-    """Begin to link an account to the caller; the scopes are added to the default ones.
+    """Begin to link an account to the caller; scopes in the request are added to the default ones.
 
     Raises ProviderNotFound, ProviderUnavailable, Unauthenticated.
     """
@@ -116,7 +119,7 @@ def openid_scopes(traits: ProviderTraits, requested_scopes: tuple[str, ...]) -> 
 
 
 def new_flow(request: AuthorizationRequest, scopes: tuple[str, ...] = ()) -> OAuthState:
-    """Return the state of a new sign-in, not stored."""
+    """Return the state of a new sign-in flow, which is not stored yet."""
     return OAuthState(
         provider_id=request.provider_id,
         scopes=scopes,
@@ -138,7 +141,10 @@ def new_flow(request: AuthorizationRequest, scopes: tuple[str, ...] = ()) -> OAu
 async def begin(
     ctx: Context, flow: OAuthState, url_of: UrlOf, expires_in: timedelta
 ) -> AuthorizationRedirect:
-    """Store a flow and return the redirect to the provider. Raises what `url_of` raises, and Unauthenticated."""
+    """Store a flow for `expires_in` and return the redirect to the provider.
+
+    Raises the errors of the function `url_of`, and Unauthenticated if a flow that links an account lost its session.
+    """
     state, binding = tokens.token(), tokens.token()
     url = await url_of(flow, state)  # defence: R14 ask-provider
     # Only now: the provider's metadata may have to be fetched first, and no lock is held during a call.
@@ -202,7 +208,7 @@ def serialize(flow: OAuthState) -> dict[str, object]:
 
 
 async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthState | None:
-    """Return the flow of a state if this browser began it, as `use_up` does."""
+    """Delete the stored flow of a `state` and return it; None under the conditions of `use_up`."""
     stored = await use_up(ctx, state, bindings, Purpose.OAUTH_STATE)
     return None if stored is None else deserialize(stored)
 
@@ -210,10 +216,10 @@ async def consume(ctx: Context, state: str, bindings: Sequence[str]) -> OAuthSta
 async def use_up(
     ctx: Context, state: str, bindings: Sequence[str], purpose: Purpose
 ) -> Mapping[str, Any] | None:
-    """Return what is stored for a state if this browser began the flow; of simultaneous calls exactly one returns it.
+    """Delete the stored data of a `state` and return it; of simultaneous calls exactly one returns it.
 
-    `bindings` are the values of the browser's cookie for it. A state with another binding is not used up. A flow that
-    can no longer be decrypted, or was stored in the format of another version, counts as missing.
+    `bindings` are the values of the cookie that the browser sent. Return None, and delete nothing, if the state is
+    unknown, has expired, or has another binding. Return None also if the data cannot be decrypted.
     """
     # One statement finds and deletes the state, so that of concurrent callbacks one continues.
     # defence: V54 V58 use-state
@@ -233,7 +239,7 @@ async def use_up(
 
 
 def deserialize(remembered: Mapping[str, Any]) -> OAuthState | None:
-    """Return a flow from its stored form; None for that of another version."""
+    """Return a flow from its stored form; None if another version of the service stored it in a different form."""
     try:
         return OAuthState(**{**remembered, "scopes": tuple(remembered["scopes"])})
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The redirect back from a provider: use the state up, verify the identity, sign in or link."""
+"""The callback of a provider: consume the state of the flow, verify the identity, and sign in or link it."""
 
 import re
 from collections.abc import Awaitable, Sequence
@@ -28,10 +28,10 @@ Result = TypeVar("Result")
 
 
 class CallbackRefused(Exception):
-    """The flow failed because of the callback's own parameters."""
+    """A flow failed because of the parameters of its callback."""
 
     def __init__(self, error: str, description: str | None = None, said: str | None = None) -> None:
-        """Set the value of `error`, the provider's description of it, and the provider's own code."""
+        """Set the `error` of the redirect, the provider's description of it, and the provider's error code (`said`)."""
         self.error = error
         self.description = description
         self.said = said
@@ -50,7 +50,7 @@ class CallbackRequest:
     issuer: str | None
     form_user: str | None = field(repr=False)
     bindings: Sequence[str] = field(repr=False)
-    """The values of the cookie of the flow with this state."""
+    """The values of the cookie that binds the flow to the browser."""
     session_tokens: Sequence[str] = field(repr=False)
     """The values of the session cookie."""
 
@@ -60,24 +60,25 @@ class CallbackResult:
     """The result of a callback: the redirect, and the data for its cookies."""
 
     target: str | None = None
-    """The redirect URL of the flow for this outcome, or None."""
+    """The redirect URL that the flow has for this outcome; None if it has none."""
     opened: OpenedSession | PendingSignIn | None = None
-    """None after linking, and after a failure."""
+    """The new session or pending sign-in; None after linking, and after a failure."""
     error: str | None = None
     description: str | None = None
     """The provider's description of its error."""
     keeps_session: bool = False
-    """Whether the browser keeps its session of the same user while the second factor is pending."""
+    """Whether the browser keeps its current session of the same user, because a second factor is pending."""
     is_used_up: bool = True
-    """Whether the flow was this browser's and is used up, so that its cookie can be cleared."""
+    """Whether the flow was begun by this browser and is consumed, so that its cookie can be deleted."""
     defect: Exception | None = None
     """An internal error to log: an unexpected exception, or an unavailable database."""
 
 
 async def handle_callback(ctx: Context, request: CallbackRequest, flows: Flows = PROVIDERS) -> CallbackResult:
-    """Finish a flow. Once its state is used up, every outcome is returned as a `CallbackResult`.
+    """Finish the flow of a callback; return the outcome, also of a failure, which is audited.
 
-    Raises Unavailable if the state cannot be looked up; the state is then not used up.
+    Raises Unavailable only if the database is unavailable before the state is consumed; the callback can be repeated
+    then.
     """
     flow = await use_state(ctx, request)
     if isinstance(flow, CallbackResult):
@@ -86,12 +87,16 @@ async def handle_callback(ctx: Context, request: CallbackRequest, flows: Flows =
 
 
 async def finish(ctx: Context, flows: Flows, flow: OAuthState, request: CallbackRequest) -> CallbackResult:
-    """Finish a flow whose state is used up, with any outcome."""
+    """Finish a flow whose state is consumed; return the outcome, also of a failure, which is audited."""
     return await outcome(ctx, flows, flow, request.provider_id, _finish(ctx, flows, flow, request))
 
 
 async def use_state(ctx: Context, request: CallbackRequest) -> OAuthState | CallbackResult:
-    """Use up the state of a callback; return its flow, or the result if this browser has none. Raises Unavailable."""
+    """Consume the state of a callback and return its flow, so that no other callback can use it.
+
+    Return the failure as a `CallbackResult` if the state is missing or unknown, or another browser began the flow.
+    Raises Unavailable.
+    """
     if not request.state:
         return _refuse(ctx, request, CallbackError.STATE_NOT_FOUND)  # defence: V55 missing-state
     flow = None
@@ -105,9 +110,10 @@ async def use_state(ctx: Context, request: CallbackRequest) -> OAuthState | Call
 async def outcome(
     ctx: Context, flows: Flows, flow: OAuthState, requested_provider: str, steps: Awaitable[Result]
 ) -> Result | CallbackResult:
-    """Return the result of the last steps of a flow, or that of their failure, which is audited, whatever it is.
+    """Await the last steps of a flow; return their result.
 
-    `requested_provider` is that of the callback's URL.
+    If they raise any exception, audit it and return it as a `CallbackResult`. `requested_provider` is the provider id
+    in the URL of the callback.
     """
     try:
         return await steps
@@ -118,7 +124,7 @@ async def outcome(
 async def check_response(
     ctx: Context, flows: Flows, flow: OAuthState, request: CallbackRequest
 ) -> tuple[Provider, CallbackParams]:
-    """Check the response of a provider; return the provider, and what its code is exchanged with.
+    """Check the response of a provider; return the provider, and the parameters to exchange the code with.
 
     Raises CallbackRefused, ProviderNotFound, IssuerMismatch.
     """
@@ -188,7 +194,7 @@ async def _link(
 
 
 async def complete(ctx: Context, flow: OAuthState, sign_in: Job[SocialSignInResult]) -> CallbackResult:
-    """Sign in the user that a flow has identified, in a transaction of its own."""
+    """Run `sign_in` in a transaction of its own; return the result of the callback."""
     result = await ctx.in_new_transaction(sign_in)
     welcome = flow.new_user_callback_url if result.is_new else None
     opened, keeps_session = result.opened, False

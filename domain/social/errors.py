@@ -11,7 +11,7 @@ class ProviderUnavailable(Unavailable):
 
 
 class RenewedTokensLost(Unavailable):
-    """Refreshed tokens could not be stored in time; the provider may accept neither them nor the old ones."""
+    """The provider has refreshed the tokens, but they could not be stored. The stored old tokens may be invalid now."""
 
     code = "SERVICE_UNAVAILABLE"
 
@@ -41,13 +41,13 @@ class UserEmailNotFound(Unauthenticated):
 
 
 class OauthLinkError(Unauthenticated):
-    """The identity must not be linked to this account, or to any."""
+    """The identity may not be linked to the user who has its email address."""
 
     message = "account not linked"
 
 
 class SignUpDisabled(OauthLinkError):
-    """There is no such user, and this sign-in may not create one."""
+    """No user has this identity or its email address, and this sign-in may not create one."""
 
     code = "OAUTH_LINK_ERROR"
     message = "signup disabled"
@@ -72,13 +72,13 @@ class LinkingDifferentEmailsNotAllowed(Unauthenticated):
 
 
 class ProviderNotSupported(BadRequest):
-    """The account's provider has no tokens, or is not configured any more."""
+    """The provider of the account issues no tokens, or is not configured any more."""
 
     message = "Provider is not supported"
 
 
 class FailedToGetAccessToken(BadRequest):
-    """None is stored, or it has expired and cannot be refreshed."""
+    """No access token is stored, or it has expired and cannot be refreshed."""
 
     message = "Failed to get a valid access token"
 
@@ -90,7 +90,7 @@ class TokenRefreshNotSupported(BadRequest):
 
 
 class RefreshTokenNotFound(BadRequest):
-    """The provider sent no refresh token."""
+    """No refresh token is stored for the account."""
 
     message = "Refresh token not found"
 

@@ -30,7 +30,8 @@ WEBHOOK_LINKED = EventType("account.linked")
 
 
 def account_linked(ctx: Context, user_id: str, provider_id: str, *, by_user: bool = False) -> None:
-    """An identity was linked to a user: by them, or by their sign-in."""
+    """Record and publish that an identity was linked to a user: with `by_user` at their request, otherwise by a
+    sign-in."""
     record(ctx, ACCOUNT_LINKED, user_id=user_id, provider=provider_id)
     # A flow that comes back from the provider has no caller, but its user is signed in.
     actor_id = user_id if by_user else None
@@ -38,7 +39,7 @@ def account_linked(ctx: Context, user_id: str, provider_id: str, *, by_user: boo
 
 
 def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, said: str | None = None) -> None:
-    """An identity was not linked to a user; `said` is the provider's error code."""
+    """Record that an identity was not linked to a user; `said` is the provider's error code."""
     record(
         ctx,
         ACCOUNT_LINK_REFUSED,
@@ -51,24 +52,24 @@ def link_refused(ctx: Context, user_id: str, provider_id: str, code: str, *, sai
 
 
 def provider_token_read(ctx: Context, provider_id: str) -> None:
-    """The caller read a provider's tokens."""
+    """Record that the caller read a provider's tokens."""
     record(ctx, PROVIDER_TOKEN_READ, provider=provider_id)
 
 
 def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
-    """A provider refreshed the caller's tokens."""
+    """Record that a provider refreshed the caller's tokens."""
     record(ctx, PROVIDER_TOKEN_REFRESHED, provider=provider_id)
 
 
 def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
-    """A provider did not refresh the caller's tokens."""
+    """Record that a provider did not refresh the caller's tokens."""
     record(ctx, PROVIDER_TOKEN_FAILED, outcome=Outcome.FAILURE, code=code, provider=provider_id)
 
 
 def oauth_state_refused(ctx: Context, provider_id: str, code: str) -> None:
-    """A browser returned with a state that it did not receive here, or that has expired.
+    """Record that a browser returned with a `state` that this browser did not receive, or that has expired.
 
-    The provider is part of a URL that anyone can make up, so only a configured one is recorded.
+    The provider id comes from the URL, which anyone can make up, so only that of a configured provider is recorded.
     """
     known = provider_id if provider_id in ctx.port[IdentityProviders] else None
     record(ctx, OAUTH_STATE_REFUSED, outcome=Outcome.REFUSED, code=code, provider=known)

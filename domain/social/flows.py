@@ -1,4 +1,4 @@
-"""What differs between flows of configured providers and those of other kinds, and the errors of all."""
+"""The differences between OAuth flows of configured providers and of connections, and the errors of both."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -67,15 +67,17 @@ FAILURES: Mapping[type[Exception], str] = {
     UserMismatch: CallbackError.USER_MISMATCH,
     SsoRequired: CallbackError.SSO_REQUIRED,
 }
-"""The value of `error` for each refusal; the closest class counts. An exception that is not listed is a bug."""
+"""The value of `error` in the redirect for each exception, by the closest class.
+
+An exception that is not listed is an internal error."""
 
 
 class Flows(Protocol):
-    """What differs between the providers of the settings and the connections of organizations."""
+    """The parts of an OAuth flow that differ between configured providers and connections of organizations."""
 
     @property
     def failures(self) -> Mapping[type[Exception], str]:
-        """The value of `error` for each refusal, as `FAILURES`."""
+        """The value of `error` in the redirect for each exception, as in `FAILURES`."""
 
     def method(self, provider_id: str) -> str:
         """Return the authentication method of sessions and audit records."""

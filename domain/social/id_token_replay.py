@@ -1,7 +1,8 @@
-"""Replay protection of ID tokens. A token that the service received itself never signs in again; one with a nonce signs
-in once.
+"""Replay protection of ID tokens, by stored marks of used tokens.
 
-The mark is written in the transaction that uses the token, so a failed request does not use it up.
+A token that the service has received from the provider itself cannot be used again by anybody. One that an application
+sends with a nonce can be used once. The mark is written in the transaction that uses the token, so a failed request
+does not use the token up.
 """
 
 from datetime import timedelta
@@ -21,8 +22,10 @@ skew."""
 
 
 async def use(ctx: Context, proof: VerifiedIdentity) -> None:
-    """Mark the ID token of an identity as used, if it may be used only once. Raises InvalidToken if it was used
-    before."""
+    """Check that the ID token of an identity was not used up, and mark it as used unless it may be used again.
+
+    Does nothing without an ID token. Raises InvalidToken.
+    """
     token = proof.tokens.id_token
     if token is None:
         return
@@ -36,7 +39,7 @@ async def use(ctx: Context, proof: VerifiedIdentity) -> None:
 
 
 async def spend(ctx: Context, token: str) -> None:
-    """Mark a verified ID token so that it can never sign in; does nothing if it is already marked."""
+    """Mark an ID token as used, so that nobody can sign in with it; do nothing if it is marked already."""
     if not await _is_spent(ctx, token):
         await _mark(ctx, token)
 

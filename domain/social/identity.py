@@ -1,4 +1,4 @@
-"""Verify the credential of an application or browser, and return the provider's identity."""
+"""Find configured providers, verify ID tokens that applications send, and read the email address of an identity."""
 
 from domain import errors, identifiers
 from domain.context import Context

@@ -1,4 +1,4 @@
-"""Linking: an identity becomes another way for a signed-in user to sign in."""
+"""Link an identity at a provider to a signed-in user, who can then sign in with it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,9 +22,10 @@ from models.user import UserRow
 
 
 async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential) -> None:
-    """Link the identity of an ID token to the caller.
+    """Link the identity of an ID token, which the application obtained itself, to the caller.
 
-    Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `link`.
+    Raises ProviderNotFound, ProviderUnavailable, IdTokenNotSupported, InvalidToken, FailedToGetUserInfo,
+    UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed, Unauthenticated.
     """
     provider = social_identity.provider_of(ctx, provider_id)
     caller = ctx.signed_in
@@ -43,9 +44,9 @@ async def by_id_token(ctx: Context, provider_id: str, direct: IdTokenCredential)
 
 
 async def require_same_user(ctx: Context, user_id: str, presented: Sequence[str]) -> None:
-    """Raise Unauthenticated if the returning browser is signed in as another user.
+    """Raise Unauthenticated if the browser has an active session of another user than `user_id`.
 
-    `presented` are the values of its session cookie. If there are too many to look up, the browser is refused.
+    `presented` are the values of its session cookie. Too many values to look up are refused, too.
     """
     callers = await sessions.presented(ctx.reads, presented)
     others = [other for other in callers if other.session.is_active(ctx.now) and other.user.id != user_id]
@@ -74,11 +75,11 @@ async def link(
     proof: VerifiedIdentity,
     requested_scopes: tuple[str, ...] = (),
 ) -> None:
-    """Link a proven identity to a user whose session is still active; in one transaction.
+    """Link a verified identity to a user whose session is still active, within one transaction.
 
-    The user's profile stays unchanged. If the user already has the identity, its tokens are replaced.
-    The caller audits refusals. Raises Unauthenticated, the refusals of `id_token_replay.use`,
-    UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed, LinkingDifferentEmailsNotAllowed.
+    The user's profile stays unchanged. If the user already has the identity, its tokens are replaced. The caller audits
+    refusals. Raises Unauthenticated, InvalidToken, UserEmailNotFound, SocialAccountAlreadyLinked, LinkingNotAllowed and
+    LinkingDifferentEmailsNotAllowed.
     """
     await id_token_replay.use(ctx, proof)  # defence: V18 use-id-token
     identity = proof.identity

@@ -13,9 +13,9 @@ class SocialPolicy:
     """How long before its expiry an access token is refreshed."""
     expose_refresh_token: bool
     error_url: str | None
-    """The redirect URL of a failed flow that named none; None is the service's own /error."""
+    """The redirect URL of a failed flow that was begun without one; None for the `/error` page of the service."""
     default_redirect_url: str
-    """The redirect URL of a flow that named none."""
+    """The redirect URL of a successful flow that was begun without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sign-in through a provider: find or create the user of a verified identity, then pass the gate."""
+"""Sign-in through a provider: find or create the user of a verified identity, then complete the sign-in."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -33,17 +33,17 @@ class SocialSignIn:
 
     traits: ProviderTraits
     method: str
-    """`oauth:<id>` or `id_token:<id>`."""
+    """The method in sessions and audit records: `oauth:<provider id>` or `id_token:<provider id>`."""
     request_sign_up: bool
     callback_url: str | None
     """The redirect URL of the link in a verification email."""
     requested_scopes: tuple[str, ...] = ()
     only_user_id: str | None = None
-    """The only user who may sign in, with an account that is linked already; None for any."""
+    """The only user who may sign in, who must have linked the identity before; None for any user."""
 
 
 class UserMismatch(Exception):
-    """The identity is not that of the only user who may sign in."""
+    """The identity belongs to another user than the only one who may sign in (`only_user_id`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,9 @@ async def by_id_token(
 ) -> OpenedSession | PendingSignIn:
     """Sign in with an ID token that the application obtained itself.
 
-    Raises ProviderNotFound, the refusals of `identity.by_id_token` and those of `sign_in`.
+    `request_sign_up` permits creating a user at providers that do not do so by default. `callback_url` is for the link
+    in a verification email. Raises ProviderNotFound, ProviderUnavailable, IdTokenNotSupported, InvalidToken,
+    FailedToGetUserInfo, UserEmailNotFound, OauthLinkError, SignUpDisabled, BannedUser, SsoRequired, EmailNotVerified.
     """
     provider = social_identity.provider_of(ctx, provider_id)
     method = f"{events.ID_TOKEN.name}:{provider_id}"
@@ -78,10 +80,10 @@ async def by_id_token(
 
 
 async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) -> SocialSignInResult:
-    """Sign in the user of a verified identity, creating them if they are new; in one transaction.
+    """Sign in the user of a verified identity, and create the user if nobody has the identity or its address.
 
-    The caller audits an identity without a user; the gate audits the users it refuses. Raises the refusals of
-    `id_token_replay.use`, UserEmailNotFound, UserMismatch, OauthLinkError, SignUpDisabled and the refusals of the gate.
+    BannedUser, SsoRequired and EmailNotVerified are audited when they are raised; the caller must audit InvalidToken,
+    UserEmailNotFound, UserMismatch, OauthLinkError and SignUpDisabled. Runs within one transaction.
     """
     await id_token_replay.use(ctx, proof)
     address = social_identity.address_of(proof.identity)
@@ -173,7 +175,7 @@ def _new_user(ctx: Context, identity: Identity, address: str) -> UserRow:
 
 
 async def _mail_verification(ctx: Context, user: UserRow, attempt: SocialSignIn) -> None:
-    """Send a new user the verification link, unless the email is verified or the gate will send the link."""
+    """Send a new user the verification link, unless the email is verified or `complete_sign_in` will send the link."""
     verification = ctx.policy[EmailVerificationPolicy]
     needs_verified = verification.required or attempt.traits.require_verified_email
     is_sent_by_gate = needs_verified and verification.send_on_sign_in

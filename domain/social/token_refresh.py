@@ -1,7 +1,8 @@
-"""Refresh a provider's tokens; of several concurrent requests, only one calls the provider.
+"""Refresh a provider's tokens. Of several concurrent requests for one account, only one calls the provider.
 
-That request holds a lease on the account's row. When it ends, the lease column stores the outcome for the waiting
-requests of all instances: NULL after a success, else one of two fixed times in the distant past.
+That request holds a lease in the column `refresh_lease_until` of the account. When the request ends, it stores the
+outcome in that column for the waiting requests of all instances: NULL after a success, else the time `REFUSED` or
+`UNREACHABLE`, which are in the distant past.
 """
 
 import asyncio
@@ -26,11 +27,11 @@ from models.base import EPOCH
 
 LEASE = timedelta(seconds=15)
 ASKING = 9.0
-"""The seconds within which the provider must respond, over all calls: less than any request waits."""
+"""Timeout in seconds of all calls of the provider, shorter than WAIT_TIMEOUT."""
 WAIT_TIMEOUT = 10.0
-"""The seconds that other requests wait."""
+"""Timeout in seconds of other requests that wait for the outcome."""
 PAUSE = 0.05
-"""The seconds between two reads of the row."""
+"""The seconds between two reads of the account by a waiting request."""
 STORE_PAUSE = 0.25
 """The seconds between two attempts to store new tokens."""
 
@@ -46,10 +47,11 @@ class _Lease(NamedTuple):
 
 
 async def renew(ctx: Context, provider: Provider, seen: AccountRow, refresh_token: str) -> AccountRow:
-    """Return the account with refreshed tokens; `seen` is the row that held this refresh token.
+    """Refresh the tokens of an account; return its row with the new tokens.
 
-    No transaction may be open: this can take as long as the provider. Raises RefreshRefused (the stored tokens stay),
-    ProviderUnavailable, RenewedTokensLost, and AccountNotFound if it was unlinked meanwhile.
+    `seen` is the row from which `refresh_token` was read. Call it without an open transaction, because it waits for the
+    provider. Raises RefreshRefused (the stored tokens stay), ProviderUnavailable, RenewedTokensLost, and
+    AccountNotFound if the account was unlinked meanwhile.
     """
     while True:
         end = asyncio.get_running_loop().time() + LEASE.total_seconds()

@@ -1,4 +1,4 @@
-"""The tokens of a provider: return them, refresh them, and query the user's profile with them."""
+"""Return and refresh the tokens that a provider issued, and query the user's profile with them."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,19 +25,22 @@ from models.account import AccountRow
 
 @dataclass(frozen=True, slots=True)
 class AccountSelector:
-    """Names an account: by its provider, by its own id or the id at the provider, or by both."""
+    """Selects a linked account of the caller by its provider, its account id, or both.
+
+    `account_id` is the id of the account, or the id of the user at the provider.
+    """
 
     provider_id: str | None
     account_id: str | None
     user_id: str | None = None
-    """The user the request claims it belongs to."""
+    """The user id in the request, which is only compared with the caller's."""
     place: str = "body"
-    """Where the request names it, `body` or `query`."""
+    """The part of the request that names the account, `body` or `query`, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecryptedTokens:
-    """An account with its tokens decrypted; a token is None if it is not stored or may not be shown."""
+    """An account with its decrypted tokens. A token is None if it is not stored or the settings do not expose it."""
 
     account: AccountRow
     access_token: str = field(repr=False)

@@ -1,6 +1,6 @@
-"""The configuration of a connection: how its provider is reached, and which of its values mean what.
+"""The configuration of a connection: endpoints and keys of its provider, and the names of its claims or attributes.
 
-It is stored encrypted in `sso_connection.config`, as JSON.
+It is stored as encrypted JSON in `sso_connection.config`.
 """
 
 import json
@@ -22,10 +22,10 @@ BASIC: Final = "basic"
 
 @dataclass(frozen=True, slots=True)
 class AttributeNames:
-    """The names of claims (OpenID Connect) or attributes (SAML) at the provider; None for the usual ones."""
+    """The names of claims (OpenID Connect) or attributes (SAML) at the provider; None for the default names."""
 
     id: str | None = None
-    """The subject; by default `sub`, or the NameID."""
+    """The claim or attribute with the lasting identifier of a user; by default `sub`, or the NameID."""
     email: str | None = None
     name: str | None = None
     first_name: str | None = None
@@ -36,7 +36,7 @@ class AttributeNames:
 
 @dataclass(frozen=True, slots=True)
 class OidcConfig:
-    """An OpenID provider. Endpoints that are None come from the discovery document."""
+    """The configuration of an OpenID provider. Endpoints that are None are read from the discovery document."""
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
@@ -50,7 +50,7 @@ class OidcConfig:
     scopes: tuple[str, ...] = ("openid", "email", "profile")
     names: AttributeNames = AttributeNames()
     override_user_info: bool = False
-    """Whether name and picture are written at every sign-in."""
+    """Whether every sign-in overwrites the name and picture of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class SamlConfig:
     """A SAML identity provider, and the keys of this service for it. Certificates and keys are PEM."""
 
     entry_point: str
-    """The URL of its single sign-on service (redirect binding)."""
+    """The URL of the single sign-on service of the provider (redirect binding)."""
     certificates: tuple[str, ...]
-    """The certificates that it signs with; no other key is trusted."""
+    """The certificates of the keys that the provider signs with. No other key is trusted."""
     logout_url: str | None = None
-    """The URL of its single logout service (redirect binding)."""
+    """The URL of the single logout service of the provider (redirect binding)."""
     logout_response_url: str | None = None
-    """The URL for logout responses; None if it is the same."""
+    """The URL for logout responses; None for `logout_url`."""
     audience: str | None = None
     """The entity id of this service; by default the URL of its metadata."""
     name_id_format: str | None = None
@@ -91,12 +91,15 @@ def encrypt_config(cipher: Cipher, config: Config) -> bytes:
 
 
 def config_of(cipher: Cipher, row: ConnectionRow) -> Config | None:
-    """Return the configuration of a connection; None if it cannot be decrypted, or is of another version."""
+    """Return the configuration of a connection; None if it cannot be decrypted, or has the form of another version."""
     return decrypt_config(cipher, row.type, row.config)
 
 
 def decrypt_config(cipher: Cipher, kind: str, stored: bytes) -> Config | None:
-    """Return a configuration of a type from its stored form; None as `config_of`."""
+    """Return a configuration from its stored form; `kind` is the type of the connection.
+
+    None if it cannot be decrypted, or has the form of another version.
+    """
     text = cipher.decrypt(CONFIG, stored)
     if text is None:
         return None

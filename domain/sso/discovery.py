@@ -1,8 +1,7 @@
-"""The interface that reads what a provider publishes about itself when a connection is saved.
+"""The interface that fetches the metadata of an identity provider when a connection is saved.
 
-That is the discovery document of an OpenID provider, or the metadata of a SAML identity provider.
-
-`server/sso` implements it.
+That is the discovery document of an OpenID provider, or the metadata of a SAML identity provider. `server/sso`
+implements the interface.
 """
 
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from domain.sso.configuration import ClientAuthentication
 
 
 class DiscoveryFailure(StrEnum):
-    """Why a document cannot be used. The words do not depend on what was found at other addresses."""
+    """Why a document cannot be used. The values are fixed words that contain nothing of the response."""
 
     DNS = "dns"
     REFUSED_ADDRESS = "refused_address"
@@ -22,7 +21,7 @@ class DiscoveryFailure(StrEnum):
     TLS = "tls"
     TIMEOUT = "timeout"
     TOO_SLOW = "too_slow"
-    """These are the words of `domain.outbound.OutboundFailure`."""
+    """This and the values before it are those of `domain.outbound.OutboundFailure`."""
     REDIRECT = "redirect"
     STATUS = "status"
     """The status of the response is not 200."""
@@ -42,7 +41,7 @@ def document_url(issuer: str) -> str:
 
 
 class DiscoveryError(Exception):
-    """The discovery document cannot be used."""
+    """A discovery document or SAML metadata cannot be fetched or used; `reason` says why."""
 
     def __init__(self, reason: DiscoveryFailure) -> None:
         super().__init__(reason)
@@ -51,23 +50,23 @@ class DiscoveryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """A discovery document that can be used."""
+    """A checked discovery document, and how to authenticate at the token endpoint."""
 
     token_auth: ClientAuthentication
     document: Mapping[str, Any]
 
 
 class ProviderDiscovery(Protocol):
-    """Requests for discovery documents."""
+    """Fetches discovery documents and SAML metadata."""
 
     async def discover(self, issuer: str, url: str) -> Discovered:
-        """Return the document of an issuer at a URL.
+        """Return the discovery document at a URL, after checking that it is of this issuer.
 
         Takes up to 10 seconds, so do not call it within a transaction. Raises DiscoveryError.
         """
 
     async def fetch_metadata(self, url: str) -> bytes:
-        """Return the SAML metadata at a URL, unread and of at most 1 MiB.
+        """Return the SAML metadata at a URL as bytes, at most 1 MiB, which are not parsed.
 
         Takes up to 10 seconds, so do not call it within a transaction. Raises DiscoveryError.
         """

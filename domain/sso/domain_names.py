@@ -1,4 +1,4 @@
-"""The interface of domain names: their form, and the TXT records that verify them.
+"""The interface that normalizes domain names, and looks up the TXT records that verify them.
 
 `server/sso` implements it.
 """
@@ -11,11 +11,11 @@ class InvalidDomain(Exception):
 
 
 class LookupFailed(Exception):
-    """No name server has given a usable response, so nothing is known about the record."""
+    """No name server has sent a usable response, so it is unknown whether the record exists."""
 
 
 class DomainNames(Protocol):
-    """The form of domain names, and their TXT records."""
+    """Normalizes domain names and looks up their TXT records."""
 
     def normalize(self, text: str) -> str:
         """Return a domain in lower case, an international one as punycode.
@@ -24,8 +24,8 @@ class DomainNames(Protocol):
         """
 
     async def has_record(self, label: str, domain: str, value: str) -> bool:
-        """Return whether `label.domain` itself has a TXT record with this value, by every name server that responds.
+        """Return whether `label.domain` has a TXT record `value` or `label=value`.
 
-        The value may follow the name of the label and `=`. A record for all names (a wildcard) and an alias do not
-        count. Takes up to 10 seconds, so do not call it within a transaction. Raises LookupFailed.
+        Every name server that responds must return the record. A wildcard record and an alias (CNAME) do not count.
+        Takes up to 10 seconds, so do not call it within a transaction. Raises LookupFailed if no name server responds.
         """

@@ -5,7 +5,7 @@ from domain.policy import Policy
 
 
 def callback_url(policy: Policy, provider_id: str) -> str:
-    """Return the redirect URI of OpenID Connect."""
+    """Return the OpenID Connect redirect URI of a connection."""
     return urls.public_url(policy, f"/sso/callback/{provider_id}")
 
 

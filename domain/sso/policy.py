@@ -7,15 +7,15 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class SsoPolicy:
-    """Who manages connections, and the limits of their protocols."""
+    """The settings of connections: who manages them, and limits of OpenID Connect and SAML."""
 
     enabled: bool
     management: Literal["operators", "organizations"]
     clock_skew: timedelta
     request_expires_in: timedelta
     max_response: int
-    """The length of an encoded SAML response in bytes."""
+    """The largest encoded SAML response, in bytes."""
     idp_initiated: bool
-    """Whether connections may accept SAML responses without a request."""
+    """Whether a connection may be set to accept SAML responses without a request."""
     domain_recheck: timedelta
     domain_grace: timedelta

@@ -1,7 +1,7 @@
-"""The interface of SAML 2.0 messages: facts go in as values, verified results come out. `server/saml` implements it.
+"""The interface that writes and verifies SAML 2.0 messages. `server/saml` implements it.
 
-Nothing here is stored: the caller knows which requests are live, and keeps the ids of assertions and logout requests
-that were used, each until its `replay_until`.
+It stores nothing. The caller passes the ids of the requests that have no response yet, and stores the ids of assertions
+and logout requests that were used, each until its `replay_until`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,10 @@ UNSPECIFIED = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
 
 
 class SamlRefusal(StrEnum):
-    """Why a message is refused. The words are stored and shown, so they do not depend on its contents."""
+    """Why a message is refused. The values are stored and shown, so they contain nothing of the message."""
 
     TOO_LARGE = "too_large"
-    """More bytes than are allowed, as sent or after decompression."""
+    """The message has more bytes than are allowed, as sent or after decompression."""
     ENCODING = "encoding"
     """The message is not base64, not a DEFLATE stream, or a parameter is missing or repeated."""
     MALFORMED = "malformed"
@@ -30,7 +30,7 @@ class SamlRefusal(StrEnum):
     TOO_COMPLEX = "too_complex"
     """The XML has too many nodes, attributes or namespaces, or is nested too deep."""
     UNEXPECTED = "unexpected"
-    """The message is not the expected one, or does not have exactly one assertion in its place."""
+    """The message has another type than expected, or not exactly one assertion in its place."""
     DUPLICATE_ID = "duplicate_id"
     """Two elements have the same id."""
     STATUS = "status"
@@ -40,18 +40,18 @@ class SamlRefusal(StrEnum):
     ISSUER = "issuer"
     """The message is from another identity provider."""
     IN_RESPONSE_TO = "in_response_to"
-    """The message responds to a request that is not live."""
+    """The message responds to a request that is unknown, has expired, or has a response already."""
     UNSOLICITED = "unsolicited"
     """The message responds to no request, and the connection does not accept such messages."""
     SIGNATURE_MISSING = "signature_missing"
     SIGNATURE_MISPLACED = "signature_misplaced"
     """There is a signature where none may be."""
     SIGNATURE_FORM = "signature_form"
-    """The signature is not over exactly the element that contains it, or uses other transforms."""
+    """The signature does not cover exactly the element that contains it, or uses transforms that are not accepted."""
     SIGNATURE_ALGORITHM = "signature_algorithm"
     """The signature uses an algorithm that is not accepted, such as one with SHA-1."""
     SIGNATURE_INVALID = "signature_invalid"
-    """None of the certificates of the connection has made the signature."""
+    """The signature was made by none of the keys whose certificates the connection has."""
     ENCRYPTION_ALGORITHM = "encryption_algorithm"
     """The assertion is encrypted with an algorithm that is not accepted, such as RSA 1.5."""
     ENCRYPTION = "encryption"
@@ -63,7 +63,7 @@ class SamlRefusal(StrEnum):
     AUDIENCE = "audience"
     """The assertion is for another service provider."""
     SUBJECT_CONFIRMATION = "subject_confirmation"
-    """No bearer confirmation is for this endpoint and this request, and in time."""
+    """The assertion has no valid bearer confirmation for this endpoint and this request."""
     NAME_ID = "name_id"
     """The name identifier is empty, encrypted, too long, or has invisible characters."""
     AUTHENTICATION_MISSING = "authentication_missing"
@@ -73,7 +73,7 @@ class SamlRefusal(StrEnum):
 
 
 class SamlRefused(Exception):
-    """A message that is not accepted. Its `code` is safe to show, its `detail` is one of few fixed words, or empty."""
+    """A message is not accepted. `code` says why and may be shown; `detail` is a fixed word, or empty."""
 
     def __init__(self, code: SamlRefusal, detail: str = "") -> None:
         super().__init__(f"{code}: {detail}" if detail else code)
@@ -94,7 +94,7 @@ class KeyCertificate:
 
 
 class CertificateFacts(NamedTuple):
-    """What a certificate says about itself. Its key is pinned: nothing here decides about a signature."""
+    """The contents of a certificate, for display. They do not affect the verification of signatures."""
 
     subject: str
     fingerprint: str
@@ -106,28 +106,28 @@ class CertificateFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SamlServiceProvider:
-    """This service, as one connection presents it."""
+    """This service as the service provider of one connection."""
 
     entity_id: str
     acs_url: str
-    """The assertion consumer service."""
+    """The URL of the assertion consumer service."""
     logout_url: str | None = None
-    """The single logout service."""
+    """The URL of the single logout service; None if there is none."""
     keys: Sequence[KeyCertificate] = ()
-    """The key that signs and encrypts, then older ones that still decrypt."""
+    """First the key that signs requests and is announced for encryption, then older keys, which only decrypt."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamlIdentityProvider:
-    """An identity provider, as one connection knows it."""
+    """The identity provider of one connection."""
 
     entity_id: str
     sign_in_url: str
     certificates: Sequence[str]
-    """The pinned certificates in PEM: only these keys sign for the provider, whether or not they have expired."""
+    """The pinned certificates in PEM. Only signatures by their keys are accepted, even if they have expired."""
     logout_url: str | None = None
     logout_response_url: str | None = None
-    """Where logout responses go, if not to `logout_url`."""
+    """The URL for logout responses; None for `logout_url`."""
 
 
 class SamlMetadata(NamedTuple):
@@ -143,7 +143,7 @@ class SamlMetadata(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationRequest:
-    """A sign-in that is to be requested. `id` begins with a letter or an underscore."""
+    """A request of a sign-in at the identity provider. `id` begins with a letter or an underscore."""
 
     id: str
     relay_state: str = field(repr=False)
@@ -154,7 +154,7 @@ class AuthenticationRequest:
 
 
 class NameId(NamedTuple):
-    """The identifier of a user at an identity provider, as given."""
+    """The name identifier of a user, unchanged as the identity provider sent it."""
 
     value: str
     format: str = UNSPECIFIED
@@ -162,19 +162,19 @@ class NameId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedResponse:
-    """What a response must match, and its bounds."""
+    """The conditions and limits that a response must meet."""
 
     live_requests: Collection[str]
-    """The ids of requests of this browser that have no response yet."""
+    """The ids of requests that have no response yet."""
     allows_unsolicited: bool = False
     skew: timedelta = timedelta(seconds=60)
     most_characters: int = 262_144
-    """The largest `SAMLResponse`, in base64."""
+    """The most characters of a `SAMLResponse` in base64."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAssertion:
-    """The contents of an assertion, read from the very element that its signature covers."""
+    """The contents of an assertion, read from the element that a verified signature covers."""
 
     id: str
     issuer: str
@@ -186,12 +186,12 @@ class VerifiedAssertion:
     session_ends_at: datetime | None
     in_response_to: str | None
     replay_until: datetime
-    """Until then the caller keeps `id`, and refuses it."""
+    """The caller stores `id` until this time, and refuses another assertion with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamlLogoutRequest:
-    """A request to end sessions: of this service, or a verified one of an identity provider."""
+    """A logout request: one that this service sends, or a verified one of an identity provider."""
 
     id: str
     name_id: NameId = field(repr=False)
@@ -199,7 +199,7 @@ class SamlLogoutRequest:
     """The sessions to end; empty for all sessions of the name identifier."""
     relay_state: str | None = field(default=None, repr=False)
     replay_until: datetime | None = None
-    """Of a request of the provider: until then the caller keeps `id`, and refuses it."""
+    """The caller stores `id` until this time, and refuses it in another request; None for one of this service."""
 
 
 class SamlLogoutResponse(NamedTuple):
@@ -214,23 +214,23 @@ class LogoutMessage(NamedTuple):
     """A message at the single logout service, as received: a query (redirect binding) or a form (POST binding)."""
 
     query: str | None = None
-    """The query of a GET request without decoding: its signature is over these characters."""
+    """The query of a GET request, not decoded, because its signature covers these characters; None for a form."""
     form: Mapping[str, str] | None = None
 
 
 class SamlMessages(Protocol):
-    """Writes and reads SAML 2.0 messages, without any state. The URLs are complete, with their signatures."""
+    """Writes and verifies SAML 2.0 messages, without any state. URLs that it returns include their signatures."""
 
     def generate_key(self, common_name: str, now: datetime) -> KeyCertificate:
         """Return a new RSA key of 2048 bits with a self-signed certificate. It takes up to a second."""
 
     def certificate_facts(self, certificate: str) -> CertificateFacts:
-        """Return the facts of a certificate in PEM or base64. Raises MetadataRefused, also for a weak key."""
+        """Return the contents of a certificate in PEM or base64. Raises MetadataRefused, also for a weak key."""
 
     def read_metadata(self, document: bytes, now: datetime) -> SamlMetadata:
         """Return the contents of metadata of at most 1 MiB. Raises MetadataRefused.
 
-        Addresses have the form of a URL; the caller checks that they may be used.
+        Endpoints have the form of a URL. The caller checks whether requests to them are allowed.
         """
 
     def write_metadata(self, own: SamlServiceProvider, *, signs_requests: bool) -> bytes:
@@ -262,7 +262,7 @@ class SamlMessages(Protocol):
         request: SamlLogoutRequest,
         now: datetime,
     ) -> str:
-        """Return the URL that sends a signed logout request. Raises ValueError if the provider has no logout URL."""
+        """Return the URL that carries a signed logout request. Raises ValueError if the provider has no logout URL."""
 
     def respond_to_logout(
         self,
@@ -272,7 +272,7 @@ class SamlMessages(Protocol):
         message_id: str,
         now: datetime,
     ) -> str:
-        """Return the URL that sends a signed logout response. Raises ValueError if the provider has no logout URL."""
+        """Return the URL that carries a signed logout response. Raises ValueError if the provider has no logout URL."""
 
     def read_logout(
         self,
@@ -282,14 +282,14 @@ class SamlMessages(Protocol):
         expected: ExpectedResponse,
         now: datetime,
     ) -> SamlLogoutRequest:
-        """Return a verified logout request. Raises SamlRefused, also if unsigned.
+        """Return a verified logout request. Raises SamlRefused, also for an unsigned message.
 
         A verified response is refused as IN_RESPONSE_TO, because no request is kept.
         """
 
 
 class SamlLibrary(Protocol):
-    """Loads the libraries for SAML at the first call: most services have no connection that needs them."""
+    """Returns the implementation of `SamlMessages`, which loads its libraries at the first call."""
 
     def __call__(self) -> SamlMessages:
-        """Return the adapter, which is always the same."""
+        """Return the implementation, the same at each call."""

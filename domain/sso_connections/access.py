@@ -1,4 +1,4 @@
-"""Who may manage a connection: administrators of the service, and owners of its organization if they may.
+"""Who may manage a connection: administrators of the service, and owners of its organization if settings allow it.
 
 A connection that the caller may not manage looks like one that does not exist.
 """
@@ -22,7 +22,7 @@ from models.sso_connection import CONNECTIONS_OF_MEMBER, LIST_CONNECTIONS, Conne
 
 
 def is_administrator(ctx: Context) -> bool:
-    """Return whether the caller may manage every connection."""
+    """Return whether the caller is an administrator of the service, who may manage every connection."""
     return roles.permits(ctx.policy, ctx.signed_in.user, "service", "manage")
 
 
@@ -31,8 +31,8 @@ async def require_register(
 ) -> MemberRow | None:
     """Check that the caller may create a connection for an organization, or for the whole service (None).
 
-    Return the membership of a caller who is not an administrator. `lock` locks the organization. Raises Forbidden,
-    SessionNotFresh.
+    Return the caller's membership in the organization; None for an administrator of the service. With `lock` the
+    organization is locked. Raises Forbidden, SessionNotFresh.
     """
     if organization_id is not None and lock:
         await organization_access.lock(ctx, organization_id)
@@ -52,9 +52,10 @@ async def require_register(
 async def require(
     ctx: Context, row: ConnectionRow | None, *, change: bool = False
 ) -> tuple[ConnectionRow, MemberRow | None]:
-    """Check that the caller may see, or change, a connection; return it.
+    """Check that the caller may see a connection, or with `change` also change it.
 
-    The membership is that of a caller who is not an administrator. Raises SsoProviderNotFound, SessionNotFresh.
+    Return the connection and the caller's membership in its organization, which is None for an administrator of the
+    service. Raises SsoProviderNotFound, also if `row` is None, and SessionNotFresh.
     """
     if row is None:
         raise SsoProviderNotFound

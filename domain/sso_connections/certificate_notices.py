@@ -1,4 +1,4 @@
-"""Notify the owners of an organization before the certificates of its SAML connections end."""
+"""Notify the owners of an organization before the certificates of its SAML connections expire."""
 
 from datetime import datetime
 
@@ -15,9 +15,10 @@ from models.sso_connection import (
 
 
 async def run(ctx: Context) -> int:
-    """Notify the owners of each connection whose last certificate ends soon, once; each in a transaction of its own.
+    """Notify the owners of each connection whose last certificate expires soon, once per certificate.
 
-    Return the number of active connections whose last certificate ends soon, or has ended.
+    Each connection is handled in its own transaction. Return the number of active connections whose last certificate
+    expires soon or has expired.
     """
     ending = 0
 

@@ -9,11 +9,11 @@ from domain.sso.saml import CertificateFacts, MetadataRefused, SamlLibrary
 from models.sso_connection import ConnectionRow
 
 WARNING = timedelta(days=30)
-"""How long before its end a certificate is reported."""
+"""How long before its expiry a certificate is reported."""
 
 
 def facts_of(ctx: Context, row: ConnectionRow) -> Sequence[CertificateFacts]:
-    """Return the certificates of a connection; none for OpenID Connect, or if its configuration cannot be read."""
+    """Return the pinned certificates of a SAML connection; none for OpenID Connect or an unreadable configuration."""
     config, found = config_of(ctx.cipher, row), []
     for text in config.certificates if isinstance(config, SamlConfig) else ():
         try:

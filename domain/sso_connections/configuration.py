@@ -1,4 +1,4 @@
-"""Connections from the configuration: the table follows it when the service starts."""
+"""Write the connections of the configuration into the database when the service starts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,10 +37,10 @@ class _Configured(NamedTuple):
 
 
 async def apply(ctx: Context) -> list[Problem]:
-    """Add, change and delete the rows of configured connections, so that they are as configured; return what is wrong.
+    """Add, change and delete connections in the database so that they match the configuration.
 
-    A configured connection replaces another one with the same `providerId`. A domain that another connection has
-    verified stays there, and an organization that does not exist leaves its connection out.
+    Return the parts of the configuration that have no effect: a domain that another connection has verified, and a
+    connection whose organization does not exist. A configured connection replaces one with the same `providerId`.
     """
     wanted, problems = await _wanted(ctx)
     # Nothing is written if nothing has changed, so that the service starts while the database is read-only.

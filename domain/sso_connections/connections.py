@@ -1,4 +1,4 @@
-"""Connections, for callers who may manage them, and the public SAML metadata of each."""
+"""Manage connections for callers who may do so, and return the public SAML metadata of a connection."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ from models.user import UserRow
 
 
 async def register(ctx: Context, sent: Mapping[str, Any]) -> Connection:
-    """Create a connection.
+    """Create a connection from the fields of a request; return it with its domains.
 
     Raises Forbidden, SessionNotFresh, ValidationError, InvalidSsoDomain, InvalidProviderUrl, DiscoveryFailed,
     SsoProviderExists, TooManySsoProviders.
@@ -62,9 +62,9 @@ async def get(ctx: Context, provider_id: str) -> Connection:
 
 
 async def update(ctx: Context, provider_id: str, sent: Mapping[str, Any]) -> Connection:
-    """Change the fields of a connection that are present; return it.
+    """Change the fields of a connection that `sent` contains; return the connection.
 
-    With `revokeOtherSessions` the users who must sign in through it keep only the sessions that it opened. Raises
+    With `revokeOtherSessions`, other sessions of the users who must sign in through the connection end. Raises
     SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly, ValidationError, InvalidSsoDomain, InvalidProviderUrl,
     DiscoveryFailed.
     """
@@ -110,7 +110,7 @@ async def verify_domains(ctx: Context, provider_id: str) -> None:
 
 
 async def add_domains(ctx: Context, provider_id: str, text: str) -> None:
-    """Add domains, separated by commas or white space, to a connection. Those that it has already stay as they are.
+    """Add domains, separated by commas or white space, to a connection. Its other domains stay unchanged.
 
     Raises SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly, ValidationError, InvalidSsoDomain.
     """
@@ -122,7 +122,7 @@ async def add_domains(ctx: Context, provider_id: str, text: str) -> None:
 
 
 async def remove_domain(ctx: Context, provider_id: str, name: str) -> None:
-    """Remove a domain from a connection, if it has it.
+    """Remove a domain from a connection; do nothing if the connection does not have it.
 
     Raises SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly, ValidationError for the last domain.
     """
@@ -136,7 +136,7 @@ async def require_domain(
 ) -> None:
     """Require users of a verified domain to sign in through the connection, or no longer require it.
 
-    With `revoke_others` the users who must keep only the sessions that the connection opened. Raises
+    With `revoke_others`, sessions of these users that the connection did not open end. Raises
     SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly, ValidationError.
     """
     users: Sequence[UserRow] = ()

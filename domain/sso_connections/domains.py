@@ -1,4 +1,4 @@
-"""The domains of connections: which it has, and whether its owner has proved them."""
+"""The domains of connections, and their verification by TXT records."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -30,10 +30,10 @@ from models.sso_domain import (
 )
 
 LABEL = "_gatewright-"
-"""What precedes the `providerId` in the name of the TXT record."""
+"""The prefix of the `providerId` in the name of the TXT record."""
 
 AT_ONCE = 8
-"""The records that are looked up at the same time."""
+"""The number of records that are looked up at the same time."""
 
 _MOST_IDS = 1000
 """The ids of one statement: PostgreSQL takes at most 32,767 parameters."""
@@ -81,14 +81,15 @@ async def load_all(ctx: Context, rows: Sequence[ConnectionRow]) -> Sequence[Conn
 
 
 def are_verified(rows: Sequence[DomainRow]) -> bool:
-    """Return whether every domain is verified, and there is one."""
+    """Return whether there is at least one domain and all are verified."""
     return bool(rows) and all(row.verified_at is not None for row in rows)
 
 
 async def replace(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> bool:
-    """Replace the domains of a locked connection; return whether that changes them.
+    """Replace the domains of a locked connection; return whether they or their verification changed.
 
-    Domains that stay keep their verification. Those that the operator names need no proof. Raises DomainTaken.
+    Domains that stay keep their verification. Domains that the operator names are verified without a record. Raises
+    DomainTaken if another connection has verified one of these.
     """
     known = {one.domain: one for one in await of(ctx, row)}
     # One token for all domains of a connection: the operation that requests their verification returns only one.
@@ -106,7 +107,7 @@ async def replace(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> boo
 
 
 async def drop(ctx: Context, row: ConnectionRow, *, keep: Collection[str]) -> None:
-    """Remove the domains of a connection that are not to be kept."""
+    """Remove the domains of a connection that are not in `keep`."""
     for one in await of(ctx, row):
         if one.domain not in keep:
             await ctx.db.execute(REMOVE_DOMAIN, domain_id=one.id)
@@ -136,7 +137,7 @@ async def _add(ctx: Context, row: ConnectionRow, name: str, token: str) -> None:
 
 
 async def owner_of(ctx: Context, name: str) -> ConnectionRow | None:
-    """Return the connection that has a domain verified."""
+    """Return the connection that has verified a domain; None if there is none."""
     row: ConnectionRow | None = (await ctx.db.execute(OWNER_OF_DOMAIN, domain=name)).first()
     return row
 
@@ -148,8 +149,10 @@ async def _check_free(ctx: Context, row: ConnectionRow, name: str) -> None:
 
 
 async def require_sign_in(ctx: Context, row: ConnectionRow, names: Sequence[str]) -> bool:
-    """Require users of these domains, and of no others, to sign in through a connection; return whether that changes
-    its domains. Raises ValidationError for a domain that is not verified."""
+    """Require users of these domains, and of no others, to sign in through a connection.
+
+    Return whether that changes any domain. Raises ValidationError for a domain that is not verified.
+    """
     changed = False
     rows = {one.domain: one for one in await of(ctx, row)}
     for name in names:
@@ -163,9 +166,9 @@ async def require_sign_in(ctx: Context, row: ConnectionRow, names: Sequence[str]
 
 
 async def look_up(ctx: Context, claims: Sequence[Claim]) -> Sequence[bool | None]:
-    """Return whether the record of each domain is there, None if no name server has responded.
+    """Look up the TXT record of each domain; return whether it exists, None if no name server responded.
 
-    Call it before the transaction begins: it takes up to 10 seconds for each `AT_ONCE` domains.
+    Call it before the transaction begins: each group of `AT_ONCE` domains takes up to 10 seconds.
     """
     slots = asyncio.Semaphore(AT_ONCE)
 
@@ -181,10 +184,10 @@ async def look_up(ctx: Context, claims: Sequence[Claim]) -> Sequence[bool | None
 
 
 async def verify(ctx: Context, row: ConnectionRow, found: Collection[str]) -> None:
-    """Verify the domains of a locked connection whose records were found.
+    """Verify those domains of a locked connection whose names are in `found`, the names with a record.
 
-    Raises DomainVerified if all are verified already, PendingDomainTaken and DomainVerificationFailed, which keep the
-    domains that could be verified.
+    Raises DomainVerified if all were verified before, PendingDomainTaken if another connection has verified one, and
+    DomainVerificationFailed if a record is missing. After the last two, the other domains are verified nevertheless.
     """
     pending = [one for one in await of(ctx, row) if one.verified_at is None]
     if not pending:

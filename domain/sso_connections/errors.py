@@ -16,7 +16,7 @@ class SsoProviderExists(Conflict):
 
 
 class SsoProviderReadOnly(BadRequest):
-    """The connection comes from the configuration."""
+    """The connection is defined in the configuration, so it cannot be changed here."""
 
     message = "SSO provider is managed by configuration"
 
@@ -28,7 +28,7 @@ class StaleSsoProvider(Conflict):
 
 
 class TooManySsoProviders(Forbidden):
-    """The organization has `sso.limit_per_organization` connections."""
+    """The organization has the maximum number of connections (`sso.limit_per_organization`)."""
 
     message = "You have reached the maximum number of SSO providers"
 
@@ -64,13 +64,13 @@ class DomainVerified(Conflict):
 
 
 class DomainTaken(Conflict):
-    """Another connection has the domain verified."""
+    """Another connection has already verified the domain."""
 
     message = "Domain is verified by another SSO provider"
 
 
 class PendingDomainTaken(DomainTaken):
-    """Another connection has a domain verified whose record was found."""
+    """The record of a domain was found, but another connection has already verified the domain."""
 
     code = "DOMAIN_TAKEN"
     keeps_writes = True  # Other domains of the connection may be verified now.

@@ -31,13 +31,13 @@ WEBHOOK_DOMAIN_LOST = EventType("sso.domain_lost", has_user=False)
 
 
 def created(ctx: Context, row: ConnectionRow) -> None:
-    """A connection was created."""
+    """Record that a connection was created."""
     _record(ctx, CREATED, row, source=row.source)
     _publish(ctx, WEBHOOK_CREATED, row)
 
 
 def updated(ctx: Context, row: ConnectionRow, fields: Iterable[str], *, identities_ended: int = 0) -> None:
-    """Fields of a connection were changed; it is passed as it is since."""
+    """Record that fields of a connection were changed; `row` is its new state."""
     changed = sorted(fields)
     if changed == ["state"] and row.state == ConnectionState.PAUSED:
         _record(ctx, PAUSED, row)
@@ -48,29 +48,29 @@ def updated(ctx: Context, row: ConnectionRow, fields: Iterable[str], *, identiti
 
 
 def deleted(ctx: Context, row: ConnectionRow, *, identities_ended: int) -> None:
-    """A connection was deleted, with the identities of its users."""
+    """Record that a connection was deleted, with the identities of its users."""
     _record(ctx, DELETED, row, identities_ended=identities_ended)
     _publish(ctx, WEBHOOK_DELETED, row)
 
 
 def tested(ctx: Context, row: ConnectionRow) -> None:
-    """The caller has begun a test sign-in."""
+    """Record that the caller has begun a test sign-in."""
     _record(ctx, TESTED, row)
 
 
 def other_sessions_ended(ctx: Context, row: ConnectionRow, number: int) -> None:
-    """Sessions of users who must sign in through a connection were ended."""
+    """Record that sessions of users who must sign in through a connection were ended."""
     _record(ctx, OTHER_SESSIONS_ENDED, row, sessions=number)
 
 
 def domain_verified(ctx: Context, row: ConnectionRow, domain: str) -> None:
-    """A domain of a connection was verified."""
+    """Record that a domain of a connection was verified."""
     _record(ctx, DOMAIN_VERIFIED, row, domain=domain)
     _publish(ctx, WEBHOOK_DOMAIN_VERIFIED, row, domain=domain)
 
 
 def domain_lost(ctx: Context, row: ConnectionRow, domain: str) -> None:
-    """The record of a verified domain was missing for `sso.domain_grace`."""
+    """Record that a domain lost its verification, because its record was missing for `sso.domain_grace`."""
     _record(ctx, DOMAIN_LOST, row, by_operator=False, domain=domain)
     _publish(ctx, WEBHOOK_DOMAIN_LOST, row, domain=domain)
 

@@ -1,4 +1,4 @@
-"""The fields of connections, in the forms in which requests and commands contain them."""
+"""Check the fields of connections in requests and commands, and convert them to stored values."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ MAPPING = {
     "image": "image",
     "groups": "groups",
 }
-"""The fields of `mapping`, with the names of `AttributeNames`."""
+"""The attributes of `AttributeNames` by the names of the fields of `mapping` in requests."""
 ENDPOINTS = {
     "discoveryEndpoint": "discovery_url",
     "authorizationEndpoint": "authorization_endpoint",
@@ -36,7 +36,7 @@ ENDPOINTS = {
     "jwksEndpoint": "jwks_uri",
     "endSessionEndpoint": "end_session_endpoint",
 }
-"""The URLs of an OpenID provider, with the names of `OidcConfig`."""
+"""The attributes of `OidcConfig` with URLs, by the names of their fields in requests."""
 
 _COLUMNS = {
     "name": "name",
@@ -52,11 +52,11 @@ NAMES = {
     "default_role": "defaultRole",
     "group_roles": "groupRoles",
 }
-"""The fields of columns."""
+"""The names of fields by the names of their columns."""
 
 
 def columns(ctx: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of the fields that are present, without issuer, configuration and domains.
+    """Return the column values of the fields in `sent`, except issuer, configuration and domains.
 
     Raises ValidationError.
     """
@@ -74,7 +74,7 @@ def columns(ctx: Context, sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def roles_in(values: Mapping[str, Any]) -> list[str]:
-    """Return the roles that these columns give to members."""
+    """Return all roles in the columns `default_role` and `group_roles`, those that are present."""
     groups = json.loads(values.get("group_roles", "{}"))
     return [*([values["default_role"]] if "default_role" in values else []), *groups.values()]
 
@@ -103,7 +103,7 @@ def _role(ctx: Context, name: str, text: str) -> str:
 
 
 def domains(ctx: Context, text: str | Sequence[str]) -> list[str]:
-    """Return the domains of a request, by default separated by commas, in the form in which they are stored.
+    """Return domains in their stored form, from a list or a text that is separated by commas.
 
     Raises ValidationError, InvalidSsoDomain.
     """
@@ -123,5 +123,5 @@ def domain(ctx: Context, text: str) -> str:
 
 
 def refuse(name: str, problem: str) -> NoReturn:
-    """Raise the error that a field of the body is malformed."""
+    """Raise ValidationError for the field `name` of the body, with the problem as message."""
     raise ValidationError(f"[body.{name}] {problem}", Field("body", name, problem))

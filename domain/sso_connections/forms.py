@@ -1,4 +1,4 @@
-"""Rules of the hosted pages: changes by forms that may be sent twice, or from a page that is out of date."""
+"""Changes of connections by HTML forms, which may be sent twice, or from an outdated page."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _NOT_ALLOWED = re.compile(r"[^a-z0-9]+")
 
 
 async def unused_id(ctx: Context, slug: str, provider: str) -> str:
-    """Return an identifier for a new connection that no other connection has, such as `acme-okta`."""
+    """Return an unused `providerId` for a new connection, made of `slug` and `provider`, such as `acme-okta`."""
     base = _NOT_ALLOWED.sub("-", slug).strip("-")[: _LONGEST_ID - len(provider) - 4].strip("-")
     first = f"{base}-{provider}".strip("-")
     number, name = 1, first
@@ -29,9 +29,10 @@ async def unused_id(ctx: Context, slug: str, provider: str) -> str:
 
 
 async def create(ctx: Context, organization_id: str, sent: Mapping[str, Any]) -> ConnectionRow:
-    """Create a draft of an organization, without domains; a form that is sent twice returns the one it created.
+    """Create a draft of a connection of an organization; return the same draft if the form is sent twice.
 
-    Raises the errors of `connections.register`.
+    Raises Forbidden, SessionNotFresh, ValidationError, InvalidSsoDomain, InvalidProviderUrl, DiscoveryFailed,
+    SsoProviderExists, TooManySsoProviders.
     """
     wanted = {**sent, "organizationId": organization_id, "state": ConnectionState.DRAFT.value}
     try:
@@ -63,10 +64,11 @@ async def update_settings(
     *,
     seen: datetime | None,
 ) -> None:
-    """Change the settings of a connection, and some names of attributes, unless it was changed after `seen`.
+    """Change fields of a connection (`sent`), and names of claims or attributes (`names`).
 
-    `seen` is its `updated_at`. Values that are already stored are not a change, so a form that is sent twice succeeds.
-    Raises StaleSsoProvider, and the errors of `connections.update`.
+    `seen` is the `updated_at` of the connection that the form showed. If it was changed since, raises StaleSsoProvider,
+    unless all values are stored already, as after a form that is sent twice. Also raises SsoProviderNotFound,
+    SessionNotFresh, SsoProviderReadOnly, ValidationError, InvalidSsoDomain, InvalidProviderUrl and DiscoveryFailed.
     """
     row = (await ctx.in_new_transaction(partial(connections.get, provider_id=provider_id))).row
     provider = operator.provider_of(ctx, row)
@@ -86,9 +88,9 @@ async def update_settings(
 
 
 async def remove(ctx: Context, provider_id: str, typed_id: str) -> None:
-    """Delete a connection whose identifier was typed.
+    """Delete a connection, if the user has typed its `providerId` as confirmation.
 
-    Raises ValidationError, and the errors of `connections.remove`.
+    Raises ValidationError if `typed_id` differs, SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly.
     """
     if typed_id.strip() != provider_id:
         problem = "must be the identifier of the connection"
@@ -97,7 +99,7 @@ async def remove(ctx: Context, provider_id: str, typed_id: str) -> None:
 
 
 def group_roles(text: str) -> Mapping[str, str]:
-    """Return the roles by group that are written as `group = roles`, one on each line. Raises ValidationError."""
+    """Parse lines of the form `group = roles`; return the roles by group. Raises ValidationError."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         group, equals, roles = line.rpartition("=")

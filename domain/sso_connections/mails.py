@@ -45,7 +45,7 @@ SSO_CERTIFICATE_ENDS = MailTemplate(
 
 
 async def certificate_ends(ctx: Context, owner: Recipient, row: ConnectionRow, end: datetime) -> None:
-    """Notify an owner that the last certificate of a connection ends."""
+    """Notify an owner that the last certificate of a connection expires at `end`."""
     await notify(ctx, SSO_CERTIFICATE_ENDS, owner, connection=row.name, until=end)
 
 
@@ -57,7 +57,7 @@ async def domain_missing(
     record: str,
     until: datetime,
 ) -> None:
-    """Notify an owner that the record of a domain is missing, and until when the domain stays verified."""
+    """Notify an owner that the TXT record of a domain is missing; the domain stays verified until `until`."""
     await notify(
         ctx,
         SSO_DOMAIN_MISSING,

@@ -1,6 +1,6 @@
-"""Manage connections, for the operator and for callers whose permission was checked.
+"""Manage connections without checking permissions, for the operator and for callers who were checked before.
 
-No permission is checked here. Without a caller, the operator acts on the command line or by the configuration.
+Without a caller in the context, the operator acts on the command line or by the configuration.
 """
 
 import asyncio
@@ -60,12 +60,12 @@ _DEFAULTS = {
 
 
 class Prepared(NamedTuple):
-    """What a request makes of a connection, checked as far as that needs no transaction."""
+    """The checked values of a request that creates or changes a connection. None leaves a value unchanged."""
 
     columns: Mapping[str, Any]
-    """The columns of its fields, without those of the provider."""
+    """The column values of the fields in the request, except those of the provider."""
     provider: Provider | None
-    """The provider, if the request has fields of it."""
+    """The whole provider; None if the request has no field of it."""
     domains: Sequence[str] | None
     required: Sequence[str] | None
     """The domains whose users must sign in through the connection."""
@@ -91,7 +91,7 @@ def provider_of(ctx: Context, row: ConnectionRow) -> Provider | None:
 
 
 async def prepare(ctx: Context, sent: Mapping[str, Any], seen: ConnectionRow | None) -> Prepared:
-    """Check the fields of a request, for a new connection or the one that was seen.
+    """Check the fields of a request that creates a connection, or changes the connection `seen`.
 
     It sends requests to the provider, so call it before the transaction begins. Raises ValidationError,
     InvalidSsoDomain, InvalidProviderUrl, DiscoveryFailed.
@@ -109,7 +109,10 @@ async def prepare(ctx: Context, sent: Mapping[str, Any], seen: ConnectionRow | N
 
 
 async def with_key(ctx: Context, provider: Provider) -> Provider:
-    """Return a provider with the key that signs requests and decrypts assertions; a SAML connection has its own."""
+    """Return a SAML provider with a new key for signing requests and decrypting assertions, unless it has a key.
+
+    An OpenID provider is returned unchanged.
+    """
     config = provider.config
     if not isinstance(config, SamlConfig) or config.private_key is not None:
         return provider
@@ -127,7 +130,10 @@ async def create(
     prepared: Prepared,
     source: ConnectionSource,
 ) -> ConnectionRow:
-    """Create a connection. Raises SsoProviderExists, TooManySsoProviders, DomainTaken, ValidationError."""
+    """Create a connection of an organization, or of the whole service if `organization_id` is None; return it.
+
+    Raises SsoProviderExists, TooManySsoProviders, DomainTaken, ValidationError.
+    """
     await _check_organization(ctx, organization_id, source)
     if await ctx.db.execute(FIND_CONNECTION, provider_id=provider_id):
         raise SsoProviderExists
@@ -173,10 +179,10 @@ async def _check_organization(ctx: Context, organization_id: str | None, source:
 
 
 async def update(ctx: Context, seen: ConnectionRow, prepared: Prepared) -> ConnectionRow:
-    """Change a connection, for which a request was prepared; return it.
+    """Lock and change the connection `seen`, with the values that `prepare` returned for it; return the new state.
 
-    Another provider ends the identities and sessions of its users. Raises SsoProviderNotFound, SsoProviderReadOnly,
-    DomainTaken, ValidationError.
+    A change to another provider deletes the identities and sessions of the connection. Raises SsoProviderNotFound,
+    SsoProviderReadOnly, DomainTaken, ValidationError.
     """
     row = await lock(ctx, seen)
     if _state_of(row) != _state_of(seen):
@@ -190,7 +196,7 @@ def _state_of(row: ConnectionRow) -> ConnectionRow:
 
 
 async def lock(ctx: Context, seen: ConnectionRow) -> ConnectionRow:
-    """Lock a connection that is to be changed; return it. Raises SsoProviderNotFound, SsoProviderReadOnly."""
+    """Lock the connection `seen` for a change; return its row. Raises SsoProviderNotFound, SsoProviderReadOnly."""
     row: ConnectionRow | None = (await ctx.db.execute(LOCK_CONNECTION, provider_id=seen.provider_id)).first()
     # Another connection may have the name by now, with other managers.
     if row is None or row.id != seen.id:  # defence: SSO10 same-connection
@@ -201,7 +207,7 @@ async def lock(ctx: Context, seen: ConnectionRow) -> ConnectionRow:
 
 
 async def change(ctx: Context, row: ConnectionRow, prepared: Prepared) -> ConnectionRow:
-    """Change a locked connection; return it."""
+    """Change a locked connection as `update` does; return the new state. Raises DomainTaken, ValidationError."""
     changed = {name: value for name, value in prepared.columns.items() if value != getattr(row, name)}
     names, ended, old = {fields.NAMES[name] for name in changed}, 0, provider_of(ctx, row)
     if prepared.provider is not None and prepared.provider != old:
@@ -237,8 +243,10 @@ async def delete_row(ctx: Context, row: ConnectionRow) -> None:
 
 
 async def end_identities(ctx: Context, row: ConnectionRow) -> int:
-    """End the identities of a locked connection, the sessions that they opened, and what was granted to applications in
-    these; return how many identities."""
+    """Delete the identities of a locked connection; end its sessions and the grants of applications in them.
+
+    Return the number of deleted identities.
+    """
     await session_connections.end_sessions(ctx, row.id)
     # After the sessions: who is issuing tokens has locked one of them.
     await ctx.db.execute(END_GRANTS_OF_CONNECTION, connection_id=row.id)  # defence: SSO10 grants

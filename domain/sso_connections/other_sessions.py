@@ -1,4 +1,4 @@
-"""End the sessions of users who must sign in through a connection, but have signed in another way before."""
+"""End sessions of users who must sign in through a connection, but signed in differently before."""
 
 from collections.abc import Sequence
 
@@ -33,19 +33,20 @@ _LOCK_USERS = (
 
 
 async def lock_users(ctx: Context, row: ConnectionRow) -> Sequence[UserRow]:
-    """Lock the users whose addresses are in the verified domains of a connection; return them.
+    """Lock and return all users whose addresses are in the verified domains of a connection.
 
-    It reads all users, and locks those without a session too, who may be signing in. Call it before the connection is
-    locked, as sign-ins do: a sign-in has opened its session by then, or finds that the connection is required.
+    Call it before the connection is locked, in the lock order of sign-ins: a concurrent sign-in has then opened its
+    session already, or sees that the connection is required. The query reads the whole table of users.
     """
     users: Sequence[UserRow] = await ctx.db.execute(_LOCK_USERS, connection_id=row.id)
     return users
 
 
 async def end(ctx: Context, row: ConnectionRow, users: Sequence[UserRow]) -> None:
-    """End the sessions of those of the locked users who must sign in through a connection, except those that it opened.
+    """End the sessions of those locked users who must sign in through a connection.
 
-    The caller keeps the session they have, and so do administrators who act in the name of a user.
+    Sessions that the connection opened, the caller's own session and impersonation sessions stay. Does nothing if the
+    connection is not active.
     """
     if not row.is_active:
         return  # Its users sign in as others do.

@@ -1,4 +1,4 @@
-"""The owners of the organization of a connection, who are notified of what they have to do."""
+"""The owners of the organization of a connection, as recipients of notices."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _OWNERS = (
 
 
 class Owners(NamedTuple):
-    """An organization, and its owners who are notified: the first 20."""
+    """An organization, and at most 20 of its owners, who are notified."""
 
     organization: OrganizationRow
     users: Sequence[UserRow]

@@ -14,17 +14,17 @@ class ConfiguredConnection:
     issuer: str
     config: Config
     domains: Sequence[str]
-    """As written, unchecked."""
+    """The domains as written in the configuration, unchecked."""
     required_domains: Sequence[str]
     organization: str | None
-    """The id or slug of an organization."""
+    """The id or slug of an organization; None for the whole service."""
     columns: Mapping[str, Any]
-    """Its other columns."""
+    """The other columns of its row."""
 
 
 @dataclass(frozen=True, slots=True)
 class SsoConnectionPolicy:
-    """How many connections owners can create, and those from the configuration."""
+    """How many connections an organization may have, and the connections from the configuration."""
 
     limit_per_organization: int
     configured: Mapping[str, ConfiguredConnection]

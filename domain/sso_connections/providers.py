@@ -62,7 +62,7 @@ class Provider:
     config: Config
 
     def is_same(self, other: "Provider | None") -> bool:
-        """Return whether another provider identifies the same users by the same subjects."""
+        """Return whether issuer, client and endpoints are the same, so that subjects mean the same users."""
         if other is None or type(self.config) is not type(other.config):
             return False
         names = _IDENTIFYING[type(self.config)]
@@ -72,10 +72,10 @@ class Provider:
 
 
 async def read(ctx: Context, sent: Mapping[str, Any], known: Provider | None) -> Provider:
-    """Return the provider of a request; what is missing there is that of the known one.
+    """Return the provider that a request describes; missing fields keep the values of `known`, the stored one.
 
-    It sends requests to the provider, so call it before the transaction begins. Raises ValidationError,
-    InvalidProviderUrl, DiscoveryFailed.
+    `known` is None for a new connection. The function sends requests to the provider, so call it before the transaction
+    begins. Raises ValidationError, InvalidProviderUrl, DiscoveryFailed.
     """
     oidc, saml = sent.get("oidcConfig"), sent.get("samlConfig")
     if oidc is not None and saml is not None:
@@ -95,7 +95,7 @@ async def read(ctx: Context, sent: Mapping[str, Any], known: Provider | None) ->
 
 
 def refuse_missing() -> NoReturn:
-    """Raise the error that a connection has no provider."""
+    """Raise ValidationError because the request describes no provider."""
     fields.refuse("oidcConfig", "is required, or samlConfig")
 
 

@@ -1,4 +1,4 @@
-"""Look the records of verified domains up again: a domain whose record stays away is no longer verified."""
+"""Look up the TXT records of verified domains again. A domain whose record stays missing is no longer verified."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,13 +13,13 @@ from models.sso_connection import FIND_CONNECTION_BY_ID, LOCK_CONNECTION_BY_ID, 
 from models.sso_domain import CHANGE_DOMAIN, DUE_DOMAINS, FIND_DOMAIN, DomainRow
 
 MOST = 500
-"""The domains of one run: they take at most eleven minutes if no name server responds in time."""
+"""The most domains of one run, which takes at most eleven minutes if no name server responds."""
 
 
 async def run(ctx: Context, most: int = MOST) -> None:
-    """Look up the records of `most` domains that are due, some at once; store each in a transaction of its own.
+    """Look up the records of up to `most` domains that are due, and store each result in its own transaction.
 
-    What is left is taken by the next run.
+    Further domains are left for the next run.
     """
     claims = await ctx.in_new_transaction(partial(_due, most=most))
     for begin in range(0, len(claims), domains.AT_ONCE):

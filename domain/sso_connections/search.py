@@ -39,13 +39,13 @@ class ConnectionSearch:
     """The connections to find; every condition has to match."""
 
     text: str = ""
-    """A part of the name, the `providerId`, a domain, or the name of the organization; or the slug of that."""
+    """A part of the name, `providerId`, a domain or the organization's name; or the whole slug of the organization."""
     type: str | None = None
     state: str | None = None
     is_of_service: bool | None = None
-    """Whether they are for the whole service."""
+    """Whether the connections are for the whole service; None for all."""
     is_missing_record: bool = False
-    """Whether the record of a verified domain is missing."""
+    """Whether to find only connections with a verified domain whose record is missing."""
 
     @property
     def conditions(self) -> Sequence[ColumnElement[bool]]:
@@ -78,11 +78,11 @@ def _has_domain(condition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 class FoundConnections(NamedTuple):
-    """A page of connections, and how many match; the number is capped if there are more."""
+    """A page of connections, and the number of all that match, at most `admin.count_limit` (then `is_capped`)."""
 
     connections: Sequence[Connection]
     organizations: Mapping[str, str]
-    """The names of their organizations, by id."""
+    """The names of the organizations of these connections, by id."""
     ends: Ends
     total: int
     is_capped: bool
@@ -109,9 +109,9 @@ async def list_connections(
     after: Position | None = None,
     limit: int,
 ) -> FoundConnections:
-    """Return a page of connections, newest first; for the positions see `place`.
+    """Return a page of connections, newest first: the one after or before a position, by default the first.
 
-    Raises Forbidden, TwoFactorRequired, SearchTooBroad.
+    Raises Forbidden, TwoFactorRequired, and SearchTooBroad if the search takes too long.
     """
     require(ctx)
     where, most = place(before=before, after=after), ctx.policy[AdminPolicy].count_limit
@@ -156,7 +156,7 @@ async def organization_of(ctx: Context, row: ConnectionRow) -> OrganizationRow |
 
 
 async def count_connections(ctx: Context) -> ConnectionCounts | None:
-    """Return numbers of connections; None if counting takes too long. Raises Forbidden, TwoFactorRequired."""
+    """Count connections; return None if that takes longer than 150 ms. Raises Forbidden, TwoFactorRequired."""
     require(ctx)
     try:
         counted, missed = await ctx.resources.database.search(

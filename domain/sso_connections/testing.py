@@ -13,9 +13,10 @@ from models.sso_connection import FIND_CONNECTION, ConnectionRow
 
 
 async def begin(ctx: Context, provider_id: str, callback_url: str | None) -> AuthorizationRedirect:
-    """Begin a test of a connection, which may be a draft; the browser returns to a trusted URL, by default the root.
+    """Begin a test of a connection, which may be a draft; return the redirect to its provider.
 
-    Raises SsoProviderNotFound, SessionNotFresh, ProviderUnavailable.
+    `callback_url` is the trusted URL to which the browser returns, by default `/`. Raises SsoProviderNotFound,
+    SessionNotFresh, ProviderUnavailable.
     """
     # In a transaction of its own, because the provider may be called next.
     row = await ctx.in_new_transaction(partial(_find, provider_id=provider_id, change=True))
@@ -32,7 +33,10 @@ async def begin(ctx: Context, provider_id: str, callback_url: str | None) -> Aut
 
 
 async def take(ctx: Context, provider_id: str, token: str) -> TestResult:
-    """Return the result of a test of the caller's session, once. Raises SsoProviderNotFound, SsoTestNotFound."""
+    """Return and delete the result of a test that the caller's session began.
+
+    Raises SsoProviderNotFound, SsoTestNotFound.
+    """
     row = await _find(ctx, provider_id)
     found = await testing.take(ctx, token)
     if found is None or found.connection_id != row.id:

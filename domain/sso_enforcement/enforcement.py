@@ -1,6 +1,6 @@
-"""Check whether the domain of an address requires its connection, and who is exempt.
+"""Check whether users of an email domain must sign in through a connection, and which users are exempt.
 
-Without single sign-on these functions read nothing. With it, each reads one row of a partial index.
+If single sign-on is off, no domain requires a connection, and none is looked up.
 """
 
 from domain import urls
@@ -22,23 +22,30 @@ from models.user import UserRow
 
 
 async def find(ctx: Context, email: str) -> Requirement | None:
-    """Return the connection that the domain of an address requires, read outside any transaction."""
+    """Return the connection through which users of an email domain must sign in; None if there is none.
+
+    Reads outside the transaction.
+    """
     if not ctx.policy[SsoEnforcementPolicy].enabled:
         return None
     return await ctx.reads.one(REQUIREMENT_BY_DOMAIN, domain_of(email))
 
 
 async def has_connection(ctx: Context, email: str) -> bool:
-    """Return whether a connection has verified the domain of an address, so that it can be required at any moment."""
+    """Return whether a connection has verified the domain of an email address, whether or not it is required.
+
+    False if single sign-on is off. Reads outside the transaction.
+    """
     if not ctx.policy[SsoEnforcementPolicy].enabled:
         return False
     return await ctx.reads.one(IS_CONNECTED, domain_of(email)) is not None
 
 
 async def refuse_address(ctx: Context, email: str) -> None:
-    """Raise SsoRequired if the domain of an address requires a connection, for every address of the domain.
+    """Raise SsoRequired if the domain of an email address requires a connection, whether or not a user has the address.
 
-    Nothing is said about the user of the address, who may be exempt: they use a password, a passkey or a provider.
+    Exempt users are refused, too, so that the error does not reveal who is exempt. They can still sign in with a
+    password, a passkey or a provider.
     """
     requirement = await find(ctx, email)
     if requirement is not None:  # defence: SSO11 address
@@ -46,9 +53,9 @@ async def refuse_address(ctx: Context, email: str) -> None:
 
 
 async def check(ctx: Context, user: UserRow, connection_id: str | None = None) -> None:
-    """Raise SsoRequired if a user, whose row is locked or new, must sign in through a connection.
+    """Raise SsoRequired if a user, whose row is locked or new, must sign in through another connection.
 
-    `connection_id` is the connection through which they sign in, if any.
+    `connection_id` is the connection through which the user signs in; None for another method.
     """
     requirement = await _find_in_transaction(ctx, user.email)
     if requirement is None or requirement.connection_id == connection_id:  # defence: SSO11 own-connection
@@ -58,10 +65,10 @@ async def check(ctx: Context, user: UserRow, connection_id: str | None = None) -
 
 
 async def may_open(ctx: Context, connection: ConnectionRow, user: UserRow) -> bool:
-    """Return whether a connection may open the account of a user, whose row is locked, as the address is now.
+    """Return whether a connection may sign in a locked user with their current email address.
 
-    The address is in a verified domain of the connection or of another one of its organization; or in none, and the
-    user is a member of the organization.
+    The address must be in a verified domain of the connection or of another connection of its organization. If no
+    connection has verified the domain, the user must be a member of the organization.
     """
     owner = await _owner_of(ctx, user.email)
     if owner is not None and owner.id == connection.id:
@@ -93,10 +100,10 @@ async def is_bound(ctx: Context, email: str, user: UserRow | None) -> bool:
 
 
 async def check_new_address(ctx: Context, user: UserRow, address: str) -> None:
-    """Raise SsoRequired if the user's own address must stay at its connection, or the new one belongs to another.
+    """Raise SsoRequired if a locked user may not change their email address to `address`.
 
-    A user of the domain who moved to another address would keep an account that the organization cannot close. The
-    user's row is locked.
+    The user must not have to sign in through a connection, because the organization could not close the account after
+    the change. The domain of the new address must not require a connection either.
     """
     await check(ctx, user)  # defence: SSO11 out-of-domain
     requirement = await _find_in_transaction(ctx, address)
@@ -105,8 +112,10 @@ async def check_new_address(ctx: Context, user: UserRow, address: str) -> None:
 
 
 async def is_exempt(ctx: Context, user: UserRow, requirement: Requirement) -> bool:
-    """Return whether a user may sign in another way: an owner of the organization, or an administrator of the
-    service, so that a broken connection can be repaired. Only with a second factor."""
+    """Return whether a user may sign in without the required connection, to repair it if it is broken.
+
+    That is an owner of its organization or an administrator of the service, each only with a second factor.
+    """
     if not user.two_factor_enabled:  # defence: SSO11 exempt-factor
         return False
     if roles.permits(ctx.policy, user, "service", "manage"):
@@ -119,7 +128,7 @@ async def is_exempt(ctx: Context, user: UserRow, requirement: Requirement) -> bo
 
 
 def refusal(ctx: Context, requirement: Requirement) -> SsoRequired:
-    """Return the error that says where the sign-in through a connection begins."""
+    """Return the error for a required connection, with the URL of the page that begins the sign-in through it."""
     url = urls.public_url(ctx.policy, "/sign-in/sso")
     return SsoRequired(url=url, providerId=requirement.provider_id)
 

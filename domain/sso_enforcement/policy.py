@@ -5,6 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SsoEnforcementPolicy:
-    """Whether domains may require a connection at all."""
+    """Whether single sign-on is enabled, so that domains can require a connection."""
 
     enabled: bool

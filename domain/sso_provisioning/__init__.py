@@ -1,1 +1,1 @@
-"""What a sign-in through a connection gives its user once they have passed every factor."""
+"""Write the profile, membership and roles of the user of a sign-in through a connection, after the last factor."""

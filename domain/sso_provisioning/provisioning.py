@@ -1,7 +1,7 @@
 """Provision the user of a sign-in through a connection: verified address, profile, membership and roles.
 
-It happens with the session, because a user with a second factor must have passed it: an account that a stranger has
-prepared under the address of a colleague gets nothing.
+This happens only when the session is opened, after the second factor: otherwise a stranger who has created an account
+with the address of a colleague, and a second factor, would get the colleague's membership.
 """
 
 from dataclasses import replace
@@ -34,13 +34,14 @@ _NO_MEMBER = (
 
 
 class SignInEnded(Exception):
-    """A sign-in through a connection has ended while it waited for its second factor."""
+    """A sign-in through a connection became invalid while it waited for its second factor."""
 
 
 async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
-    """Verify the address of a user, whose row is locked or new, and write profile and membership; return the user.
+    """Mark the address of a user as verified and write profile, membership and roles; return the changed user.
 
-    Raises OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations.
+    The user's row is locked or new. Does nothing for an origin without `provisioning`. Raises
+    OrganizationMembershipLimitReached, YouHaveReachedTheMaximumNumberOfOrganizations, UserIsDisabledByTheDirectory.
     """
     given = origin.provisioning
     if given is None:
@@ -57,10 +58,11 @@ async def provision(ctx: Context, user: UserRow, origin: SsoOrigin) -> UserRow:
 async def resume(
     ctx: Context, user: UserRow, payload: bytes | None, since: datetime
 ) -> tuple[UserRow, SsoOrigin | None]:
-    """Go on with a sign-in whose second factor was passed: return the user and the origin, None without a connection.
+    """Provision the locked user of a sign-in through a connection whose second factor was passed.
 
-    The user's row is locked, and `since` is when the sign-in began to wait. Raises SignInEnded; the transaction must
-    then be rolled back.
+    `payload` is the encrypted origin, None for a sign-in without a connection; `since` is when the sign-in began to
+    wait. Return the changed user and the origin, or None. Raises SignInEnded if the sign-in is no longer valid; the
+    transaction must then be rolled back.
     """
     if payload is None:
         return user, None

@@ -1,4 +1,4 @@
-"""Users and sessions that an identity provider has signed out while a sign-in waits for its second factor."""
+"""Store logout messages of identity providers, so that they also end sign-ins that wait for a second factor."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,9 +16,9 @@ from models.statements import upsert
 async def store(
     ctx: Context, connection_id: str, subject: bytes | None, indexes: Sequence[bytes], until: datetime
 ) -> None:
-    """Store what a valid logout message names: the digests of a subject, of its sessions, or of both together.
+    """Store the digests of the subject, of the sessions, or of both, that a valid logout message names.
 
-    No sign-in that waits now does so after `until`.
+    They are stored until `until`, when every sign-in that waits now has expired.
     """
     for index in indexes or (None,):
         await ctx.db.execute(
@@ -34,7 +34,7 @@ async def store(
 
 
 async def includes(ctx: Context, origin: SsoOrigin, since: datetime) -> bool:
-    """Return whether a logout message has named the user or the session of a sign-in that waits since then."""
+    """Return whether a logout message since `since` names the user or the session of a sign-in."""
     index = origin.session_index
     found = await ctx.db.execute(
         FIND_SIGNED_OUT,

@@ -13,9 +13,10 @@ from models.sso_connection import ConnectionRow, ConnectionType
 async def begin(
     ctx: Context, selector: ConnectionSelector, request: AuthorizationRequest
 ) -> AuthorizationRedirect:
-    """Begin a sign-in through the connection that a request names.
+    """Begin a sign-in through the connection that `selector` names.
 
-    Raises ValidationError, ConnectionNotFound, and ProviderUnavailable, also for an unreadable configuration.
+    Raises ValidationError if it names none, ConnectionNotFound, and ProviderUnavailable, also if the configuration of
+    the connection cannot be read.
     """
     # In a transaction of its own, because the provider may be called next.
     row = await ctx.in_new_transaction(partial(connections.find, selector=selector))
@@ -23,7 +24,10 @@ async def begin(
 
 
 async def begin_at(ctx: Context, row: ConnectionRow, request: AuthorizationRequest) -> AuthorizationRedirect:
-    """Begin a sign-in, or a test, through a connection. Raises ProviderUnavailable, as `begin`."""
+    """Begin a sign-in, or a test, through a connection.
+
+    Raises ProviderUnavailable, also if the configuration of the connection cannot be read.
+    """
     try:
         if row.type == ConnectionType.SAML:
             return await saml.begin(ctx, row, request)

@@ -20,7 +20,7 @@ _FIELDS = ("providerId", "organizationSlug", "domain", "email")
 
 
 class ConnectionSelector(NamedTuple):
-    """What names a connection; the first that is set decides. Empty texts count as absent."""
+    """The values that may name a connection. The first field that is not None or empty decides."""
 
     provider_id: str | None = None
     organization_slug: str | None = None
@@ -31,9 +31,9 @@ class ConnectionSelector(NamedTuple):
 
 
 async def find(ctx: Context, selector: ConnectionSelector) -> ConnectionRow:
-    """Return the active connection with a verified domain that a request names.
+    """Return the active connection that `selector` names, which must have a verified domain.
 
-    Raises ValidationError if nothing names one, ConnectionNotFound.
+    Raises ValidationError if all fields are empty, ConnectionNotFound.
     """
     for row in await _named(ctx, selector):
         if row.is_active and selector.type in (None, row.type) and await domains_of(ctx, row.id):
@@ -42,7 +42,7 @@ async def find(ctx: Context, selector: ConnectionSelector) -> ConnectionRow:
 
 
 async def domains_of(ctx: Context, connection_id: str) -> set[str]:
-    """Return the domains whose addresses a connection may sign in."""
+    """Return the verified domains of a connection: it may sign in users with addresses in them."""
     rows = await ctx.db.execute(DOMAINS_OF_CONNECTION, connection_id=connection_id)
     # Domains that the operator has named are verified from the beginning.
     return {row.domain for row in rows if row.verified_at is not None}  # defence: SSO8 verified-only

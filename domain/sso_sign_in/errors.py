@@ -4,7 +4,7 @@ from domain.errors import BadRequest, NotFound
 
 
 class ConnectionNotFound(NotFound):
-    """There is no active connection with a verified domain for the request."""
+    """The request names no active connection that has a verified domain."""
 
     code = "SSO_PROVIDER_NOT_FOUND"
     message = "No provider found for the issuer"
@@ -17,7 +17,7 @@ class InvalidLogoutToken(BadRequest):
 
 
 class DomainNotAllowed(Exception):
-    """The address is in no verified domain of the connection, or that of a known user is not any more."""
+    """The email address from the provider, or the current one of the user, is not in a domain of the connection."""
 
 
 class DisabledByDirectory(Exception):

@@ -25,12 +25,13 @@ WEBHOOK_SIGNED_IN = EventType("sso.signed_in")
 
 
 def method_of(provider_id: str) -> str:
-    """Return the method of sessions and audit records."""
+    """Return the authentication method in sessions and audit records, `sso:<providerId>`."""
     return f"{SSO.name}:{provider_id}"
 
 
 def signed_in(ctx: Context, row: ConnectionRow, user_id: str, *, is_new: bool) -> None:
-    """The identity provider has identified a user; a second factor may still be pending."""
+    """Record and publish that the identity provider of a connection has identified a user, who may still need a second
+    factor."""
     record(ctx, SIGNED_IN, user_id=user_id, actor_id=user_id, **_about(row))
     publish(
         ctx, WEBHOOK_SIGNED_IN, user_id=user_id, actor_id=user_id, providerId=row.provider_id, isNew=is_new
@@ -38,14 +39,14 @@ def signed_in(ctx: Context, row: ConnectionRow, user_id: str, *, is_new: bool) -
 
 
 def refused(ctx: Context, row: ConnectionRow | None, code: str, *, said: str | None = None) -> None:
-    """A sign-in through a connection was refused; `said` is the provider's own error code."""
+    """Publish that a sign-in through a connection was refused; `said` is the provider's own error code."""
     _refused(ctx, row, code, **error_detail(said))
     if row is not None:
         session_events.publish_failed(ctx, None, method_of(row.provider_id), code)
 
 
 def logout_refused(ctx: Context, row: ConnectionRow | None, code: str) -> None:
-    """A logout message for a connection was refused."""
+    """Record that a logout message for a connection was refused."""
     _refused(ctx, row, code)
 
 

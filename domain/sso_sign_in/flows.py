@@ -1,4 +1,4 @@
-"""The flows of connections: sign-ins, and test sign-ins, which sign nobody in."""
+"""The OAuth flows of connections: sign-ins, and tests, in which nobody is signed in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ SSO_FAILURES: Mapping[type[Exception], str] = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFlows:
-    """The flows of one connection, or of none for an unknown `providerId`."""
+    """The flows of one connection; `row` is None for an unknown `providerId`, so that the flow fails."""
 
     row: ConnectionRow | None
 
@@ -46,7 +46,7 @@ class ConnectionFlows:
 
     @property
     def provider_id(self) -> str:
-        """The provider in the stored flows; that of no flow if there is no connection."""
+        """The provider id in stored flows of the connection; empty, which no flow has, without a connection."""
         return "" if self.row is None else account_provider(self.row.id)
 
     @property
@@ -57,7 +57,7 @@ class ConnectionFlows:
         return self.row
 
     def method(self, provider_id: str) -> str:
-        """Return `sso:<providerId>`."""
+        """Return the method of sessions and audit records, `sso:<providerId>`."""
         return events.method_of("" if self.row is None else self.row.provider_id)
 
     def provider(self, ctx: Context, provider_id: str) -> ConnectionProvider:
@@ -71,7 +71,7 @@ class ConnectionFlows:
     async def sign_in(
         self, ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity
     ) -> SocialSignInResult:
-        """Sign in the user of an ID token."""
+        """Sign in the user of a verified ID token from the provider."""
         row = self.connection
         await id_token_replay.use(ctx, proof)
         config = config_of(ctx.cipher, row)
@@ -92,7 +92,7 @@ def provider_of(ctx: Context, row: ConnectionRow) -> ConnectionProvider:
 
 
 class TestedFlows(ConnectionFlows):
-    """The flows of tests: also through a connection that is not active, and not audited, because nobody signs in."""
+    """The flows of tests. They also work through an inactive connection, and failures are not audited."""
 
     @property
     def connection(self) -> ConnectionRow:
@@ -102,10 +102,10 @@ class TestedFlows(ConnectionFlows):
         return self.row
 
     def record_failure(self, ctx: Context, provider_id: str, code: str, said: str | None) -> None:
-        """Do nothing: who tests sees the failure."""
+        """Do nothing, because the person who tests sees the failure."""
 
 
 def flows_of(row: ConnectionRow | None, flow: OAuthState | None) -> ConnectionFlows:
-    """Return the flows of a connection: those of tests if a flow is one."""
+    """Return the flows of a connection for a stored flow: `TestedFlows` if that flow is a test."""
     is_test = flow is not None and flow.tested_by is not None
     return TestedFlows(row) if is_test else ConnectionFlows(row)

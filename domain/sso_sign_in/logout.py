@@ -1,4 +1,4 @@
-"""Sign-out: here and at the identity provider, and the end of sessions that the provider reports."""
+"""Sign-out at this service and at the identity provider, in either direction."""
 
 import json
 from collections.abc import Sequence
@@ -41,9 +41,10 @@ from models.sso_session import (
 
 
 async def sign_out(ctx: Context, provider_id: str, return_to: str | None) -> str | None:
-    """End the sessions of the request; return the URL that signs the user out at the provider, if there is one.
+    """End the sessions in the request; return the URL that signs the user out at the provider.
 
-    The URL is only for the session of a connection, which is then also the one that is named.
+    None if the connection `provider_id` did not open the caller's session, or its provider has no such URL. An OpenID
+    provider redirects the browser to `return_to`, by default to `default_redirect_url` of the settings.
     """
     url = await _url(ctx, provider_id, return_to or ctx.policy[SocialPolicy].default_redirect_url)
     await session_sign_out.end_presented(ctx)
@@ -78,7 +79,10 @@ def _saml_url(ctx: Context, peers: Peers, session: SsoSessionRow) -> str | None:
 
 
 async def receive_token(ctx: Context, provider_id: str, token: str) -> None:
-    """End the sessions that a logout token names, once. Raises InvalidLogoutToken, ProviderUnavailable."""
+    """End the sessions that a logout token (OpenID Connect Back-Channel Logout) names.
+
+    Raises InvalidLogoutToken, also for a token that was used before, and ProviderUnavailable.
+    """
     row = await ctx.reads.one(CONNECTION_BY_NAME, provider_id)
     try:
         if row is None:
@@ -94,9 +98,10 @@ async def receive_token(ctx: Context, provider_id: str, token: str) -> None:
 
 
 async def receive_message(ctx: Context, provider_id: str, message: LogoutMessage) -> str | None:
-    """End the sessions that a SAML logout request names, once; return the URL of the response to the provider.
+    """End the sessions that a SAML logout request names; return the URL that carries the response to the provider.
 
-    None for messages that are refused, and for responses of the provider: the session here has ended before.
+    None for a message that is refused, was used before, or is a response to a request of this service, and if the
+    provider has no logout URL.
     """
     row = await ctx.reads.one(CONNECTION_BY_NAME, provider_id)
     try:

@@ -1,4 +1,4 @@
-"""The roles that the groups of a user at a connection give."""
+"""The roles in an organization that a connection grants by the groups of its users."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from models.sso_connection import ConnectionRow
 
 
 class RoleRule(NamedTuple):
-    """Roles, and the group that gives them; None for the default role of the connection."""
+    """Roles, and the group that grants them; `group` is None for the default roles of the connection."""
 
     roles: Sequence[str]
     group: str | None
 
 
 def rule_for(policy: Policy, row: ConnectionRow, groups: Sequence[str]) -> RoleRule:
-    """Return the roles that a connection gives a user with these groups."""
+    """Return the roles that a connection grants a user with these groups."""
     rule = _deciding(policy, json.loads(row.group_roles), groups)
     return rule or RoleRule(_allowed(policy, row.default_role) or [roles.MEMBER], None)
 
@@ -27,7 +27,7 @@ def rule_for(policy: Policy, row: ConnectionRow, groups: Sequence[str]) -> RoleR
 def roles_of_groups(
     policy: Policy, group_roles: Mapping[str, object], groups: Sequence[str]
 ) -> Sequence[str]:
-    """Return the roles of the group that gives the most permissions, without `owner`; none if no group gives any."""
+    """Return the roles of the group that grants the most permissions, without `owner`; empty if none grants any."""
     rule = _deciding(policy, group_roles, groups)
     return () if rule is None else rule.roles
 

@@ -1,4 +1,4 @@
-"""Sign-in through an OpenID connection: the redirect to the provider, and the one back."""
+"""Sign-in through an OpenID connection: the redirect to the provider, and the callback."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +15,7 @@ from domain.sso_sign_in.flows import ConnectionFlows, flows_of, provider_of
 from models.sso_connection import CONNECTION_BY_NAME, USE_CONNECTION, ConnectionRow, account_provider
 
 USED_EVERY = timedelta(hours=1)
-"""How precise the time of the last sign-in through a connection is, so that sign-ins do not wait for each other."""
+"""The time of the last sign-in is stored at most this often, so that sign-ins do not wait for each other."""
 
 
 async def begin(ctx: Context, row: ConnectionRow, request: AuthorizationRequest) -> AuthorizationRedirect:
@@ -40,9 +40,9 @@ async def begin(ctx: Context, row: ConnectionRow, request: AuthorizationRequest)
 
 
 async def handle_callback(ctx: Context, request: CallbackRequest) -> CallbackResult:
-    """Finish a sign-in, or a test; `request.provider_id` is the `providerId` of the connection.
+    """Finish a sign-in or a test; `request.provider_id` is the `providerId` of the connection.
 
-    Once its state is used up, every outcome is returned. Raises Unavailable.
+    Every outcome is returned, also a failure. Raises Unavailable only before the state is consumed.
     """
     row = await ctx.reads.one(CONNECTION_BY_NAME, request.provider_id)
     own = replace(request, provider_id=ConnectionFlows(row).provider_id)
@@ -69,7 +69,7 @@ async def _test(
 
 
 async def note_use(ctx: Context, row: ConnectionRow) -> None:
-    """Store that a connection was used, unless it was within the last hour."""
+    """Store the time of the last sign-in through a connection, unless one was stored within the last hour."""
 
     async def store(ctx: Context) -> None:
         await ctx.db.execute(USE_CONNECTION, connection_id=row.id, last_used_at=ctx.now)

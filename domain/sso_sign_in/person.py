@@ -1,4 +1,4 @@
-"""The user that an identity provider has identified, in the same form for both protocols."""
+"""The user that an identity provider has identified, in one form for OpenID Connect and SAML."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from domain.sso_sign_in.errors import DomainNotAllowed
 from models.base import from_milliseconds, to_milliseconds
 
 MOST_GROUPS = 1000
-"""Groups of a user that are read."""
+"""The most groups of a user that are read; further ones are ignored."""
 
 _GROUPS = "groups"
 _AMR = re.compile(r"[a-z0-9_-]{1,32}")
@@ -27,42 +27,45 @@ _TIMES = ("authenticated_at", "not_after")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A verified user of a connection, and their session at the identity provider."""
+    """A user as the identity provider of a connection describes them, and their session there."""
 
     subject: str
     issuer: str
-    """The issuer of the subject; of a NameID its format."""
+    """The issuer of the subject; for a SAML NameID its format."""
     email: str
-    """In lower case."""
+    """The email address in lower case."""
     name: str
     image: str | None
     groups: Sequence[str] = ()
     session_index: str | None = field(default=None, repr=False)
-    """The provider's name of the session."""
+    """The provider's identifier of its session; None if it sent none."""
     name_id: str | None = field(default=None, repr=False)
-    """What a SAML logout request names, as JSON."""
+    """The name identifier for a SAML logout request, as JSON; None for OpenID Connect."""
     amr: str | None = None
     not_after: datetime | None = None
     authenticated_at: datetime | None = None
-    """When they have authenticated at the identity provider, if it says so."""
+    """When the user has authenticated at the identity provider; None if it does not say so."""
     signed_out_as: str | None = field(default=None, repr=False)
-    """What names the user in a sign-out of the provider, if not the subject."""
+    """The name of the user in logout messages of the provider; None for the subject."""
 
     def serialize(self) -> dict[str, Any]:
-        """Return the values for JSON."""
+        """Return the values in a form for JSON."""
         times = {name: getattr(self, name) for name in _TIMES}
         return {**asdict(self), **{name: time and to_milliseconds(time) for name, time in times.items()}}
 
     @classmethod
     def deserialize(cls, values: Mapping[str, Any]) -> "Person":
-        """Return a person from what `serialize` has returned."""
+        """Return the person from the result of `serialize`."""
         times = {name: values[name] for name in _TIMES}
         known = {name: None if time is None else from_milliseconds(time) for name, time in times.items()}
         return cls(**{**values, **known})
 
 
 def of_claims(identity: Identity, names: AttributeNames) -> Person:
-    """Return the user of an ID token. Raises UserEmailNotFound, DomainNotAllowed for several addresses."""
+    """Return the user whom the claims of an OpenID provider describe; `names` are the names of the claims.
+
+    Raises UserEmailNotFound, and DomainNotAllowed if there are several email addresses.
+    """
     claims = identity.profile
     session_id = claims.get("sid")
     return Person(
@@ -79,7 +82,7 @@ def of_claims(identity: Identity, names: AttributeNames) -> Person:
 
 
 def address_of(values: Sequence[str]) -> str:
-    """Return the only address among the values of an attribute, in lower case.
+    """Return the only email address among the values of an attribute, in lower case.
 
     Raises UserEmailNotFound; DomainNotAllowed if there are several.
     """
@@ -93,7 +96,7 @@ def address_of(values: Sequence[str]) -> str:
 
 
 def values_of(claims: Mapping[str, Any], name: str) -> Sequence[str]:
-    """Return the texts of a claim with one value or several."""
+    """Return the text values of a claim, which may be one value or a list."""
     value = claims.get(name)
     listed = value if isinstance(value, list) else [value]
     return [text for text in listed if isinstance(text, str)]

@@ -1,6 +1,6 @@
-"""What the sign-in of a person would do. It reads, and changes and locks nothing.
+"""Find out what the sign-in of a person would do, without changing or locking anything.
 
-The steps are those of `sign_in.sign_in`, in the same order.
+The checks are those of `sign_in.sign_in`, in the same order.
 """
 
 import json
@@ -30,9 +30,9 @@ class Outcome(StrEnum):
     """What a sign-in would do."""
 
     SIGN_IN = "sign_in"
-    """The user is known by their identity."""
+    """A user has the identity, and would be signed in."""
     LINK = "link"
-    """There is a user with the address, to whom the identity would be added."""
+    """A user has the email address; the identity would be linked to this user."""
     CREATE = "create"
     """A user would be created."""
     REFUSED = "refused"
@@ -44,22 +44,26 @@ class RoleSource(StrEnum):
     GROUP = "group"
     DEFAULT = "default"
     KEPT = "kept"
-    """They are a member already, and no group gives roles; or they are an owner."""
+    """The member keeps their roles: they are an owner, or the connection has no roles by group."""
 
 
 class Preview(NamedTuple):
-    """What a sign-in would do, if nothing refuses it."""
+    """What a sign-in would do that is not refused."""
 
     outcome: Outcome
     roles: Sequence[str] = ()
-    """The roles in the organization; none without an organization."""
+    """The roles in the organization after the sign-in; empty if the connection has no organization."""
     source: RoleSource | None = None
     group: str | None = None
-    """The group that gives them."""
+    """The group that grants the roles; None unless `source` is GROUP."""
 
 
 async def preview(ctx: Context, row: ConnectionRow, person: Person) -> Preview:
-    """Return what the sign-in of a person would do. Raises the errors of `sign_in.sign_in`."""
+    """Return what the sign-in of a person would do.
+
+    Raises DomainNotAllowed, SignUpDisabled, DisabledByDirectory, OrganizationMembershipLimitReached,
+    YouHaveReachedTheMaximumNumberOfOrganizations, BannedUser and SsoRequired.
+    """
     # Before anything is said about users of the address: the domain may be that of another company.
     if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO17 own-domain
         raise DomainNotAllowed

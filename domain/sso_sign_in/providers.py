@@ -11,10 +11,10 @@ class LogoutClaims(NamedTuple):
     """The contents of a valid logout token (OpenID Connect Back-Channel Logout 1.0, 2.4)."""
 
     token_id: str
-    """Its `jti`, which must not be used again until `replay_until`."""
+    """The `jti` of the token, which must not be used again until `replay_until`."""
     subject: str | None
     session_id: str | None
-    """At least one of the two is there."""
+    """The `sid` of the token. At least one of `subject` and `session_id` is set."""
     replay_until: datetime
 
 
@@ -25,14 +25,14 @@ class ConnectionProvider(Provider, Protocol):
         """Return the contents of a logout token. Raises IdentityRefused, ProviderUnavailable."""
 
     async def logout_url(self, return_to: str) -> str | None:
-        """Return the URL that signs the user out at the provider and leads to `return_to`; None if it has none.
+        """Return the URL that signs the user out at the provider, which then redirects to `return_to`.
 
-        Raises ProviderUnavailable.
+        None if the provider has no such URL. Raises ProviderUnavailable.
         """
 
 
 class ConnectionProviders(Protocol):
-    """The providers of all connections. They are called only where the rules for outbound requests allow."""
+    """Returns the providers of connections. Requests to them are subject to the rules for outbound requests."""
 
     def get(self, row: ConnectionRow) -> ConnectionProvider | None:
         """Return the provider of an OpenID connection; None if its configuration cannot be read."""

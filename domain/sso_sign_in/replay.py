@@ -1,4 +1,4 @@
-"""Messages of identity providers that were used, and must not be used again."""
+"""Replay protection: store the ids of messages of identity providers that were used."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from models.saml_message import ADD_MESSAGE, MessageKind
 async def is_first_use(
     ctx: Context, connection_id: str, kind: MessageKind, message_id: str, until: datetime
 ) -> bool:
-    """Mark a message as used until its end; return whether it was not used before."""
+    """Store the id of a message until `until`; return whether it was not stored before."""
     try:
         async with ctx.db.savepoint():
             await ctx.db.execute(

@@ -1,4 +1,8 @@
-"""Sign-in by SAML: the request to the identity provider, its response, and the browser's return with its cookie."""
+"""Sign-in by SAML: the request to the identity provider, its response, and the end of the sign-in.
+
+The response comes as a form from another site, without the cookie of the browser. It is checked and stored, and the
+browser is redirected to a URL of this service, where it sends the cookie.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,7 +41,7 @@ from models.sso_connection import CONNECTION_BY_NAME, ConnectionRow, account_pro
 from models.statements import insert
 
 SECONDS = 60
-"""How long a checked response waits for the browser."""
+"""The seconds that a checked response is stored until the browser returns with its cookie."""
 
 _LIVE = (
     col(OneTimeToken.digest) == bindparam("state"),
@@ -59,7 +63,7 @@ _KEEP = (
 
 
 class SentResponse(NamedTuple):
-    """A response as the browser has posted it, unchecked."""
+    """A SAML response as the browser has posted it, unchecked."""
 
     provider_id: str
     message: str
@@ -68,7 +72,11 @@ class SentResponse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptResponse:
-    """A checked response that waits for the browser: its handle, and the binding if the browser has none yet."""
+    """A checked and stored response: its state, by which `finish` finds it.
+
+    `binding` is the value for the cookie of the browser after a response without a request; otherwise None, because the
+    browser got the cookie when the sign-in began.
+    """
 
     state: str = field(repr=False)
     binding: str | None = field(default=None, repr=False)
@@ -94,12 +102,12 @@ async def begin(ctx: Context, row: ConnectionRow, request: AuthorizationRequest)
 
 
 def request_id(flow: OAuthState) -> str:
-    """Return the id of the request of a flow; the nonce is to SAML what it is to OpenID Connect."""
+    """Return the id of the authentication request of a flow, which contains its nonce."""
     return f"_{flow.nonce}"
 
 
 async def consume(ctx: Context, sent: SentResponse) -> KeptResponse | CallbackResult:
-    """Check a response, and keep its contents until the browser has shown its cookie; or return why it is refused."""
+    """Check a response and store its contents for `finish`; return a `CallbackResult` if it is refused."""
     row = await ctx.reads.one(CONNECTION_BY_NAME, sent.provider_id)
     flow = await _flow_of(ctx, ConnectionFlows(row), sent.relay_state)
     flows = flows_of(row, flow)
@@ -193,7 +201,10 @@ async def _keep(
 
 
 async def finish(ctx: Context, state: str | None, bindings: Sequence[str]) -> CallbackResult:
-    """Sign in with a response that was kept, in the browser that began the sign-in. Raises Unavailable."""
+    """Sign in with the stored response of a state; the cookie values `bindings` must be those of its browser.
+
+    Every outcome is returned, also a failure. Raises Unavailable only before the stored response is consumed.
+    """
     if not state:
         return CallbackResult(error=CallbackError.STATE_NOT_FOUND, is_used_up=False)
     kept = None

@@ -1,4 +1,4 @@
-"""The two ends of a SAML connection: this service, and the identity provider, as the connection knows them."""
+"""The service provider (this service) and the identity provider of a SAML connection, from its configuration."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from models.sso_connection import ConnectionRow
 
 
 class Peers(NamedTuple):
-    """What messages of a connection are written and read with."""
+    """The two parties of a SAML connection, and the library that writes and verifies their messages."""
 
     messages: SamlMessages
     own: SamlServiceProvider
@@ -26,7 +26,10 @@ class Peers(NamedTuple):
 
 
 def peers_of(ctx: Context, row: ConnectionRow) -> Peers:
-    """Return the two ends of a connection. Raises ProviderNotFound for OpenID Connect, or if it cannot be read."""
+    """Return the two parties of a SAML connection.
+
+    Raises ProviderNotFound for an OpenID connection, or if the configuration cannot be read.
+    """
     config = config_of(ctx.cipher, row)
     if not isinstance(config, SamlConfig):
         raise ProviderNotFound

@@ -27,9 +27,9 @@ _LONGEST_SUBJECT = 255
 
 
 def of_assertion(assertion: VerifiedAssertion, names: AttributeNames) -> Person:
-    """Return the user of an assertion.
+    """Return the user whom an assertion describes; `names` are the names of its attributes.
 
-    Raises SubjectMissing, UserEmailNotFound, and DomainNotAllowed for several addresses.
+    Raises SubjectMissing, UserEmailNotFound, and DomainNotAllowed if there are several email addresses.
     """
     name_id = assertion.name_id
     subject, issuer = _subject(assertion, names.id)

@@ -30,7 +30,7 @@ from models.sso_connection import SHARE_CONNECTION, ConnectionRow, SecondFactor,
 from models.user import UserRow
 
 NAME_ID = "sso_session.name_id"
-"""The purpose under which the name of a SAML session is encrypted."""
+"""The purpose under which the name identifier of a SAML session is encrypted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class _Found:
 async def sign_in(
     ctx: Context, row: ConnectionRow, person: Person, *, request_sign_up: bool
 ) -> SocialSignInResult:
-    """Sign in a verified person, creating them if they are new; in one transaction.
+    """Sign in a verified person, and create the user if nobody has the identity or the email address.
 
-    The gate audits the users it refuses, the caller everything else. Raises DomainNotAllowed, DisabledByDirectory,
-    SignUpDisabled, ConnectionChanged, the errors of `provisioning.provision`, BannedUser, SsoRequired and
-    EmailNotVerified.
+    BannedUser, SsoRequired and EmailNotVerified are audited when they are raised; the caller must audit
+    DomainNotAllowed, DisabledByDirectory, SignUpDisabled, ConnectionChanged, OrganizationMembershipLimitReached and
+    YouHaveReachedTheMaximumNumberOfOrganizations. Runs within one transaction.
     """
     if domain_of(person.email) not in await connections.domains_of(ctx, row.id):  # defence: SSO8 own-domain
         raise DomainNotAllowed
@@ -133,7 +133,7 @@ async def _organization_of(ctx: Context, row: ConnectionRow, user: UserRow) -> s
 
 
 def identity_of(row: ConnectionRow, person: Person) -> Identity:
-    """Return the identity of a person at a connection."""
+    """Return the identity of a person at a connection, in the form in which accounts store it."""
     return Identity(
         provider_id=account_provider(row.id),
         issuer=person.issuer,

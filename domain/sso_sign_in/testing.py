@@ -1,7 +1,7 @@
 """Test sign-ins: a manager of a connection sees what its identity provider sends, and what a sign-in would do.
 
-A test begins and ends like a sign-in, also through a draft, but its flow names the session that tests. It opens no
-session, and changes no user, identity or member. The result is encrypted, and read once, by that session.
+A test runs like a sign-in, also through a draft, but opens no session and changes no user, identity or member. The flow
+has the id of the session that began the test. The result is stored encrypted, and only that session can read it, once.
 """
 
 import json
@@ -34,7 +34,7 @@ from models.sso_connection import ConnectionRow
 from models.statements import insert
 
 LIFE = timedelta(minutes=10)
-"""How long a result waits."""
+"""How long a result is stored."""
 _PAYLOAD = "sso_test.result"
 _MOST_ATTRIBUTES, _MOST_VALUES, _LONGEST_VALUE = 100, 50, 1024
 
@@ -52,35 +52,35 @@ _TAKE = (
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What an identity provider has sent, after all checks of its message."""
+    """What an identity provider has sent, after its message passed all checks."""
 
     subject: str
     attributes: Mapping[str, Sequence[str]] = field(repr=False)
     """The attributes of an assertion, or the claims of an ID token."""
     person: Person | None
     code: str | None = None
-    """Why no user could be read."""
+    """The error code if no user could be read; otherwise None."""
 
     def serialize(self) -> dict[str, Any]:
-        """Return the values for JSON."""
+        """Return the values in a form for JSON."""
         person = None if self.person is None else self.person.serialize()
         return {"subject": self.subject, "attributes": self.attributes, "person": person, "code": self.code}
 
     @classmethod
     def deserialize(cls, values: Mapping[str, Any]) -> "Received":
-        """Return what `serialize` was called for."""
+        """Return the object from the result of `serialize`."""
         person = values["person"]
         return cls(**{**values, "person": None if person is None else Person.deserialize(person)})
 
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """What came from the identity provider, and what a sign-in would do."""
+    """The result of a test: what the identity provider sent, and what a sign-in would do."""
 
     connection_id: str
     outcome: str
     code: str | None
-    """Why the sign-in would be refused, as `error` has it."""
+    """Why the sign-in would be refused, as in `error` of a redirect; None if it would not be refused."""
     subject: str
     email: str | None
     name: str | None
@@ -92,14 +92,14 @@ class TestResult:
 
 
 def of_assertion(assertion: VerifiedAssertion, names: AttributeNames) -> Received:
-    """Return what a SAML response has brought."""
+    """Return the contents of a verified SAML assertion for a test."""
     subject = "" if assertion.name_id is None else assertion.name_id.value
     read = partial(saml_person.of_assertion, assertion, names)
     return _received(subject, assertion.attributes, read)
 
 
 def of_claims(ctx: Context, row: ConnectionRow, proof: VerifiedIdentity) -> Received:
-    """Return what an OpenID provider has sent."""
+    """Return the contents of a verified identity of an OpenID provider for a test."""
     config, identity = config_of(ctx.cipher, row), proof.identity
     claims = {name: _texts(value) for name, value in identity.profile.items()}
     names = AttributeNames() if config is None else config.names
@@ -128,7 +128,7 @@ def _code_of(fault: Exception) -> str:
 
 
 async def finish(ctx: Context, row: ConnectionRow, flow: OAuthState, received: Received) -> CallbackResult:
-    """Store the result of a test for the session that began it; return the redirect with the token of the result."""
+    """Store the result of a test for the session that began it; return the redirect, whose URL has a token for it."""
     token = await ctx.in_new_transaction(partial(_store, row=row, flow=flow, received=received))
     return CallbackResult(urls.with_parameters(flow.callback_url or "/", result=token))
 
@@ -172,7 +172,7 @@ async def _result(ctx: Context, row: ConnectionRow, received: Received) -> TestR
 
 
 async def take(ctx: Context, token: str) -> TestResult | None:
-    """Return the result of a test of the caller's session, once; None if there is none."""
+    """Delete and return the result of a test that the caller's session began; None if there is none."""
     session = tokens.digest(ctx.signed_in.session.id)
     found = await ctx.db.execute(_TAKE, token=tokens.digest(token), session=session, now=ctx.now)
     payload = found.scalar()

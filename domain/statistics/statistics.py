@@ -1,6 +1,6 @@
-"""Figures of the service, each counted by one bounded statement over an index.
+"""Figures of the service for administrators, each counted with one statement over an index.
 
-A figure that cannot be counted in time is None. All callers of a process get the same figures for a minute.
+A figure that cannot be counted in time is None. The figures are cached by each process for a minute.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from models import Audit, MailState, Outbox, Session, User
 from models.daily_count import DailyCount
 
 KEPT_FOR = timedelta(seconds=60)
-"""How long figures are returned again before they are counted again."""
+"""How long figures are cached."""
 
 DAYS = 30
-"""How many days the charts have; the last one is today."""
+"""The number of days in the charts, today included."""
 
 _WITHIN = timedelta(milliseconds=200)
 """How long all figures may take, which are counted table by table at the same time."""
@@ -47,19 +47,19 @@ class Day:
     sign_ups: int
     """New users, except imported ones."""
     sign_ins: Mapping[str, int]
-    """By the last proof, such as `password` or `totp`."""
+    """The number of sign-ins by their last method, such as `password` or `totp`."""
     failures: Mapping[str, int]
-    """Sign-ins and codes that failed or were refused, by error code."""
+    """The number of failed or refused sign-ins and second factors, by error code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The figures of the service. None: could not be counted in time."""
+    """The figures of the service. None stands for a figure that could not be counted in time."""
 
     counted_at: datetime
     users: int | None
     users_of_day: int | None
-    """Users created within the last 24 hours; also the other figures of a day are."""
+    """Users created within the last 24 hours. The other figures of a day are of the last 24 hours, too."""
     users_of_month: int | None
     """Users created within the last 30 days."""
     active_sessions: int | None
@@ -73,13 +73,13 @@ class Statistics:
 
 @dataclass(slots=True)
 class StatisticsCache:
-    """The figures that a process has counted last. Callers that find them too old wait for the first of them."""
+    """The figures that this process has counted last. Only one caller counts them again; others wait for it."""
 
     statistics: Statistics | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def recent(self, now: datetime) -> Statistics | None:
-        """Return the figures, unless they are too old."""
+        """Return the cached figures; None if there are none or they are older than a minute."""
         kept = self.statistics
         return kept if kept is not None and kept.counted_at <= now < kept.counted_at + KEPT_FOR else None
 

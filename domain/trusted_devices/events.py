@@ -16,16 +16,16 @@ WEBHOOK_ADDED = EventType("trusted_device.added")
 
 
 def device_trusted(ctx: Context, user_id: str, method: str) -> None:
-    """A device was trusted, with a code of this method: it skips the second factor from now on."""
+    """Record and publish that a device is trusted after a code of this method, so that it skips the second factor."""
     record(ctx, TRUSTED_DEVICE_ADDED, user_id=user_id, actor_id=user_id)
     publish(ctx, WEBHOOK_ADDED, user_id=user_id, method=method)
 
 
 def trusted_device_used(ctx: Context, user_id: str) -> None:
-    """A trusted device skipped the second factor."""
+    """Record that a trusted device skipped the second factor."""
     record(ctx, TRUSTED_DEVICE_USED, user_id=user_id, actor_id=user_id, method=TRUSTED_DEVICE.name)
 
 
 def trusted_devices_removed(ctx: Context, user_id: str, devices: int) -> None:
-    """This number of trusted devices of the user were revoked."""
+    """Record that trusted devices of the user were revoked; `devices` is their number."""
     record(ctx, TRUSTED_DEVICE_REMOVED, user_id=user_id, devices=devices)

@@ -16,7 +16,7 @@ from models.trusted_device import TRUSTED_DEVICES_OF_USER, TrustedDeviceRow
 
 
 def trust(ctx: Context, user_id: str, method: str) -> str:
-    """Trust the device behind this request after a code of a method; return the token for its cookie."""
+    """Trust the browser of this request after a valid second factor; return the token for its cookie."""
     token = tokens.token()
     ctx.db.add(
         TrustedDevice(
@@ -33,7 +33,10 @@ def trust(ctx: Context, user_id: str, method: str) -> str:
 
 
 async def rotate(ctx: Context, user_id: str) -> str | None:
-    """Return a new token that replaces the cookie's if the user trusts this device; the old token becomes invalid."""
+    """Replace the token of the trusted device that sent the request, if it is one of this user.
+
+    Return the new token for the cookie; the old one becomes invalid. None if the request comes from no trusted device.
+    """
     presented = tokens.presented(ctx.cookies.devices)
     if len(presented) > 1:
         # Browsers also send cookies of the same name that a parent domain has set; a dead one must not disable the
@@ -62,7 +65,7 @@ async def rotate(ctx: Context, user_id: str) -> str | None:
 
 
 async def is_dead(ctx: Context) -> bool:
-    """Return whether cookies were sent, and none of them belongs to a trusted device of any user."""
+    """Return whether the request has device cookies, but none of them belongs to a trusted device of any user."""
     sent = ctx.cookies.devices
     return bool(sent) and not await _live(ctx, tokens.presented(sent))
 

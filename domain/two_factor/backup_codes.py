@@ -21,7 +21,7 @@ _CODE = re.compile(f"[{tokens.BACKUP_CODE_LETTERS}]{{10}}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class NewSet:
-    """New, unstored codes: the plain text, shown once, and what is stored."""
+    """New codes that are not stored yet: their plain text, which is shown once, and the values to store."""
 
     shown: list[str] = field(repr=False)
     hashes: list[bytes]
@@ -41,7 +41,7 @@ async def prepare(ctx: Context) -> NewSet:
 
 
 def store(ctx: Context, user: UserRow, prepared: NewSet, *, live: bool) -> None:
-    """Store a set; an inactive set becomes active when its enrolment is confirmed."""
+    """Store a set as active (`live`), or as pending until its enrolment is confirmed."""
     set_id = tokens.token()
     for code in prepared.hashes:
         ctx.db.add(
@@ -97,7 +97,10 @@ async def hash_code(ctx: Context, stored: BackupSetRow, code: str) -> bytes | No
 
 
 async def use(ctx: Context, user_id: str, stored: BackupSetRow, code_hash: bytes | None) -> bool:
-    """Use up a code of an active set; of any number of simultaneous calls exactly one returns true."""
+    """Delete the code with this hash from an active set; return whether there was one. False for the hash None.
+
+    Of simultaneous calls exactly one returns True.
+    """
     if code_hash is None:
         return False
     # defence: V46 delete-code

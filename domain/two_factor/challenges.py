@@ -1,4 +1,4 @@
-"""Challenges, which are sign-ins that wait for a second factor: create, look up, count attempts, complete."""
+"""Challenges: stored sign-ins that wait for a second factor. Create, find and complete them, and count attempts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ Method = Literal["totp", "otp"]
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in without a session yet: its pending token, and the methods the user can use."""
+    """A sign-in that waits for a second factor: the pending token of its challenge, and the methods of the user."""
 
     token: str = field(repr=False)
     user_id: str
@@ -60,7 +60,7 @@ async def create(
     """Create a challenge for a user who has passed everything but the second factor.
 
     `mailbox` means that the first factor was an email; a code by email is then not accepted as the second factor.
-    `origin` is for the session.
+    `origin` describes the sign-in through a connection, if it was one, and is stored for the session.
     """
     token = PREFIX + tokens.token()
     ctx.db.add(
@@ -95,12 +95,12 @@ async def methods_of(ctx: Context, user: UserRow, *, mailbox: bool) -> list[Meth
 
 
 def has_form(text: str) -> bool:
-    """Return whether the text has the form of a pending token."""
+    """Return whether a text has the form of a pending token, the token of a challenge."""
     return text.startswith(PREFIX) and tokens.is_token(text.removeprefix(PREFIX))
 
 
 async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
-    """Return the active challenge of a pending token and its user, with one statement; the challenge is not used up."""
+    """Return the active challenge of a pending token, with its user, without consuming it; None if there is none."""
     if not has_form(token):
         return None
     digest = tokens.digest(token)
@@ -112,9 +112,9 @@ async def find(reads: Reads, token: str, now: datetime) -> Challenge | None:
 
 
 async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRow]:
-    """Begin a verification: return the user, locked, and the stored data of their second factor.
+    """Lock and return the user of a challenge, with the stored data of their second factor, to check a code.
 
-    Raises InvalidTwoFactorCookie if the challenge has ended since authentication; BannedUser, AccountTemporarilyLocked.
+    Raises InvalidTwoFactorCookie if the challenge has ended since it was read, BannedUser, AccountTemporarilyLocked.
     """
     user = await _lock_live(ctx, challenge)
     if user is None:
@@ -128,7 +128,7 @@ async def load(ctx: Context, challenge: Challenge) -> tuple[UserRow, TwoFactorRo
 
 
 async def proven_user(ctx: Context, challenge: Challenge) -> UserRow | None:
-    """Return the user of an active challenge, locked, if its first factor proved their current address."""
+    """Lock and return the user of an active challenge; None unless the first factor proved their current address."""
     if not challenge.mailbox:  # defence: N1 proven-mailbox
         return None
     user = await _lock_live(ctx, challenge)
@@ -144,7 +144,7 @@ async def _lock_live(ctx: Context, challenge: Challenge) -> UserRow | None:
 
 
 async def take_attempt(ctx: Context, challenge: Challenge) -> None:
-    """Use one attempt of an active challenge; all methods share the attempts. Raises ChallengeSpent if none is left."""
+    """Count an attempt at a challenge; all methods share the attempts. Raises ChallengeSpent if none is left."""
     # Taken by one update before the code is checked, so that a burst gets no more attempts than allowed.
     # defence: V44 V45 attempts
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].challenge_attempts
@@ -159,10 +159,10 @@ async def take_attempt(ctx: Context, challenge: Challenge) -> None:
 async def complete(
     ctx: Context, challenge: Challenge, user: UserRow, *, method: str, trust_device: bool
 ) -> OpenedSession:
-    """Sign the user in after a valid code.
+    """Consume a challenge after a valid code, and open the session of its user.
 
-    Raises InvalidTwoFactorCookie if a concurrent request completed it first, if the user must sign in through another
-    connection now, or if what the connection has proved does not count any more.
+    Raises InvalidTwoFactorCookie if a concurrent request has completed the challenge, if the user must now sign in
+    through another connection, or if the sign-in through a connection has become invalid.
     """
     used = await _use_up(ctx, challenge)
     if used is None:  # defence: V46 use-challenge

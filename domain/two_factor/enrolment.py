@@ -14,11 +14,11 @@ from models.user import UserRow
 
 SECRET = "two_factor.secret"  # noqa: S105 - the name of a column
 NEW_SECRET = "two_factor.new_secret"  # noqa: S105 - the name of a column
-"""The purposes under which the secrets are encrypted."""
+"""The purposes under which the active and the pending secret are encrypted."""
 
 
 async def find(ctx: Context, user_id: str) -> TwoFactorRow | None:
-    """Return the stored second factor of a user whose row is locked."""
+    """Return the stored second factor of a user; None if there is none."""
     row: TwoFactorRow | None = (await ctx.db.execute(TWO_FACTOR_OF_USER, user_id=user_id)).first()
     return row
 
@@ -34,7 +34,7 @@ async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
 
 
 async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
-    """Create a pending secret, replacing an older pending one; return it in base32."""
+    """Store a new pending secret in place of an older one; return it in base32. An active secret stays valid."""
     secret = totp.new_secret()
     # The live secret stays valid until the new one is confirmed, so an abandoned enrolment locks nobody out.
     if row.has_live_secret():  # defence: V48 live-secret
@@ -54,7 +54,7 @@ def live_secret(ctx: Context, row: TwoFactorRow) -> str:
 
 
 def shown_secret(ctx: Context, row: TwoFactorRow) -> tuple[str, str]:
-    """Return the pending secret, otherwise the active one, and its issuer.
+    """Return the pending secret and its issuer, or those of the active secret if none is pending.
 
     Raises TotpNotEnabled, UndecipherableSecret.
     """
@@ -76,7 +76,8 @@ def _decrypted(ctx: Context, purpose: str, ciphertext: bytes | None) -> str:
 async def confirm(ctx: Context, user: UserRow, row: TwoFactorRow, secret: str) -> UserRow:
     """Activate the pending secret and the pending backup codes; return the updated user.
 
-    Deletes the previous secret, codes and trusted devices. The replay guard begins empty: no session was opened.
+    The previous secret, backup codes and trusted devices are deleted. The code that confirms the secret can be used
+    once more, because it has opened no session.
     """
     if row.new_secret is None:
         waiting = (col(TwoFactor.secret) == row.secret) & ~col(TwoFactor.confirmed)
@@ -101,9 +102,9 @@ async def confirm_by_mail(ctx: Context, user: UserRow) -> UserRow:
 
 
 async def switch_on(ctx: Context, user: UserRow, method: str) -> UserRow:
-    """Require a second factor from this user from now on, notify them, and return the updated user.
+    """Require a second factor from this user from now on; return the updated user, who is notified by email.
 
-    `method` is the method that the user has proven or chosen.
+    A user with a second factor is returned unchanged. `method` is the enabled method, for the audit record.
     """
     events.two_factor_enabled(ctx, user.id, method, was_on=user.two_factor_enabled)
     if user.two_factor_enabled:

@@ -4,14 +4,14 @@ from domain.errors import BadRequest, Limited, Unauthenticated, Unavailable
 
 
 class InvalidTwoFactorCookie(Unauthenticated):
-    """Neither a session nor an active challenge."""
+    """The request has neither an active session nor an active challenge."""
 
     message = "Invalid two factor cookie"
     ends_challenge = True
 
 
 class TotpNotEnabled(BadRequest):
-    """There is no TOTP secret."""
+    """The user has no authenticator (TOTP secret)."""
 
     message = "TOTP not enabled"
 
@@ -24,25 +24,25 @@ class InvalidCode(Unauthenticated):
 
 
 class OtpNotConfigured(BadRequest):
-    """Email codes are disabled, or there is no sender for them."""
+    """Email codes are disabled, no mail sender is configured, or the first factor was an email already."""
 
     message = "OTP is not available"
 
 
 class TwoFactorNotEnabled(BadRequest):
-    """Nothing is enabled, and there is no pending enrolment."""
+    """The user has no second factor, and no pending enrolment."""
 
     message = "Two factor isn't enabled"
 
 
 class OtpHasExpired(BadRequest):
-    """There is no active email code."""
+    """No email code was sent, or it has expired or was used."""
 
     message = "OTP has expired"
 
 
 class BackupCodesNotEnabled(BadRequest):
-    """There are no backup codes."""
+    """The user has no backup codes."""
 
     message = "Backup codes aren't enabled"
 
@@ -62,20 +62,20 @@ class TooManyAttemptsRequestNewCode(BadRequest):
 
 
 class ChallengeSpent(TooManyAttemptsRequestNewCode):
-    """Like its family, if no attempts are left for the whole sign-in: it begins again with the password."""
+    """The challenge has no attempts left, so the user must begin the sign-in again."""
 
     code = "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE"
     ends_challenge = True
 
 
 class UndecipherableSecret(Unavailable):
-    """The authenticator's secret is encrypted under a key that is not configured any more; codes cannot be checked."""
+    """Codes cannot be checked, because the key that encrypts the authenticator's secret is not configured any more."""
 
     code = "SERVICE_UNAVAILABLE"
 
 
 class AccountTemporarilyLocked(Limited):
-    """The second factor is locked for a while."""
+    """The second factor is locked temporarily after too many wrong codes."""
 
     code = "ACCOUNT_TEMPORARILY_LOCKED"
     message = "Too many failed verification attempts. Please try again later."

@@ -35,29 +35,29 @@ WEBHOOK_LOCKED = EventType("two_factor.locked")
 
 
 def enrolment_started(ctx: Context, user_id: str) -> None:
-    """An enrolment was started: a pending secret and backup codes."""
+    """Record that an enrolment was started: a pending secret and backup codes."""
     record(ctx, TWO_FACTOR_ENROLMENT_STARTED, user_id=user_id, method=TOTP.name)
 
 
 def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
-    """The second factor was enabled; if `was_on`, the authenticator was replaced."""
+    """Record and publish that the second factor was enabled; if `was_on`, the authenticator was replaced."""
     record(ctx, TWO_FACTOR_ENABLED, user_id=user_id, method=method, was_on=was_on)
     publish(ctx, WEBHOOK_ENABLED, user_id=user_id, method=method)
 
 
 def two_factor_disabled(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
-    """The second factor was disabled."""
+    """Record and publish that the second factor was disabled."""
     record(ctx, TWO_FACTOR_DISABLED, user_id=user_id, by_operator=by_operator)
     publish(ctx, WEBHOOK_DISABLED, user_id=user_id, method=None)
 
 
 def two_factor_verified(ctx: Context, user_id: str, method: str) -> None:
-    """A code was valid."""
+    """Record that a code was valid."""
     record(ctx, TWO_FACTOR_VERIFIED, user_id=user_id, actor_id=user_id, method=method)
 
 
 def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """A code was wrong or had expired."""
+    """Record that a code was wrong or had expired."""
     record(
         ctx,
         TWO_FACTOR_FAILED,
@@ -70,7 +70,7 @@ def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused)
 
 
 def two_factor_refused(ctx: Context, user_id: str, refusal: Refused) -> None:
-    """A code was refused unchecked: the second factor is locked, or no attempt is left."""
+    """Record that a code was refused unchecked, because the second factor is locked or no attempt is left."""
     record(ctx, TWO_FACTOR_FAILED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal)
     _publish_failed(ctx, user_id, None, refusal)
 
@@ -82,21 +82,22 @@ def _publish_failed(ctx: Context, user_id: str, method: str | None, refusal: Ref
 
 
 def two_factor_locked(ctx: Context, user_id: str, method: str) -> None:
-    """Wrong codes, the last one of this method, have locked the second factor; once per lock."""
+    """Record and publish that the second factor was locked after too many wrong codes; `method` is that of the last
+    code."""
     record(ctx, TWO_FACTOR_LOCKED, user_id=user_id)
     publish(ctx, WEBHOOK_LOCKED, user_id=user_id, method=method)
 
 
 def otp_requested(ctx: Context, user_id: str) -> None:
-    """An email code was requested."""
+    """Record that an email code was requested."""
     record(ctx, TWO_FACTOR_OTP_REQUESTED, user_id=user_id, method=OTP.name)
 
 
 def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
-    """All backup codes were replaced."""
+    """Record that all backup codes were replaced."""
     record(ctx, BACKUP_CODES_GENERATED, user_id=user_id, codes=codes)
 
 
 def backup_code_used(ctx: Context, user_id: str) -> None:
-    """A backup code was used."""
+    """Record that a backup code was used."""
     record(ctx, BACKUP_CODE_USED, user_id=user_id, actor_id=user_id, method=BACKUP_CODE.name)

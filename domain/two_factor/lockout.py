@@ -1,4 +1,4 @@
-"""The lock of the second factor: after ten wrong codes in a row, codes are refused for 15 minutes."""
+"""The lock of the second factor: after `lock_after` wrong codes in a row, codes are refused for `lock_for`."""
 
 import math
 from datetime import datetime
@@ -16,12 +16,12 @@ from models.user import UserRow
 
 
 def is_locked(ctx: Context, locked_until: datetime | None) -> bool:
-    """Return whether the lock is active now."""
+    """Return whether a lock until this time is active now; None is no lock."""
     return locked_until is not None and ctx.now < locked_until
 
 
 def refuse(ctx: Context, row: TwoFactorRow) -> None:
-    """Refuse every code while the lock is active. Raises AccountTemporarilyLocked."""
+    """Audit and raise AccountTemporarilyLocked if the second factor is locked."""
     if row.locked_until is not None and is_locked(ctx, row.locked_until):
         wait = math.ceil((row.locked_until - ctx.now).total_seconds())
         events.two_factor_refused(ctx, row.user_id, AccountTemporarilyLocked)
@@ -29,7 +29,7 @@ def refuse(ctx: Context, row: TwoFactorRow) -> None:
 
 
 async def count_wrong(ctx: Context, user: UserRow, method: str) -> None:
-    """Count a wrong code of a method for a user whose row is locked; at the limit, lock and notify the user."""
+    """Count a wrong code for a user whose row is locked; at the limit, lock the second factor and notify the user."""
     counted = update(TwoFactor).where(col(TwoFactor.user_id) == user.id)
     more = counted.values(failures=col(TwoFactor.failures) + 1).returning(col(TwoFactor.failures))
     failures = (await ctx.db.execute(more)).scalar()

@@ -1,4 +1,4 @@
-"""Email codes of the second factor; each is bound to a challenge or, without a challenge, to a session."""
+"""Email codes of the second factor. Each is bound to the challenge of the request or, without one, to its session."""
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col
@@ -17,8 +17,10 @@ _MAILS = limits.MailFamily("otp")
 
 
 async def send(ctx: Context, user: UserRow) -> None:
-    """Email the user a new code that replaces an older one of the same binding; above the email limit the older code
-    stays valid."""
+    """Email the user a new code, which replaces the previous one of this challenge or session.
+
+    If the limit of emails is reached, nothing is sent and the previous code stays valid.
+    """
     if not await limits.may_mail(ctx, _MAILS, user.email):  # defence: V74 code-mails
         return
     code = tokens.digits(6)
@@ -38,12 +40,12 @@ async def send(ctx: Context, user: UserRow) -> None:
 
 
 async def is_live(ctx: Context) -> bool:
-    """Return whether there is an active code."""
+    """Return whether this challenge or session has a code that has not expired."""
     return (await ctx.db.execute(select(col(OneTimeToken.digest)).where(*_live(ctx)))).first() is not None
 
 
 async def take_try(ctx: Context) -> bool:
-    """Use one attempt of the active code; if none is left, delete the code and return False."""
+    """Count an attempt at the active code; return False, and delete the code, if no attempt is left."""
     left = col(OneTimeToken.attempts) < ctx.policy[TwoFactorPolicy].otp_attempts
     taken = update(OneTimeToken).where(*_live(ctx), left).values(attempts=col(OneTimeToken.attempts) + 1)
     if (await ctx.db.execute(taken.returning(col(OneTimeToken.digest)))).first() is not None:
@@ -53,7 +55,7 @@ async def take_try(ctx: Context) -> bool:
 
 
 async def use(ctx: Context, code: str) -> bool:
-    """Use up the active code if it matches; of any number of simultaneous calls exactly one returns true."""
+    """Delete the active code if it is `code`, and return True; of simultaneous calls exactly one returns True."""
     # defence: V46 R19 use-code
     used = delete(OneTimeToken).where(*_live(ctx), col(OneTimeToken.code).in_(_keyed(ctx, code)))
     # defence: R19 used-code

@@ -13,16 +13,16 @@ class TwoFactorPolicy:
     otp_available: bool
     """Whether `two_factor.otp_enabled` is set and a mail sender is configured."""
     totp_window: int
-    """Steps of 30 seconds accepted before and after the present one."""
+    """The number of time steps of 30 seconds before and after the present one whose codes are accepted."""
     otp_expires_in: timedelta
     otp_attempts: int
     backup_code_count: int
     challenge_expires_in: timedelta
     challenge_attempts: int
     lock_after: int
-    """Wrong codes in a row at sign-ins."""
+    """The number of wrong codes in a row at sign-ins after which the second factor is locked for `lock_for`."""
     lock_for: timedelta
     enforce_for_social: bool
-    """Whether a sign-in through a provider requires it too."""
+    """Whether a sign-in through a provider requires the second factor, too."""
     page: str | None
-    """The redirect URL of such a sign-in if a code is required, instead of its callbackURL; trusted."""
+    """The trusted page for the code after a sign-in through a provider; None for the callbackURL of the sign-in."""

@@ -20,7 +20,7 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Enrolled:
-    """The values for the user to keep: the URI for the authenticator (None for email codes) and the backup codes."""
+    """The values that are shown to the user: the URI for an authenticator (None for email codes), and backup codes."""
 
     totp_uri: str | None = field(repr=False)
     backup_codes: list[str] = field(repr=False)
@@ -35,9 +35,9 @@ class SecondFactorState:
     has_authenticator: bool
     """Whether codes of an authenticator are accepted."""
     is_enrolling: bool
-    """Whether an authenticator waits for its first code."""
+    """Whether an authenticator is being set up and has not been confirmed by a code."""
     backup_codes: int
-    """How many are left."""
+    """The number of unused backup codes."""
 
 
 async def get_state(ctx: Context) -> SecondFactorState:
@@ -53,7 +53,10 @@ async def get_state(ctx: Context) -> SecondFactorState:
 
 
 async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enrolled:
-    """Start an enrolment, replacing a pending one; the active second factor stays until it is confirmed.
+    """Begin the enrolment of an authenticator, in place of a pending enrolment; return its URI and new backup codes.
+
+    The present second factor stays valid until the first code confirms the new one. `issuer` is the name in the app;
+    None for the configured name.
 
     Raises InvalidPassword, Overloaded.
     """
@@ -91,7 +94,7 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
 
 
 async def disable(ctx: Context, password: str) -> None:
-    """Disable the second factor and any pending enrolment, if it is on. Raises InvalidPassword, Overloaded."""
+    """Disable the second factor of the caller and delete any pending enrolment. Raises InvalidPassword, Overloaded."""
     stored = await passwords.check(ctx, password)  # defence: V49 disable-password
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 disable-caller
     if await remove(ctx, user):
@@ -99,9 +102,9 @@ async def disable(ctx: Context, password: str) -> None:
 
 
 async def remove(ctx: Context, user: UserRow) -> bool:
-    """Delete all data of the second factor of a user whose row is locked.
+    """Disable the second factor of a locked user and delete its data, trusted devices and pending sign-ins.
 
-    Returns whether it was on; if so, the user is notified.
+    Return whether it was enabled; then the user is notified by email.
     """
     await ctx.db.execute(delete(TwoFactor).where(col(TwoFactor.user_id) == user.id))
     await backup_codes.discard(ctx, user.id)  # defence: V53 delete-codes
@@ -115,7 +118,7 @@ async def remove(ctx: Context, user: UserRow) -> bool:
 
 
 async def get_totp_uri(ctx: Context, password: str) -> str:
-    """Return the URI of the pending enrolment, otherwise of the active secret.
+    """Return the URI for an authenticator: of the pending enrolment, or of the active secret if none is pending.
 
     Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
     """
@@ -129,7 +132,10 @@ async def get_totp_uri(ctx: Context, password: str) -> str:
 
 
 async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
-    """Replace every backup code. Raises InvalidPassword, TwoFactorNotEnabled, Overloaded."""
+    """Replace all backup codes of the caller; return the new ones.
+
+    Raises InvalidPassword, TwoFactorNotEnabled, Overloaded.
+    """
     stored = await passwords.check(ctx, password)  # defence: V49 codes-password
     if not ctx.signed_in.user.two_factor_enabled:  # defence: V49 codes-enabled
         raise TwoFactorNotEnabled

@@ -11,7 +11,7 @@ import pyotp
 from domain import tokens
 
 PERIOD = 30
-"""The seconds that one code is valid."""
+"""The seconds of one time step, which has one code."""
 
 # The recommended 160 bits (RFC 4226, 4, R6).
 _SECRET_BYTES = 20
@@ -32,10 +32,10 @@ def uri(issuer: str, email: str, secret: str) -> str:
 
 
 def step_of(secret: str, code: str, now: datetime, window: int) -> int | None:
-    """Return the time step of a code, None for a wrong one; up to `window` steps before and after now count.
+    """Return the time step of a code, at most `window` steps before or after `now`; None for a wrong code.
 
-    Every step is compared, in constant time. If two steps have the same code, the later is returned, so that the replay
-    guard covers both.
+    Every step is compared, in constant time. If two steps have the same code, the later one is returned, so that the
+    code cannot be used a second time.
     """
     if _SIX_DIGITS.fullmatch(code) is None:
         return None

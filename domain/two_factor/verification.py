@@ -1,6 +1,6 @@
-"""Verify a code of the second factor, to complete a sign-in or for a signed-in user.
+"""Verify a code of the second factor, for a pending sign-in or a signed-in user.
 
-Every method handles both cases: `ctx.challenge` is set for a pending sign-in, `ctx.caller` otherwise.
+Every function handles both cases: `ctx.challenge` is set for a pending sign-in, `ctx.caller` for a signed-in user.
 """
 
 from dataclasses import dataclass
@@ -35,17 +35,17 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The updated user after a valid code, and the new session; None for a caller who already has a session."""
+    """The user after a valid code, and the new session; `opened` is None for a caller who was signed in already."""
 
     user: UserRow
     opened: OpenedSession | None
 
 
 async def verify_totp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Check a code of an authenticator; with a session it confirms a pending enrolment.
+    """Check a code of an authenticator, and complete the pending sign-in. For a caller, confirm a pending enrolment.
 
-    Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret, and those of `challenges.load` and
-    `take_attempt`.
+    `trust_device` is for a pending sign-in. Raises Limited, TotpNotEnabled, InvalidCode, UndecipherableSecret,
+    InvalidTwoFactorCookie, BannedUser, AccountTemporarilyLocked and ChallengeSpent.
     """
     await _check_failure_limit(ctx)
     challenge = ctx.challenge
@@ -125,9 +125,9 @@ async def _use_step(ctx: Context, user: UserRow, secret: str, code: str) -> bool
 
 
 async def send_otp(ctx: Context) -> None:
-    """Email a code.
+    """Email a code to the user of the pending sign-in, or to the caller.
 
-    Raises OtpNotConfigured, TwoFactorNotEnabled (nothing is enabled or pending), and those of `challenges.load`.
+    Raises OtpNotConfigured, TwoFactorNotEnabled, InvalidTwoFactorCookie, BannedUser and AccountTemporarilyLocked.
     """
     if ctx.challenge is not None:
         user, _ = await challenges.load(ctx, ctx.challenge)
@@ -152,10 +152,10 @@ async def _is_enrolling(ctx: Context, user: UserRow) -> bool:
 
 
 async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Use up an email code; with a session it confirms a pending first enrolment.
+    """Consume an email code, and complete the pending sign-in. For a caller, confirm a pending first enrolment.
 
-    Raises Limited, OtpHasExpired, TooManyAttemptsRequestNewCode, InvalidCode, and those of `challenges.load` and
-    `take_attempt`.
+    `trust_device` is for a pending sign-in. Raises Limited, OtpNotConfigured, OtpHasExpired, InvalidCode,
+    TooManyAttemptsRequestNewCode, InvalidTwoFactorCookie, BannedUser, AccountTemporarilyLocked and ChallengeSpent.
     """
     await _check_failure_limit(ctx)
     challenge = ctx.challenge
@@ -197,10 +197,10 @@ async def _use_mailed(ctx: Context, user: UserRow, code: str) -> None:
 
 
 async def verify_backup_code(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Use up a backup code.
+    """Consume a backup code, and complete the pending sign-in, if there is one.
 
-    Raises Limited, BackupCodesNotEnabled, InvalidBackupCode, Overloaded, and those of `challenges.load` and
-    `take_attempt`.
+    `trust_device` is for a pending sign-in. Raises Limited, BackupCodesNotEnabled, InvalidBackupCode, Overloaded,
+    InvalidTwoFactorCookie, BannedUser, AccountTemporarilyLocked and ChallengeSpent.
     """
     challenge = ctx.challenge
     owner = ctx.signed_in.user if challenge is None else challenge.user

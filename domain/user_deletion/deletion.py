@@ -27,10 +27,11 @@ _MAILS = limits.MailFamily("delete-account")
 async def delete_user(
     ctx: Context, *, password: str | None, token: str | None, callback_url: str | None
 ) -> bool:
-    """Delete the caller, or email them a deletion link; return whether the caller was deleted.
+    """Delete the caller, or email them a deletion link if the settings require it and `token` is None.
 
-    Raises InvalidPassword, Limited, LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, InvalidDeletionToken, and
-    SessionExpired if there is no password and the session is not fresh.
+    Return whether the caller was deleted. `callback_url` is the redirect URL of the link. Raises InvalidPassword,
+    Limited, LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, InvalidDeletionToken, and SessionExpired if there
+    is no password and the session is not fresh.
     """
     checked = await passwords.check(ctx, password) if password is not None else None
     is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
@@ -52,8 +53,8 @@ async def delete_user(
 async def confirm(ctx: Context, token: str | None) -> None:
     """Delete the caller with an emailed token.
 
-    Raises LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, and InvalidDeletionToken; another user's token is not
-    used up.
+    Raises LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, and InvalidDeletionToken. The token of another user
+    stays valid.
     """
     is_admin = await admins.lock(ctx, ctx.signed_in.user.id)
     user = await locking.lock_caller(ctx)  # defence: V85 lock-caller
@@ -64,7 +65,7 @@ async def confirm(ctx: Context, token: str | None) -> None:
 
 
 async def is_deletion_token(ctx: Context, token: str) -> bool:
-    """Return whether the emailed token would delete the caller now; it is not used up."""
+    """Return whether an emailed token would delete the caller now, without consuming it."""
     row = await one_time_tokens.find_live(ctx, Purpose.DELETE, token)
     return row is not None and row[1].id == ctx.signed_in.user.id
 
@@ -83,10 +84,11 @@ async def _mail_confirmation(ctx: Context, user: UserRow, callback_url: str | No
 
 
 async def remove(ctx: Context, user: UserRow, *, hands_over: bool = False) -> None:
-    """Delete the row; the foreign keys delete accounts, sessions, tokens and queued emails.
+    """Delete a locked user with their accounts, sessions, tokens, memberships and queued emails.
 
-    Audit records keep the user's id; their network address and User-Agent are removed. Organizations without another
-    owner refuse it, or get one if the user `hands_over`. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner.
+    Audit records keep the user's id, but lose the network address and User-Agent. If the user is the only owner of an
+    organization with other members, raises YouCannotLeaveTheOrganizationAsTheOnlyOwner; with `hands_over` another
+    member becomes its owner instead.
     """
     await departure.leave_all(ctx, user.id, hands_over=hands_over)
     await record.anonymise(ctx, user.id)

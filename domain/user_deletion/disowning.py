@@ -1,4 +1,4 @@
-"""Delete an account that another person created, with a link sent to its unverified address."""
+"""Delete an account that a stranger created with one's email address, by a link sent to that unverified address."""
 
 from typing import NamedTuple
 
@@ -16,14 +16,17 @@ from models.scim_token import REMOVE_TOKENS_OF_CREATOR
 
 
 class Disownable(NamedTuple):
-    """The user of a link: their masked address, and whether it was verified meanwhile."""
+    """The user whom a link would delete: the masked email address, and whether it was verified meanwhile."""
 
     email: str
     is_verified: bool
 
 
 async def disown(ctx: Context, token: str) -> None:
-    """Delete the user of a link while their address is unverified. Raises InvalidDisownToken, LastAdmin."""
+    """Delete the user to whom the token of a link belongs, unless their address was verified or changed.
+
+    Raises InvalidDisownToken, LastAdmin.
+    """
     live = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
     if live is None:
         raise InvalidDisownToken
@@ -46,7 +49,7 @@ async def disown(ctx: Context, token: str) -> None:
 
 
 async def peek(ctx: Context, token: str) -> Disownable | None:
-    """Return the user that a link would delete, None if the link is not valid; the link is not used up."""
+    """Return the user whom a link would delete, without consuming it; None if the link is not valid."""
     row = await one_time_tokens.find_live(ctx, Purpose.DISOWN, token)
     if row is None or row[0].email != row[1].email:
         return None
@@ -54,7 +57,7 @@ async def peek(ctx: Context, token: str) -> Disownable | None:
 
 
 async def begin(ctx: Context) -> str | None:
-    """Return a deletion token for the user of a pending sign-in, None if that sign-in may not delete the user.
+    """Return a token for `disown` for the user of a pending sign-in; None if the sign-in does not permit that.
 
     The sign-in must have begun with a link or code sent to the user's address, and the address must be unverified.
     """

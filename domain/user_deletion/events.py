@@ -13,12 +13,13 @@ USER_DISOWNED = Event(
 
 
 def user_deletion_requested(ctx: Context) -> None:
-    """The caller was sent a link that deletes them."""
+    """Record that the caller was sent a link that deletes them."""
     record(ctx, USER_DELETION_REQUESTED)
 
 
 def user_disowned(ctx: Context, user_id: str) -> None:
-    """The user was deleted by the owner of their unverified address; this record does not contain it."""
+    """Record and publish that the user was deleted by the owner of their unverified address; this record does not
+    contain it."""
     row = record(ctx, USER_DISOWNED, user_id=user_id)
     row.address = row.user_agent = None
     publish(ctx, WEBHOOK_DELETED, user_id=user_id)

@@ -11,7 +11,7 @@ DELETE_ACCOUNT = MailTemplate("delete-account", "a deletion is to be confirmed",
 
 
 def delete_account(ctx: Context, user: Recipient, token: str, callback_url: str | None) -> None:
-    """Email the link that deletes the user; the hosted page asks once more."""
+    """Email a user the link to the page on which they confirm the deletion of their account."""
     page = mailed_page(ctx.policy, "/delete", token, callback_url)
     link = page or urls.public_url(ctx.policy, "/delete-user/callback", token=token, callbackURL=callback_url)
     expires_in = ctx.policy[DeletionPolicy].token_expires_in

@@ -22,22 +22,22 @@ _ADMINS = "admins"
 _SET_ROLE = {"user": ["set-role"]}
 
 MOST_TEXTS = 1000
-"""The maximum number of distinct texts of roles; if there are more, searches by role read all users."""
+"""The most distinct values of the column `role` that are read; beyond that, searches by role read all users."""
 
 _first = select(func.min(col(User.role)).label("role")).cte("roles", recursive=True)
 _next = select(func.min(col(User.role))).where(col(User.role) > _first.c.role).scalar_subquery()
 _texts = _first.union_all(select(_next).where(_first.c.role.is_not(None)))
 ROLE_TEXTS = select(_texts.c.role).where(_texts.c.role.is_not(None)).limit(MOST_TEXTS + 1)
-"""The distinct texts of roles. Each step jumps to the next text in the index, so that few rows are read."""
+"""Selects the distinct values of `role`. Each step jumps to the next value in the index, so few rows are read."""
 
 
 def may_set_roles(policy: Policy, role: str) -> bool:
-    """Return whether users with these roles may set roles."""
+    """Return whether users with these roles, separated by commas, may set roles of others."""
     return roles.grants(policy, role, _SET_ROLE)
 
 
 async def lock(ctx: Context, user_id: str) -> bool:
-    """Serialize changes of administrators if this user is one; return whether the user is an administrator.
+    """Take the lock for changes of administrators if this user is one; return whether the user is an administrator.
 
     Call it before the user's row is locked, and `refuse_last` afterwards.
     """
@@ -54,7 +54,7 @@ async def lock(ctx: Context, user_id: str) -> bool:
 
 
 async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> None:
-    """Check that another administrator exists besides this user, whose row is locked; `locked` is the result of `lock`.
+    """Check that this user, whose row is locked, is not the last administrator; `locked` is the result of `lock`.
 
     Raises LastAdmin, and StaleRead if the user has become an administrator since `lock`.
     """
@@ -65,7 +65,7 @@ async def refuse_last(ctx: Context, user: UserRow, *, locked: bool = True) -> No
 
 
 async def exists(ctx: Context) -> bool:
-    """Return whether any user has a role with a power over a resource of the service."""
+    """Return whether any user has a role with a permission over a resource of the service."""
     holding = [text for text in await role_texts(ctx) if roles.is_privileged(ctx.policy, text)]
     return bool(await ctx.db.execute(select(col(User.id)).where(col(User.role).in_(holding)).limit(1)))
 

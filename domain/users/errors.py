@@ -10,13 +10,13 @@ class UserAlreadyExistsUseAnotherEmail(Unprocessable):
 
 
 class BannedUser(Forbidden):
-    """The password is right, but the user is banned."""
+    """The credential is right, but the user is banned."""
 
     message = "You have been banned from this application"
 
 
 class EmailNotVerified(Forbidden):
-    """The password is right, but the email is unverified; a new link may have been queued."""
+    """The credential is right, but the email address is not verified. A new verification email may have been queued."""
 
     message = "Email not verified"
     keeps_writes = True
@@ -53,6 +53,6 @@ class UserNotFound(NotFound):
 
 
 class StaleProfile(Conflict):
-    """The user was changed after the form was filled with the profile."""
+    """The user was changed after the page with the form was shown."""
 
     message = "The profile was changed meanwhile"

@@ -31,11 +31,11 @@ _NAMES = {"email_verified": "emailVerified", "display_username": "displayUsernam
 
 
 IMPORT = "import"
-"""The method of users who were imported."""
+"""The method by which imported users were created, in audit records."""
 
 
 def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator: bool = False) -> None:
-    """A user was created: by the caller, by the operator, by a directory, or by themselves."""
+    """Record and publish that a user was created: by the caller, by the operator, by a directory, or by themselves."""
     is_own = ctx.caller is None and not by_operator and not ctx.is_directory
     actor_id = user_id if is_own else None
     record(ctx, USER_CREATED, user_id=user_id, actor_id=actor_id, method=method, by_operator=by_operator)
@@ -43,12 +43,13 @@ def user_created(ctx: Context, user_id: str, method: str | None, *, by_operator:
 
 
 def user_imported(ctx: Context, user_id: str) -> None:
-    """A user was imported. Receivers of webhooks are not told: they import what they need from the same source."""
+    """Record that a user was imported. No webhook event is published, because receivers can import from the same
+    source."""
     record(ctx, USER_CREATED, user_id=user_id, method=IMPORT, by_operator=True)
 
 
 def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused) -> None:
-    """A sign-up with the user's email address was attempted."""
+    """Record that a sign-up with the user's email address was attempted."""
     record(
         ctx,
         USER_CREATED,
@@ -60,7 +61,7 @@ def user_not_created(ctx: Context, owner_id: str, method: str, refusal: Refused)
 
 
 def user_updated(ctx: Context, user_id: str, fields: Iterable[str], *, by_operator: bool = False) -> None:
-    """These columns of the user were changed."""
+    """Record and publish that these columns of the user were changed."""
     names = sorted(fields)
     record(ctx, USER_UPDATED, user_id=user_id, by_operator=by_operator, fields=names)
     # A ban has its own events, and one that expires has none.
@@ -69,18 +70,19 @@ def user_updated(ctx: Context, user_id: str, fields: Iterable[str], *, by_operat
 
 
 def user_role_published(ctx: Context, user_id: str) -> None:
-    """Publish that the roles of a user were replaced."""
+    """Publish a webhook event that the roles of a user were replaced."""
     publish(ctx, WEBHOOK_UPDATED, user_id=user_id, changed=["role"])
 
 
 def user_deleted(ctx: Context, user_id: str, *, by_operator: bool = False) -> None:
-    """The user was deleted; this record does not contain their email address."""
+    """Record and publish that the user was deleted; this record does not contain their email address."""
     row = record(ctx, USER_DELETED, user_id=user_id, by_operator=by_operator)
     row.address = row.user_agent = None
     publish(ctx, WEBHOOK_DELETED, user_id=user_id)
 
 
 def unproven_access_removed(ctx: Context, user_id: str, counts: Mapping[str, Any]) -> None:
-    """Every way into an account whose address was never verified was removed: how many of each kind."""
+    """Record and publish that all access to an account with an unverified address was removed; `counts` are the numbers
+    of each kind."""
     record(ctx, UNPROVEN_ACCESS_REMOVED, user_id=user_id, actor_id=user_id, **counts)
     publish(ctx, WEBHOOK_UNPROVEN_ACCESS_REMOVED, user_id=user_id, counts=dict(counts))

@@ -1,4 +1,4 @@
-"""Locks on the user's row, and conditions on values that were read before the lock."""
+"""Lock rows of users, and require that values read before the lock are unchanged."""
 
 from domain import errors
 from domain.context import Context, StaleRead
@@ -12,7 +12,7 @@ _DECIDING = ("email_verified", "two_factor_enabled", "banned", "ban_expires")
 
 
 async def lock(ctx: Context, user_id: str) -> UserRow | None:
-    """Return the user's row, locked until the transaction ends; None if it does not exist.
+    """Lock the row of a user until the transaction ends and return it; None if there is no such user.
 
     Every change to a user's sessions, accounts or password locks this row first, so that revocation and sign-in cannot
     interleave.
@@ -22,18 +22,18 @@ async def lock(ctx: Context, user_id: str) -> UserRow | None:
 
 
 async def lock_by_email(ctx: Context, email: str) -> UserRow | None:
-    """Return the row of the user with this lower-case email, locked; None if there is none.
+    """Lock and return the row of the user with this lower-case email address; None if there is none.
 
-    An email queued for an address must not race with the user's deletion or change of address.
+    For emails to the address: they must not race with the user's deletion or change of address.
     """
     user: UserRow | None = (await ctx.db.execute(LOCK_USER_BY_EMAIL, email=email)).first()
     return user
 
 
 async def lock_caller(ctx: Context) -> UserRow:
-    """Return the caller's own row, locked, with their session still active.
+    """Lock and return the caller's row, after checking that the session is still active.
 
-    Raises Unauthenticated if user or session ended after authentication.
+    Raises Unauthenticated if the session has ended, or the user was banned or deleted, since authentication.
     """
     caller = ctx.signed_in
     user = await lock_with_session(ctx, caller.user.id, caller.session.id)
@@ -43,20 +43,23 @@ async def lock_caller(ctx: Context) -> UserRow:
 
 
 async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> UserRow | None:
-    """Return a user's row, locked with this session; None if the session is not active, or the user is banned."""
+    """Lock and return a user together with a session; None if the session is not active or the user is banned."""
     held = await ctx.db.execute(LOCK_CALLER, id=user_id, session_id=session_id, now=ctx.now)
     user: UserRow | None = held.first()
     return user
 
 
 def require_caller(ctx: Context, error: type[Exception] = errors.Unauthenticated) -> None:
-    """Execute deferred statements only with the caller's row and active session locked, as in `lock_caller`."""
+    """Lock the caller and their session, as `lock_caller` does, before the deferred statements of the transaction.
+
+    If the session is not active any more, `error` is raised and no statement is executed.
+    """
     caller = ctx.signed_in
     ctx.db.require(LOCK_CALLER, error, id=caller.user.id, session_id=caller.session.id, now=ctx.now)
 
 
 def require_unchanged_caller(ctx: Context, error: type[Exception]) -> None:
-    """Do the same as `require_caller`, and also require that the caller's row is unchanged since it was read."""
+    """Do the same as `require_caller`, and also raise `error` if the caller's row has changed since it was read."""
     caller = ctx.signed_in
     ctx.db.require(
         LOCK_CALLER_UNCHANGED,
@@ -69,8 +72,10 @@ def require_unchanged_caller(ctx: Context, error: type[Exception]) -> None:
 
 
 def require_unchanged(ctx: Context, row: SignInRow) -> None:
-    """Execute deferred statements only with the user's row locked, as in `lock`, and if no column that the sign-in
-    depends on has changed; otherwise the request runs again."""
+    """Lock the row of a user before the deferred statements of the transaction.
+
+    If a column on which the sign-in depends has changed since `row` was read, the request runs again.
+    """
     user = row.user
     seen = {name: getattr(user, name) for name in _DECIDING}
     ctx.db.require(LOCK_UNCHANGED, StaleRead, id=user.id, password=row.hash, **seen)

@@ -21,7 +21,7 @@ async def look_up(ctx: Context, identifier: str) -> UserRow | None:
 
 
 async def by_email(ctx: Context, email: str) -> UserRow | None:
-    """Return the user with this lower-cased address, or None."""
+    """Return the user with this email address in lower case, or None."""
     user: UserRow | None = (await ctx.db.execute(FIND_USER_BY_EMAIL, email=email)).first()
     return user
 

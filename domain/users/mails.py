@@ -17,7 +17,7 @@ ACCOUNT_SECURED = MailTemplate(
 
 
 async def account_secured(ctx: Context, user: Recipient, removed: Mapping[str, int]) -> None:
-    """Notify a user of the access removed when their mailbox was first proven; `removed` has counts by English name."""
+    """Notify a user of access that was removed when their mailbox was first proven; `removed` are numbers by name."""
     language = localization_of(ctx, user)
     shown = ", ".join(f"{language.gettext(label)}: {number}" for label, number in removed.items())
     # The mailbox has just been proven, so the limit for unverified addresses does not apply.

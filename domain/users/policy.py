@@ -16,7 +16,7 @@ class UsernamePolicy:
 
 @dataclass(frozen=True, slots=True)
 class RolePolicy:
-    """The configured roles."""
+    """The roles of users and their permissions, as configured."""
 
     default_role: str
     """The role of users who are created without one."""

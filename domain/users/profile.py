@@ -1,4 +1,4 @@
-"""The user row: store it, check usernames, change the profile."""
+"""Create users, check usernames, and change profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from models.user import CHANGE_USER, UserRow
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The stored username and the displayed username of a sign-up; either may be None."""
+    """The username (in its stored form) and the displayed username of a new user; either may be None."""
 
     username: str | None
     display_username: str | None
@@ -39,7 +39,7 @@ def new_user(
     names: Names = NO_NAMES,
     locale: str | None = None,
 ) -> UserRow:
-    """Return a new user with the default role, not stored; every value is already checked."""
+    """Return a new user with the default role, which is not stored yet. The caller has checked all values."""
     return UserRow(
         id=tokens.token(),
         name=name,
@@ -66,12 +66,12 @@ async def add(ctx: Context, user: UserRow) -> None:
 
 
 def defer_add(ctx: Context, user: UserRow) -> None:
-    """Defer the insertion of a new user to the commit, which runs the request again on a conflict."""
+    """Store a new user at the commit. If the email address or username was taken meanwhile, the request runs again."""
     ctx.db.defer(insert(User), **user._asdict())
 
 
 async def flush(ctx: Context) -> None:
-    """Write pending changes. If another transaction stored the same unique value first, the request is run again."""
+    """Execute deferred statements. If another transaction stored a unique value first, the request runs again."""
     try:
         await ctx.db.flush()
     except IntegrityError as collision:
@@ -79,7 +79,7 @@ async def flush(ctx: Context) -> None:
 
 
 async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
-    """Change columns of a user whose row is locked; return the updated user, `updated_at` included.
+    """Change columns of a user whose row is locked, and `updated_at`; return the changed user.
 
     If another transaction stored the same unique value first, the request is run again.
     """
@@ -90,15 +90,18 @@ async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
 
 
 async def is_username_available(ctx: Context, username: str) -> bool:
-    """Return whether the username is free. Raises UsernameTooShort, UsernameTooLong, InvalidUsername with status
-    422."""
+    """Return whether no user has this username.
+
+    Raises UsernameTooShort, UsernameTooLong and InvalidUsername, each with the status 422.
+    """
     return await _owner(ctx, identifiers.username_to_look_up(username)) is None
 
 
 async def new_names(ctx: Context, username: str | None, display_username: str | None) -> Names:
-    """Return the two usernames of a sign-up; each can default to the other.
+    """Check and return the two usernames of a sign-up. If one is None, it is derived from the other.
 
-    Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
+    Both are None if usernames are disabled. Raises UsernameTooShort, UsernameTooLong, InvalidUsername,
+    InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """
     if not ctx.policy[UsernamePolicy].enabled:
         return NO_NAMES
@@ -118,8 +121,9 @@ async def new_names(ctx: Context, username: str | None, display_username: str | 
 async def update(ctx: Context, changes: dict[str, Any]) -> None:
     """Change the caller's profile: any of `name`, `image`, `locale`, `username`, `display_username`.
 
-    Raises ValidationError if nothing is left to change or no language serves the locale, and the refusals of the two
-    usernames, which are ignored if usernames are disabled. The user's own username does not conflict.
+    Usernames are ignored if they are disabled. Raises ValidationError if nothing is left to change or the locale has no
+    supported language, UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername and
+    UsernameIsAlreadyTaken.
     """
     if not ctx.policy[UsernamePolicy].enabled:
         changes = {field: value for field, value in changes.items() if field in ("name", "image", "locale")}
@@ -137,9 +141,9 @@ async def update(ctx: Context, changes: dict[str, Any]) -> None:
 
 
 def supported_locale(tag: str | None, field: str = "locale") -> str | None:
-    """Return the stored form of the language for a BCP 47 tag; None for None. `field` is its place in the body.
+    """Return the supported language for a BCP 47 tag, as it is stored; None for None.
 
-    Raises ValidationError if there is none.
+    Raises ValidationError if no language is supported for the tag; `field` is the field of the body for its message.
     """
     language = localization.supported(tag)
     if tag is not None and language is None:
@@ -149,10 +153,10 @@ def supported_locale(tag: str | None, field: str = "locale") -> str | None:
 
 
 async def update_seen(ctx: Context, values: Mapping[str, Any], *, seen: datetime | None) -> None:
-    """Change the caller's profile as `update` does, unless the user was changed after `seen`, their `updated_at`.
+    """Change the caller's profile as `update` does, unless it was changed since the form was shown.
 
-    Values that are already stored are not a change, so a form that is sent twice succeeds. Raises StaleProfile, and the
-    refusals of `update`.
+    `seen` is the `updated_at` of the user that the form showed. If it differs, raises StaleProfile, unless all values
+    are stored already, as after a form that is sent twice. Also raises the errors that `update` lists.
     """
     caller = ctx.signed_in.user
     changes = {name: value for name, value in values.items() if value != getattr(caller, name)}
@@ -166,7 +170,9 @@ async def update_seen(ctx: Context, values: Mapping[str, Any], *, seen: datetime
 
 
 async def requested_names(ctx: Context, user: UserRow, requested: Mapping[str, str]) -> dict[str, str]:
-    """Check and return the usernames in `requested`; returns none if usernames are disabled.
+    """Check the usernames in `requested`, and return them as columns; empty if usernames are disabled.
+
+    The name that `user` has already is accepted.
 
     Raises UsernameTooShort, UsernameTooLong, InvalidUsername, InvalidDisplayUsername, UsernameIsAlreadyTaken.
     """

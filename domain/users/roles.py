@@ -33,29 +33,29 @@ STATEMENTS: Mapping[str, Sequence[str]] = {
 """The actions of the service's own resources."""
 
 NOT_OF_ADMIN: Permission = ("user", "impersonate-admins")
-"""The only one of these permissions that the built-in role `admin` does not grant."""
+"""The only permission in `STATEMENTS` that the built-in role `admin` does not grant."""
 
 
 def permissions_of(statements: Mapping[str, Iterable[str]]) -> frozenset[Permission]:
-    """Return actions by resource as permissions."""
+    """Return the permissions for a mapping of resources to actions."""
     return frozenset((resource, action) for resource, actions in statements.items() for action in actions)
 
 
 def split(role: str) -> list[str]:
-    """Return the names in the text of a user's roles."""
+    """Return the role names in the column `role` of a user, which are separated by commas."""
     return role.split(",")
 
 
 def parse(roles: str | Iterable[str]) -> list[str]:
-    """Return the role names of a request: split at commas, without blanks and duplicates."""
+    """Return the role names in a request: texts are split at commas, and white space and duplicates are removed."""
     texts = [roles] if isinstance(roles, str) else roles
     return list(dict.fromkeys(name.strip() for text in texts for name in text.split(",")))
 
 
 def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether one of the roles grants every requested action on every requested resource.
+    """Return whether one of the roles, separated by commas, grants all requested actions by resource.
 
-    Refuses an empty request, and an empty list of actions, as the official clients do.
+    False for an empty mapping or an empty list of actions.
     """
     if not statements or not all(statements.values()):
         return False
@@ -65,20 +65,21 @@ def grants(policy: Policy, role: str, statements: Mapping[str, Sequence[str]]) -
 
 
 def permits(policy: Policy, user: UserRow, resource: str, action: str) -> bool:
-    """Return whether a user has a permission through a role, and a second factor if one is required."""
+    """Return whether a role of a user grants a permission; False without a second factor that the settings require."""
     proven = user.two_factor_enabled or not policy[RolePolicy].require_two_factor
     return proven and grants(policy, user.role, {resource: [action]})
 
 
 def outranks(policy: Policy, user: UserRow, other: UserRow) -> bool:
-    """Return whether a user has every power of another, and so may act on them."""
+    """Return whether a user has all permissions (`powers`) of another user, and so may act on them."""
     return powers(policy, *split(other.role)) <= powers(policy, *split(user.role))
 
 
 def powers(policy: Policy, *names: str) -> Set[Permission]:
     """Return the permissions of these roles beyond those of the default role.
 
-    Permissions of the default role do not count, or support staff could not act on ordinary users.
+    Permissions of the default role are left out, because support staff without them could otherwise not act on ordinary
+    users.
     """
     configured = policy[RolePolicy]
     granted = frozenset().union(*(configured.roles.get(name, frozenset()) for name in names))
@@ -86,5 +87,5 @@ def powers(policy: Policy, *names: str) -> Set[Permission]:
 
 
 def is_privileged(policy: Policy, role: str) -> bool:
-    """Return whether the roles have a power over a resource of the service."""
+    """Return whether the roles grant a permission over a resource of the service beyond the default role."""
     return any(resource in STATEMENTS for resource, _ in powers(policy, *split(role)))

@@ -1,4 +1,4 @@
-"""Remove all access to an account whose address was never verified when its mailbox is proven for the first time.
+"""Remove all existing access to an account when its email address is proven for the first time.
 
 A stranger may have signed up with the address and added credentials that would still open the account afterwards.
 """
@@ -19,18 +19,18 @@ from models.user import UserRow
 
 
 def is_unproven(user: UserRow) -> bool:
-    """Return whether a stranger may have prepared the account.
+    """Return whether the email address was never verified, so that a stranger may have created the account.
 
-    False for a user with a second factor, because proof of a mailbox does not replace it.
+    False for a user with a second factor, because proof of the mailbox does not replace that factor.
     """
     return not user.email_verified and not user.two_factor_enabled  # defence: M6 kept
 
 
 async def remove_access(ctx: Context, user: UserRow, *, replaced: str | None = None) -> Mapping[str, int]:
-    """Remove every existing way into an unproven account; return the number removed of each kind.
+    """Delete all credentials and sessions of a locked user whose mailbox was just proven; notify the user.
 
-    The user's row is locked, and their mailbox was proven just now. `replaced` names the rows that the caller replaces
-    in the same transaction. The rows to remove are those that tables declare in `__access__`.
+    Return the number of deleted rows of each kind. `replaced` is a kind to keep, because the caller replaces its rows
+    in the same transaction. Tables declare the kinds in `__access__`.
     """
     counts: dict[str, int] = {}
     await filing.file_all(ctx, user.id)
@@ -45,7 +45,7 @@ async def remove_access(ctx: Context, user: UserRow, *, replaced: str | None = N
 
 
 def by_label(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the removed numbers by the English names that users know; `counts` as in the audit event."""
+    """Return the numbers of `remove_access` by English names for users; kinds without a name or rows are left out."""
     removed: dict[str, int] = {}
     for access, _ in _removals():
         if access.label is not None and (number := counts.get(access.name, 0)):

@@ -1,4 +1,4 @@
-"""What waits for endpoints, and how many endpoints there are: figures for operators."""
+"""The numbers of pending deliveries and of endpoints, for the metrics of operators."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,12 +14,15 @@ from models.statements import table_of
 from models.webhook_endpoint import EndpointState, WebhookEndpoint
 
 FAILING = "failing"
-"""The state, in the figures, of an active endpoint that fails."""
+"""The state of a failing active endpoint in the metrics."""
 
 
 class Backlog(NamedTuple):
-    """The deliveries that wait for active endpoints: their number, the time of the oldest, and since when one has
-    been due at an endpoint that does not fail."""
+    """The pending deliveries to active endpoints: their number, and the creation time of the oldest (`since`).
+
+    `due_since` is the earliest time at which one was due at an endpoint that is not failing. Times are None without
+    deliveries.
+    """
 
     pending: int
     since: datetime | None
@@ -46,12 +49,12 @@ _ENDPOINTS = ReadStatement(
 
 
 async def backlog(reads: Reads) -> Backlog:
-    """Return what waits for active endpoints. Raises Unavailable."""
+    """Return the backlog of active endpoints. Raises Unavailable."""
     return await reads.one(_BACKLOG, EndpointState.ACTIVE) or Backlog(0, None, None)
 
 
 async def endpoints_by_state(reads: Reads) -> Mapping[str, int]:
-    """Return the number of endpoints in each state, of which `failing` is one. Raises Unavailable."""
+    """Return the number of endpoints by state; failing ones count as `failing`, not as active. Raises Unavailable."""
     numbers = {state: await reads.one(_ENDPOINTS, state) or (0, 0) for state in EndpointState}
     active, failing = numbers[EndpointState.ACTIVE]
     return {

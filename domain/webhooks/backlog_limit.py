@@ -1,4 +1,4 @@
-"""The deliveries that wait for an endpoint are bounded: newer ones are dropped."""
+"""Limit the number of deliveries that wait for an endpoint by deleting the newest ones."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,10 +16,10 @@ from models.statements import table_of
 from models.webhook_endpoint import LOCK_ENDPOINT
 
 MOST_PENDING = 10_000
-"""Deliveries of one endpoint that may wait; newer ones are dropped."""
+"""The most deliveries that may wait for one endpoint; newer ones are deleted."""
 
 REPORT_INTERVAL = timedelta(hours=1)
-"""The time between two audit records that deliveries of an endpoint were dropped."""
+"""The least time between two audit records that deliveries of an endpoint were dropped."""
 
 _OLDEST_FIRST = (
     select(col(Delivery.id))
@@ -48,7 +48,7 @@ _REPORTS = select(col(Audit.details)).where(
 
 
 async def full_endpoints(ctx: Context, endpoint_ids: Sequence[str]) -> Sequence[str]:
-    """Return those of the endpoints for which more deliveries wait than may."""
+    """Return the ids of those endpoints for which more than MOST_PENDING deliveries wait."""
     return [
         endpoint_id
         for endpoint_id in endpoint_ids
@@ -57,8 +57,10 @@ async def full_endpoints(ctx: Context, endpoint_ids: Sequence[str]) -> Sequence[
 
 
 async def drop_excess(ctx: Context, endpoint_id: str) -> int:
-    """Delete the newest pending deliveries of an endpoint beyond the limit; return their number. Audited once an
-    hour."""
+    """Delete the newest pending deliveries of an endpoint beyond the limit; return their number.
+
+    At most one audit record an hour is written for an endpoint.
+    """
     await ctx.db.execute(LOCK_ENDPOINT, endpoint_id=endpoint_id)
     # defence: WH9 bounded
     dropped = len(await ctx.db.execute(_DROP_EXCESS, of_endpoint=endpoint_id, most=MOST_PENDING))

@@ -1,4 +1,4 @@
-"""Claims of deliveries by lease: which endpoints are due, and what is sent to them."""
+"""Find endpoints with due deliveries, and claim deliveries for this instance with a lease."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ _EXPIRE = (
 
 
 async def due_endpoints(ctx: Context) -> Sequence[DueEndpoint]:
-    """Return all active endpoints, each with the time at which it may receive its next delivery."""
+    """Return all active endpoints, each with the time of its next attempt; None without pending deliveries."""
     return [_due_endpoint(row) for row in await ctx.db.execute(_DUE_ENDPOINTS)]
 
 
@@ -90,7 +90,11 @@ def _due_endpoint(row: Sequence[Any]) -> DueEndpoint:
 async def claim(
     ctx: Context, endpoints: Mapping[str, int], due: Sequence[DueEndpoint]
 ) -> list[LeasedDelivery]:
-    """Claim due deliveries: of each of the endpoints, by id, at most this number. Others are skipped."""
+    """Claim due deliveries; return those to attempt.
+
+    `endpoints` is the most deliveries by endpoint id; endpoints in `due` without a number are skipped. Deliveries that
+    have expired or whose content was erased end here, and an endpoint without a usable secret is disabled.
+    """
     claimed = [
         (one.row, row)
         for one in due
@@ -158,7 +162,10 @@ async def _payloads(ctx: Context, ids: set[str]) -> Mapping[str, str | None]:
 
 
 def live_secrets(ctx: Context, endpoint: EndpointRow) -> Sequence[str]:
-    """Return the secrets that sign now, the newest first; none if the newest cannot be decrypted or used."""
+    """Return the secrets of an endpoint that sign requests now, the newest first.
+
+    The previous one is included until it expires. Empty if the newest secret cannot be decrypted or is malformed.
+    """
     newest = ctx.cipher.decrypt(SECRET, endpoint.secret)
     # The library signs with an empty key, too.
     if newest is None or not is_secret(newest):

@@ -1,8 +1,9 @@
-"""The outcome of an attempt: a delivery is delivered, postponed or failed; and what it means for the endpoint.
+"""Record the outcome of an attempt, for the delivery and for its endpoint.
 
-After three failures in a row an endpoint is failing: one attempt is made at a time, a probe, and everything else waits
-without counting attempts. Attempts that began before do not change the state. After a successful probe what waits is
-delivered at most 20 times a second. Transactions lock the endpoint before its deliveries.
+A delivery is delivered, postponed or failed. After three failures in a row an endpoint is failing: only one attempt,
+the probe, is made at a time, and the other deliveries wait without counting attempts. The outcome of attempts that
+began earlier does not change that. After a successful probe, at most 20 waiting deliveries a second become due.
+Transactions lock the endpoint before its deliveries.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ DELAYS = (
 """The time from each attempt to the next; the ninth attempt is the last."""
 
 SPREAD = 0.2
-"""The part of a delay that is random, in both directions."""
+"""The largest random change of a delay, as a fraction of it, in both directions."""
 
 LONGEST_RETRY_AFTER = timedelta(hours=1)
 """The longest time by which a receiver can postpone the next attempt."""
@@ -46,16 +47,16 @@ FAILURES = 3
 """Failures in a row after which an endpoint is failing."""
 
 FIRST_PROBE, LONGEST_PROBE = timedelta(seconds=10), timedelta(minutes=10)
-"""The time between two attempts at a failing endpoint: it doubles."""
+"""The first and the longest time between two probes of a failing endpoint; it doubles with each failure."""
 
 DRAIN_INTERVAL = timedelta(milliseconds=50)
-"""The time between two deliveries of what has waited for a failing endpoint."""
+"""The time between the deliveries that become due after a failing endpoint has recovered."""
 
 _SUCCESS_EXACT_TO = timedelta(minutes=1)
 """How exact `last_success_at` is: otherwise every delivery would write the row of the endpoint."""
 
 GONE = 410
-"""The status of a receiver that wants no more requests."""
+"""The HTTP status by which a receiver asks for no more requests. The endpoint is then disabled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +70,27 @@ class LeasedDelivery:
     created_at: datetime
     body: str = field(repr=False)
     secrets: Sequence[str] = field(repr=False)
-    """The secrets that sign, the newest first."""
+    """The secrets that sign the request, the newest first."""
 
     @property
     def is_probe(self) -> bool:
-        """Whether it is the one attempt at a failing endpoint."""
+        """Whether this is the probe of a failing endpoint."""
         return self.endpoint.next_probe is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt failed."""
+    """Why an attempt failed; `status` is the HTTP status, None without a response."""
 
     error: DeliveryError
     status: int | None = None
     retry_after: timedelta | None = None
-    """The time by which the receiver asks to postpone the next attempt."""
+    """The time for which the receiver asks to wait (Retry-After); None if it did not ask."""
 
 
 IS_PENDING = col(Delivery.state) == DeliveryState.PENDING.value
 OF_ENDPOINT = is_(Delivery.endpoint_id, "of_endpoint")
-"""The deliveries of the endpoint `of_endpoint`."""
+"""The condition that a delivery is for the endpoint `of_endpoint`."""
 IS_ACTIVE = col(WebhookEndpoint.state) == EndpointState.ACTIVE.value
 
 _END = (
@@ -135,7 +136,7 @@ _DISABLE = (
     .returning(col(WebhookEndpoint.id))
 )
 END_PENDING = update(table_of(Delivery)).where(OF_ENDPOINT, IS_PENDING)
-"""Set the given columns of all pending deliveries of the endpoint `of_endpoint`."""
+"""Sets columns of all pending deliveries of the endpoint `of_endpoint`."""
 
 
 def _spread(interval: Any) -> Any:
@@ -164,7 +165,7 @@ _SPREAD = {
 
 
 async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) -> None:
-    """Record a success; what has waited for a failing endpoint becomes due bit by bit."""
+    """Record a success. If it was the probe of a failing endpoint, the waiting deliveries become due at intervals."""
     endpoint_id = delivery.endpoint.id
     healthy = {
         "failures": 0,
@@ -185,12 +186,15 @@ async def mark_delivered(ctx: Context, delivery: LeasedDelivery, status: int) ->
 
 
 async def spread(ctx: Context, endpoint_id: str) -> None:
-    """Make what has waited for a failing endpoint due bit by bit."""
+    """Make the pending deliveries of an endpoint due one after the other, at intervals of DRAIN_INTERVAL."""
     await ctx.db.execute(_SPREAD[ctx.db.dialect], of_endpoint=endpoint_id, now=ctx.now)
 
 
 async def mark_failed(ctx: Context, delivery: LeasedDelivery, failure: Failure) -> bool:
-    """Record a failed attempt, and schedule the next one; return whether there is one."""
+    """Record a failed attempt, and schedule the next one; return whether there is one.
+
+    If there is none, the delivery fails. The endpoint may be disabled, for example if it has failed too long.
+    """
     outcome = {"last_status": failure.status, "last_error": failure.error}
     reason = await _note_failure(ctx, delivery, failure)
     delay = _next_delay(delivery, failure)
@@ -241,7 +245,10 @@ def _probe_delay(failures: int) -> timedelta:
 
 
 async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
-    """Disable an active endpoint; its pending deliveries fail. Only an update to `active` revives it."""
+    """Disable an active endpoint and fail its pending deliveries; do nothing if the endpoint is not active.
+
+    The endpoint stays disabled until somebody sets its state to `active`.
+    """
     if not await ctx.db.execute(_DISABLE, endpoint_id=endpoint_id, updated_at=ctx.now):
         return
     await ctx.db.execute(
@@ -256,12 +263,12 @@ async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
 
 
 async def probe_at(ctx: Context, endpoint_id: str, time: datetime) -> None:
-    """Set the time of the next attempt at a failing endpoint."""
+    """Set the time of the next probe of a failing endpoint."""
     await ctx.db.execute(_CHANGE, endpoint_id=endpoint_id, next_probe=time)
 
 
 async def end(ctx: Context, delivery_id: str, attempt: int, state: DeliveryState, **values: Any) -> bool:
-    """Set the final state of a claimed delivery; return whether the claim was still valid."""
+    """Set the final state of a claimed delivery; return False, and change nothing, if the claim is no longer valid."""
     ended = await ctx.db.execute(
         _END,
         **leased_rows.claimed(delivery_id, attempt),

@@ -41,39 +41,40 @@ BACKLOG_FULL = Event(
 
 
 def endpoint_created(ctx: Context, endpoint_id: str, *, by_operator: bool = False) -> None:
-    """An endpoint was created."""
+    """Record that an endpoint was created."""
     record(ctx, ENDPOINT_CREATED, by_operator=by_operator, endpointId=endpoint_id)
 
 
 def endpoint_updated(
     ctx: Context, endpoint_id: str, fields: Iterable[str], *, by_operator: bool = False
 ) -> None:
-    """These fields of an endpoint were changed."""
+    """Record that these fields of an endpoint were changed."""
     record(ctx, ENDPOINT_UPDATED, by_operator=by_operator, endpointId=endpoint_id, fields=sorted(fields))
 
 
 def endpoint_deleted(ctx: Context, endpoint_id: str, *, by_operator: bool = False) -> None:
-    """An endpoint was deleted."""
+    """Record that an endpoint was deleted."""
     record(ctx, ENDPOINT_DELETED, by_operator=by_operator, endpointId=endpoint_id)
 
 
 def endpoint_disabled(ctx: Context, endpoint_id: str, reason: str) -> None:
-    """The service disabled an endpoint, because it failed too long, is gone, or has no readable secret."""
+    """Record that the service disabled an endpoint; `reason` is `failing`, `gone` or `secret` (it has no readable
+    secret)."""
     record(ctx, ENDPOINT_DISABLED, endpointId=endpoint_id, reason=reason)
 
 
 def secret_rotated(ctx: Context, endpoint_id: str, *, by_operator: bool = False) -> None:
-    """The secret of an endpoint was replaced."""
+    """Record that the secret of an endpoint was replaced."""
     record(ctx, SECRET_ROTATED, by_operator=by_operator, endpointId=endpoint_id)
 
 
 def redelivered(ctx: Context, endpoint_id: str, event_id: str, *, by_operator: bool = False) -> None:
-    """A past event is sent again."""
+    """Record that a past event was queued to be sent to an endpoint again."""
     record(ctx, REDELIVERED, by_operator=by_operator, endpointId=endpoint_id, eventId=event_id)
 
 
 def delivery_failed(ctx: Context, endpoint_id: str, event_id: str, reason: str) -> None:
-    """The last attempt of a delivery failed."""
+    """Record that a delivery failed finally: its last attempt failed, or it waited too long."""
     record(
         ctx,
         DELIVERY_FAILED,
@@ -85,5 +86,5 @@ def delivery_failed(ctx: Context, endpoint_id: str, event_id: str, reason: str) 
 
 
 def backlog_full(ctx: Context, endpoint_id: str, dropped: int) -> None:
-    """Deliveries were dropped, because too many of the endpoint wait."""
+    """Record that deliveries were deleted because too many wait for the endpoint; `dropped` is their number."""
     record(ctx, BACKLOG_FULL, endpointId=endpoint_id, dropped=dropped)

@@ -10,18 +10,18 @@ from domain.webhooks.secrets import ConfiguredEndpoint
 
 @dataclass(frozen=True, slots=True)
 class WebhookPolicy:
-    """Who manages endpoints, where they may be, and what they receive."""
+    """The settings of webhooks: who manages endpoints, their limits, and what they receive."""
 
     enabled: bool
     management: Literal["admin", "cli"]
-    """Whether endpoints are managed by operations and pages, too, or only on the command line."""
+    """`admin`: endpoints are managed by operations, pages and the command line; `cli`: only on the command line."""
     max_endpoints: int
     allowed_ports: Sequence[int]
     secret_overlap: timedelta
     user_fields: Sequence[str]
-    """The fields of the user in events."""
+    """The names of the fields of the user that events contain, in addition to `id`."""
     disable_after: timedelta
-    """Zero: an endpoint is never disabled because it fails."""
+    """The time after which a failing endpoint is disabled; 0 = never."""
     payload_retention: timedelta
     history_retention: timedelta
     configured: Mapping[str, ConfiguredEndpoint]

@@ -1,8 +1,8 @@
 """Events for webhooks: their declaration, and their publication in the transaction that causes them.
 
-A capability declares its events in its `events.py`, next to those of the audit trail, and publishes them there. The
-contract describes each in `openapi/webhooks/`. An event and its deliveries are written before the commit, if an active
-endpoint subscribes to it: without the change there is no event, and without the event no change.
+Each package declares and publishes its events in its `events.py`, next to its audit events. `openapi/webhooks/`
+describes them. An event and its deliveries are stored in the transaction of the change that it reports, so that either
+both are committed or neither is. Events without a subscribed endpoint are not stored.
 """
 
 import json
@@ -25,16 +25,16 @@ from models.webhook_endpoint import SUBSCRIPTIONS, subscriptions
 from models.webhook_event import ADD_EVENT, LIFETIME, PAYLOAD, WebhookEvent
 
 EVERYTHING = "*"
-"""The subscription to all events but those that are only sent to who names them."""
+"""The subscription to all events, except types with `by_name_only`."""
 
 MOST_BYTES = 20 * 1024
-"""The largest body; the user of a larger one is reduced to the id."""
+"""The largest body in bytes. In a larger one, the user is reduced to the id."""
 
 MOST_LISTED = 100
 """The most ids in one event."""
 
 DELIVERIES = "delivery"
-"""The kind of rows that the worker is woken for."""
+"""The kind of rows for which a commit wakes the worker that delivers webhooks."""
 
 WEBHOOK_EVENTS: "dict[str, EventType]" = {}
 """Every declared event by name."""
@@ -57,9 +57,9 @@ class EventType:
 
     name: str
     has_user: bool = True
-    """Whether the data has a user, who may be null."""
+    """Whether the data has the member `user`, which may be null."""
     by_name_only: bool = False
-    """Whether `*` and the subscription to a group leave it out."""
+    """Whether only a subscription by its name includes the type, not `*` or its group."""
 
     def __post_init__(self) -> None:
         """Register the type. Raises ValueError if the name is already registered."""
@@ -69,34 +69,36 @@ class EventType:
 
     @property
     def group(self) -> str:
-        """The subscription to all types of the same group, such as `user.*`."""
+        """The subscription to all types whose names begin alike, such as `user.*`."""
         return f"{self.name.partition('.')[0]}.*"
 
     def is_in(self, subscriptions: Iterable[str]) -> bool:
-        """Return whether one of the subscriptions includes the type."""
+        """Return whether one of the subscriptions (names, groups or `*`) includes the type."""
         names = {self.name} if self.by_name_only else {self.name, self.group, EVERYTHING}
         return not names.isdisjoint(subscriptions)
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One event that happened, before it is written. The data are its members beside user and actor."""
+    """An event that is not stored yet. `data` are the members of its data except `user` and `actorId`."""
 
     type: EventType
     user_id: str | None
     actor_id: str | None
     data: Mapping[str, Any]
     address: str | None = None
-    """The email address in the data of an event without a user: its content is erased with the user who has it."""
+    """The email address in the data of an event without a user; None if there is none.
+
+    If a user has the address, the content of the event is erased when the user is deleted."""
 
 
 def instant(moment: datetime) -> str:
-    """Return a UTC time with three digits of fraction, as in all responses."""
+    """Return a UTC time in the ISO format of all responses, with milliseconds."""
     return f"{moment.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
 
 
 def optional_instant(moment: datetime | None) -> str | None:
-    """Return an instant as `instant` does, or None."""
+    """Return a time as `instant` does; None for None."""
     return None if moment is None else instant(moment)
 
 
@@ -109,9 +111,11 @@ def publish(
     address_in_data: str | None = None,
     **data: Any,
 ) -> None:
-    """Publish an event about a user, or about none; the actor defaults to the caller.
+    """Publish an event about a user, or about none: it is stored at the commit of the transaction.
 
-    It is written before the commit. The members of `data` have their names in JSON.
+    `actor_id` defaults to the caller, or to the administrator who acts in the name of a user. `address_in_data` is an
+    email address in the data of an event without a user. `data` are members of the JSON, by their names there. Does
+    nothing if webhooks are disabled.
     """
     if ctx.policy[WebhookPolicy].enabled:
         occurrence = _occurrence(ctx, event, user_id, actor_id, data, address_in_data)
@@ -119,7 +123,7 @@ def publish(
 
 
 def publish_refusal(ctx: Context, event: EventType, *, user_id: str | None, **data: Any) -> None:
-    """Publish an event about a refusal: it is written in a new transaction, whatever becomes of the request's own."""
+    """Publish an event about a refusal. It is stored in its own transaction, even if the request is rolled back."""
     if ctx.policy[WebhookPolicy].enabled:
         ctx.after_refusal[write].append(_occurrence(ctx, event, user_id, None, data))
 
@@ -138,7 +142,7 @@ def _occurrence(
 
 
 async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
-    """Write events, each with a delivery for every endpoint that receives it; without any, nothing is written."""
+    """Store events, each with a delivery for every subscribed endpoint; an event without one is not stored."""
     endpoints = [(row.id, subscriptions(row.events)) for row in await ctx.db.execute(SUBSCRIPTIONS)]
     received: list[tuple[Occurrence, Sequence[str]]] = []
     for occurrence in occurrences:
@@ -163,7 +167,10 @@ async def write(ctx: Context, occurrences: Sequence[Occurrence]) -> None:
 def send(
     ctx: Context, event: EventType, endpoint_id: str, *, delivery_id: str | None = None, **data: Any
 ) -> str:
-    """Add an event about no user for one endpoint, whatever it subscribes to; return the id of the delivery."""
+    """Store an event without a user for one endpoint, whatever it subscribes to; return the id of the delivery.
+
+    `delivery_id` is the id to use, by default a new one.
+    """
     event_id = _add(ctx, _occurrence(ctx, event, None, None, data), None)
     return add_delivery(ctx, event_id, endpoint_id, delivery_id)
 
@@ -184,7 +191,7 @@ def _add(ctx: Context, occurrence: Occurrence, user: UserRow | None) -> str:
 
 
 def add_delivery(ctx: Context, event_id: str, endpoint_id: str, delivery_id: str | None = None) -> str:
-    """Add a delivery of an event, which is due at once; return its id, by default a new one."""
+    """Store a delivery of an event, which is due now; return its id, which is `delivery_id` or a new one."""
     delivery_id = delivery_id or tokens.token()
     ctx.db.defer(
         ADD_DELIVERY,
@@ -202,7 +209,11 @@ def add_delivery(ctx: Context, event_id: str, endpoint_id: str, delivery_id: str
 
 
 def body(ctx: Context, occurrence: Occurrence, user: UserRow | None) -> str:
-    """Return the body of the requests: type, time and data of an event as JSON."""
+    """Return the JSON of an event (type, time and data), the body of the requests that deliver it.
+
+    `user` is the user whom the event is about; None if there is none, or the user was deleted. If the body is larger
+    than MOST_BYTES, it has only the id of the user.
+    """
     fields = ctx.policy[WebhookPolicy].user_fields
     shown = None if user is None else {name: USER_FIELDS[name](user) for name in ("id", *fields)}
     if user is None and occurrence.user_id is not None:
@@ -221,9 +232,9 @@ def _json(ctx: Context, occurrence: Occurrence, user: Mapping[str, Any] | None) 
 
 
 async def erase(ctx: Context, user_id: str) -> None:
-    """Erase the payloads of the events about a user who is about to be deleted; they are not delivered any more.
+    """Erase the contents of all events about a user who is about to be deleted; pending deliveries are not sent.
 
-    The user's row is locked in the strongest mode first: the lock of rules lets others insert events that refer to it.
+    This locks the user's row for update, because the weaker lock of other functions allows new events that refer to it.
     """
     await ctx.db.execute(_LOCK_AGAINST_EVENTS, user_id=user_id)  # defence: WH21 lock
     await ctx.db.execute(_ERASE, whose=user_id, updated_at=ctx.now)  # defence: WH21 erase

@@ -15,7 +15,7 @@ from models.statements import table_of
 from models.webhook_event import LIFETIME, WebhookEvent
 
 BATCH = 1000
-"""Events of one transaction, so that deliveries do not wait for it."""
+"""The most rows that one transaction changes, so that deliveries need not wait long for it."""
 
 _OLDEST = bindparam("oldest", type_=Instant())
 _WAITING = (
@@ -63,9 +63,9 @@ _ERASE = (
 
 
 async def expire_waiting(ctx: Context) -> int:
-    """Fail deliveries that have waited too long; return how many of a batch did.
+    """Fail at most BATCH deliveries that have waited too long; return their number.
 
-    Attempts end them too, but none is made at an endpoint that is paused, disabled or deleted.
+    This is needed for endpoints that are paused, disabled or deleted, at which no attempt is made that would do it.
     """
     ended = await ctx.db.execute(
         _EXPIRE,
@@ -82,7 +82,9 @@ async def expire_waiting(ctx: Context) -> int:
 
 
 async def erase_payloads(ctx: Context) -> int:
-    """Erase the content of events whose last delivery ended `webhooks.payload_retention` ago; return how many of a
-    batch were."""
+    """Erase the content of events whose last delivery ended at least `webhooks.payload_retention` ago.
+
+    At most BATCH events are changed; return their number.
+    """
     before = ctx.now - ctx.policy[WebhookPolicy].payload_retention
     return len(await ctx.db.execute(_ERASE, before=before, most=BATCH, updated_at=ctx.now))

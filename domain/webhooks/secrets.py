@@ -1,5 +1,7 @@
-"""The secrets of endpoints, in the form of Standard Webhooks: `whsec_` and the base64 of the key; and the endpoints
-whose secrets are in the configuration."""
+"""The secrets of webhook endpoints, in the form of Standard Webhooks: `whsec_` and the base64 of the key.
+
+Also the endpoints of the configuration, which contain their secrets.
+"""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""The page of the API keys."""
+"""The page of the caller's API keys, and the forms that create and delete a key."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -54,16 +54,16 @@ _NOTICES = {
 _CREATED = "/api-keys/created"
 NEVER = "never"
 _LIFETIMES = tuple(timedelta(days=days) for days in (1, 7, 30, 90, 365))
-"""The lifetimes that the form offers, where the settings allow them."""
+"""The lifetimes that the form offers if the settings allow them."""
 _MOST = 1000
-"""Keys that are shown."""
+"""The most keys that the page shows."""
 
 
 # account_pages.show_api_keys
 async def show_api_keys(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show the keys, without their texts, and a form that creates one."""
+    """Show the caller's API keys, without their secret texts, and a form that creates a key."""
     view = views.view(ctx, "/api-keys", callback_url, ui_locales)
     policy = ctx.policy[ApiKeyPolicy]
     rows, _ = await keys.list_keys(ctx, keys.KeyQuery(None, None, "created_at", True, _MOST, 0))
@@ -86,7 +86,7 @@ async def show_api_keys(
 
 # account_pages.create_api_key
 async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Redirect:
-    """Create a key, and redirect to the page that shows its text."""
+    """Create an API key, and redirect to the page that shows its text once."""
     view = views.view(ctx)
     row, text = await creation.create_once(
         ctx, _values(body), kind=body.get("kind") or None, seen=body.get("seen", "")
@@ -98,7 +98,7 @@ async def create_api_key(ctx: Context, body: shapes.ApiKeyForm) -> Redirect:
 async def show_new_api_key(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show the text of a new key until the user goes on; then redirect to the keys."""
+    """Show the text of a new API key; redirect to the list of keys if the text is no longer available."""
     view = views.view(ctx, _CREATED, callback_url, ui_locales)
     content = shown_once.content_of(ctx, view, _CREATED)
     if content is None:
@@ -110,7 +110,7 @@ async def show_new_api_key(
 async def show_api_key_deletion(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, key: str | None = None
 ) -> Page | Redirect:
-    """Ask before a key of the caller is deleted."""
+    """Ask for confirmation before a key of the caller is deleted."""
     view = views.view(ctx, "/api-keys/delete", callback_url, ui_locales, key=key)
     gettext = view.localization.gettext
     try:
@@ -158,7 +158,10 @@ def _values(body: shapes.ApiKeyForm) -> fields.Fields:
 
 
 def permissions(text: str) -> dict[str, list[str]]:
-    """Return the actions by resource that are written as `resource:action`, separated by spaces."""
+    """Parse permissions such as `user:get user:list`; return the actions of each resource.
+
+    The syntax is not checked: a word without a colon becomes a resource with an empty action.
+    """
     actions: dict[str, list[str]] = {}
     for written in text.split():
         resource, _, action = written.partition(":")
@@ -167,7 +170,10 @@ def permissions(text: str) -> dict[str, list[str]]:
 
 
 def lifetimes(localization: Localization, policy: ApiKeyPolicy) -> Sequence[tuple[str, str]]:
-    """Return the choices of a lifetime: the value in the form, and its label. The first is the default."""
+    """Return the lifetimes that the form of an API key offers, each as the value in the form and its label.
+
+    The value is a number of seconds, `never`, or empty for the default lifetime, which comes first.
+    """
     kinds = [kind for kind in policy.kinds.values() if kind.custom_expiry]
     usual = fields.default_expiry(policy, policy.kinds[DEFAULT])
     never = localization.gettext("No expiry")
@@ -185,7 +191,7 @@ def _is_allowed(kind: KeyKind, lasts: timedelta) -> bool:
 
 
 def _grantable(policy: ApiKeyPolicy) -> Sequence[str]:
-    """Return the permissions that owners may grant their keys, in the syntax of the form."""
+    """Return the permissions that owners may grant their keys, in the form `resource:action`."""
     return sorted(
         {
             f"{resource}:{action}"

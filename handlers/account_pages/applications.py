@@ -1,4 +1,4 @@
-"""The page of the connected applications: what the user has allowed them."""
+"""The page of the connected applications, to which the user has granted access."""
 
 from domain.context import Context
 from domain.localization import N_
@@ -31,7 +31,7 @@ _NOTICES = {
 async def show_applications(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show the applications that the user has allowed something."""
+    """Show the applications to which the user has granted access."""
     view = views.view(ctx, "/applications", callback_url, ui_locales)
     return layout.render(
         ctx,
@@ -55,7 +55,7 @@ async def show_applications(
 async def show_application_revocation(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, consent: str | None = None
 ) -> Page | Redirect:
-    """Ask before the access of an application is taken back."""
+    """Ask for confirmation before the access of an application is revoked."""
     view = views.view(ctx, "/applications/revoke", callback_url, ui_locales, consent=consent)
     gettext = view.localization.gettext
     try:
@@ -82,7 +82,7 @@ async def show_application_revocation(
 
 # account_pages.revoke_application
 async def revoke_application(ctx: Context, body: shapes.ConsentForm) -> Redirect:
-    """Take back the access of an application."""
+    """Revoke the access that the user has granted to an application."""
     view = views.view(ctx)
     try:
         await consents.revoke(ctx, body["consent"])

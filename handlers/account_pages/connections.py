@@ -1,4 +1,4 @@
-"""The page of the connected accounts: the providers that the user can sign in with."""
+"""The page of the connected accounts: the user's accounts at external providers."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ _ERRORS = {
         "The account could not be connected: you were signed out meanwhile, or this service does not accept it."
     ),
 }
-"""The texts about the errors that a callback can end with."""
+"""The texts by the error code with which a provider's callback redirects to this page."""
 _OTHER_ERROR = N_("The account could not be connected. Try again.")
 
 
@@ -58,7 +58,7 @@ async def show_connections(
     reason: str | None = None,
     error: str | None = None,
 ) -> Page:
-    """Show the connected accounts, and the providers that can be added."""
+    """Show the connected accounts, and the providers at which the user can connect an account."""
     view = views.view(ctx, "/connections", callback_url, ui_locales)
     rows = await accounts.of_caller(ctx)
     connected = {row.provider_id for row in rows}
@@ -87,7 +87,7 @@ def _problem(localization: Localization, error: str | None) -> str | None:
 
 # account_pages.connect_provider
 async def connect_provider(ctx: Context, body: shapes.ConnectForm) -> Redirect:
-    """Begin to connect an account, and redirect to the provider."""
+    """Begin to connect an account at a provider, and redirect to the provider."""
     view = views.view(ctx)
     request = AuthorizationRequest(
         provider_id=body["provider"],
@@ -106,7 +106,7 @@ async def show_disconnection(
     ui_locales: str | None = None,
     connection: str | None = None,
 ) -> Page | Redirect:
-    """Ask before an account is disconnected."""
+    """Ask for confirmation before an account is disconnected."""
     view = views.view(ctx, "/connections/disconnect", callback_url, ui_locales, connection=connection)
     gettext = view.localization.gettext
     rows = await accounts.of_caller(ctx)
@@ -133,7 +133,7 @@ async def show_disconnection(
 
 # account_pages.disconnect_provider
 async def disconnect_provider(ctx: Context, body: shapes.DisconnectForm) -> Redirect:
-    """Disconnect an account, unless the user could not sign in without it."""
+    """Disconnect an account at a provider, unless it is the user's only way to sign in."""
     view = views.view(ctx)
     # `unlink` would also remove the password, which this page does not offer.
     connected = {row.id for row in await accounts.of_caller(ctx) if row.provider_id != CREDENTIAL}

@@ -1,4 +1,4 @@
-"""The page to download the stored data of the user, and to delete the account."""
+"""The page where users download their stored data or delete their account."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -114,7 +114,7 @@ async def export_data(
 
 # account_pages.delete_account
 async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redirect:
-    """Delete the account, or send a deletion link."""
+    """Delete the account, or send a link that deletes it if the settings require confirmation by email."""
     view = views.view(ctx)
     by_mail = ctx.policy[DeletionPolicy].confirm_by_mail
     # An empty password is wrong, whereas None means that none is asked for.
@@ -127,7 +127,7 @@ async def delete_account(ctx: Context, body: shapes.AccountDeletionForm) -> Redi
 
 
 def _require_address(ctx: Context, typed: str) -> None:
-    """Raise ValidationError unless a user without a password has typed their email address."""
+    """Raise ValidationError unless `typed` is the caller's email address, which replaces a missing password."""
     if typed.strip().lower() != ctx.signed_in.user.email:
         message = "must be the email address of the account"
         raise errors.ValidationError(f"typedEmail {message}", errors.Field("body", "typedEmail", message))
@@ -137,7 +137,7 @@ def _require_address(ctx: Context, typed: str) -> None:
 async def show_deletion(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page:
-    """Ask for a click before the mailed link deletes the account."""
+    """Show the page that a mailed deletion link opens; its button deletes the account."""
     view = views.view(ctx, "/delete", callback_url, ui_locales, token=token)
     is_live = bool(token) and await deletion.is_deletion_token(ctx, token or "")
     values = await _deleted_with_account(ctx, view)
@@ -147,7 +147,7 @@ async def show_deletion(
 
 # account_pages.confirm_deletion
 async def confirm_deletion(ctx: Context, body: shapes.MailedDeletionForm) -> Redirect:
-    """Delete the account by the mailed link."""
+    """Delete the account with the token of a mailed link."""
     view = views.view(ctx)
     await deletion.confirm(ctx, body["token"])
     return _deleted(ctx, view)

@@ -1,4 +1,4 @@
-"""The page where a user enters the code of a device, and decides about it."""
+"""The page where a user enters the code that a device shows, and approves or denies the device's request."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -40,7 +40,7 @@ async def show_device(
     user_code: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Ask for the code of a device; then show what it asks for, and ask whether the user started it."""
+    """Ask for the code of a device; for a valid `user_code`, ask whether to approve what the device requests."""
     view = views.view(ctx, _PATH, callback_url, ui_locales, user_code=user_code)
     if view.form.is_refused or not user_code:
         return _entry(view, user_code, reason)
@@ -70,7 +70,7 @@ async def show_device(
 
 # account_pages.approve_device
 async def approve_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
-    """Approve the request of the device."""
+    """Approve the request of a device."""
     view = views.view(ctx)
     await requests.approve(ctx, body["user_code"])
     return view.redirect(_PATH, reason="approved")
@@ -78,14 +78,14 @@ async def approve_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
 
 # account_pages.deny_device
 async def deny_device(ctx: Context, body: shapes.DeviceForm) -> Redirect:
-    """Refuse the device access."""
+    """Deny the request of a device."""
     view = views.view(ctx)
     await requests.deny(ctx, body["user_code"])
     return view.redirect(_PATH, reason="denied")
 
 
 def _entry(view: View, user_code: str | None, reason: str | None) -> Page:
-    """Return the form for the code, or the result of the decision before."""
+    """Return the form for the code, or the result if `reason` is the decision `approved` or `denied`."""
     is_result = reason in ("approved", "denied") and not view.form.is_refused
     return view.render(
         "device.html",

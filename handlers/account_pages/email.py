@@ -30,7 +30,7 @@ async def show_email(
     reason: str | None = None,
     error: str | None = None,
 ) -> Page:
-    """Show the address, a form that changes it, and a button that sends the verification again."""
+    """Show the email address, a form that changes it, and a button that sends the verification link again."""
     view = views.view(ctx, "/email", callback_url, ui_locales, reason=reason)
     sentences = texts.error_texts()
     sentence = sentences.get(error or "", sentences["INVALID_TOKEN"])
@@ -48,7 +48,7 @@ async def show_email(
 
 # account_pages.change_email
 async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
-    """Change the address, or send the link that changes it."""
+    """Change the email address at once, or send a link that changes it."""
     view = views.view(ctx)
     at_once = await emails.change(
         ctx,
@@ -60,7 +60,7 @@ async def change_email(ctx: Context, body: shapes.EmailChangeForm) -> Redirect:
 
 # account_pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.AccountForm) -> Redirect:
-    """Send the link that verifies the address again."""
+    """Send the link that verifies the email address once more."""
     view = views.view(ctx)
     await emails.send_verification(
         ctx,

@@ -19,7 +19,7 @@ _BY: Mapping[Any, str] = {
     "directory": N_("by a directory"),
     "connection": N_("through single sign-on"),
 }
-"""Who acted if no user did, by the detail of the record."""
+"""Who caused an event if it was not the user: texts by the detail `by` of the audit record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Entry:
     """The method of authentication, or the provider that the event is about."""
     is_failure: bool
     by: str | None
-    """Who did it, in words; None for the user."""
+    """Who caused the event, in words; None if it was the user."""
     address: str | None
-    """Their network; None if an administrator, the operator or a directory did it, as for the device."""
+    """The network from which the event was caused; None if an administrator, the operator or a directory caused it."""
     device: str | None
-    """The browser and its system, in words."""
+    """The browser and its system, in words; None if they are unknown, or in the cases in which `address` is None."""
 
 
 def entries(ctx: Context, localization: Localization, records: Sequence[HistoryRecord]) -> Sequence[Entry]:
-    """Return the lines for audit records of the caller."""
+    """Return the lines of the history for audit records of the caller, in the same order."""
     return [_entry(ctx, localization, record) for record in records]
 
 

@@ -33,7 +33,7 @@ async def show_history(
 
 
 def _position(written: str) -> Position | None:
-    """Return the position in the query, or None if it is malformed: the text is untrusted."""
+    """Parse the position where a page begins; return None if the text, which is untrusted, is malformed."""
     milliseconds, _, record_id = written.partition(".")
     # 14 digits reach beyond the year 5000; more would only overflow.
     if not (milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= 14 and record_id):

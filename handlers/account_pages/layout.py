@@ -25,7 +25,11 @@ def render(
     headers: tuple[Header, ...] = (),
     **values: Any,
 ) -> Page:
-    """Return an account page. `notices` has the text to show for each value of the query parameter `reason`."""
+    """Return an account page, rendered from the template `account/<template>` with `values`.
+
+    `reason` is the query parameter with which a form redirects to the page; `notices` has the English text to show for
+    each of its values.
+    """
     notice = (notices or {}).get(reason or "")
     is_own = ctx.signed_in.session.impersonated_by is None
     can_verify = ctx.policy[EmailVerificationPolicy].enabled
@@ -47,7 +51,7 @@ def render(
 
 
 def _sections(ctx: Context, view: View) -> Sequence[tuple[str, str, str]]:
-    """Return the entries of the navigation: path below the pages, whole path, label."""
+    """Return the entries of the navigation: the path below `pages.path`, the URL, and the label."""
     root = view.action("")
     query = view.url("", callbackURL=None).removeprefix(root)
     return [
@@ -57,7 +61,7 @@ def _sections(ctx: Context, view: View) -> Sequence[tuple[str, str, str]]:
 
 
 def _console_url(ctx: Context, view: View) -> str | None:
-    """Return the URL of the console for callers who may open it."""
+    """Return the URL of the console for callers who may open it, otherwise None."""
     console = ctx.policy[ConsolePolicy]
     if not (console.enabled and roles.is_privileged(ctx.policy, ctx.signed_in.user.role)):
         return None

@@ -19,7 +19,7 @@ _LATEST = 5
 
 # account_pages.show_overview
 async def show_overview(ctx: Context, callback_url: str | None = None, ui_locales: str | None = None) -> Page:
-    """Show the signed-in user, the protection of the account, and recent events."""
+    """Show the signed-in user, how the account is protected, and recent events."""
     view = views.view(ctx, "", callback_url, ui_locales)
     linked = {row.provider_id for row in await accounts.of_caller(ctx)}
     latest = await history.page_of_caller(ctx, limit=_LATEST)

@@ -49,7 +49,7 @@ async def show_passkeys(
     step: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Show the passkeys, and a form that adds one; `step` is the id of the passkey that is to be renamed."""
+    """Show the passkeys, and a form that adds one; `step` is the id of a passkey whose form for a new name is open."""
     view = views.view(ctx, "/passkeys", callback_url, ui_locales, step=step)
     policy, own = ctx.policy[PasskeyPolicy], await passkeys.list_own(ctx)
     return layout.render(
@@ -97,7 +97,7 @@ async def rename_passkey(ctx: Context, body: shapes.PasskeyNameForm) -> Redirect
 async def show_passkey_removal(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, passkey: str | None = None
 ) -> Page | Redirect:
-    """Ask before a passkey of the caller is removed."""
+    """Ask for confirmation before a passkey of the caller is removed."""
     view = views.view(ctx, "/passkeys/remove", callback_url, ui_locales, passkey=passkey)
     gettext = view.localization.gettext
     row = next((one for one in await passkeys.list_own(ctx) if one.id == passkey), None)

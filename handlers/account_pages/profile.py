@@ -22,7 +22,7 @@ _NOTICES = {"saved": N_("Your profile is saved.")}
 async def show_profile(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show a form with the profile; a refused stale form is shown next to the stored values."""
+    """Show the profile as a form. If a form was refused because the profile had changed, show both versions."""
     view = views.view(ctx, "/profile", callback_url, ui_locales, reason=reason)
     user = ctx.signed_in.user
     stored = {

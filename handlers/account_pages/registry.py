@@ -1,6 +1,6 @@
-"""The navigation of the pages of one's own account.
+"""The navigation of the account pages.
 
-A module of `handlers` with such a page declares `ACCOUNT_NAVIGATION`, a tuple of `NavigationItem`.
+A module of `handlers` that adds pages to the navigation declares `ACCOUNT_NAVIGATION`, a tuple of `NavigationItem`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +14,18 @@ from models.discovery import declared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationItem:
-    """An entry of the navigation."""
+    """An entry of the navigation of the account pages."""
 
     path: str
-    """Below `pages.path`."""
+    """The path of the page below `pages.path`, such as `/email`."""
     label: str
     """The English text, marked with N_."""
     position: int
     exists: Callable[[Policy], bool] = lambda _: True
-    """Whether the page is switched on."""
+    """Returns whether the settings enable the page."""
 
 
 def navigation(policy: Policy) -> Sequence[NavigationItem]:
-    """Return the entries of the pages that are switched on, in order."""
+    """Return the entries of the pages that are enabled, sorted by `position`."""
     items = [item for item in declared(handlers, "ACCOUNT_NAVIGATION") if item.exists(policy)]
     return sorted(items, key=attrgetter("position"))

@@ -1,4 +1,4 @@
-"""The page after a sign-in that removed access which a stranger may have prepared."""
+"""The page after a first proof of an email address, when access that a stranger may have set up before was removed."""
 
 from domain.audit import history
 from domain.context import Context
@@ -13,7 +13,7 @@ from handlers.responses.reply import Page, Redirect
 async def show_removed_access(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show the removed access, the reason, and a link to set a password; redirect onwards if none was removed."""
+    """Show which access was removed and why, with a link to set a password; redirect if none was removed."""
     view = views.view(ctx, "/removed-access", callback_url, ui_locales)
     latest = await history.page_of_caller(ctx, event=UNPROVEN_ACCESS_REMOVED, limit=1)
     removed = unproven.by_label(latest.records[0].details) if latest.records else {}

@@ -35,13 +35,14 @@ class ShownSession:
     """A session as the page shows it."""
 
     handle: str
-    """The handle with which the session can be ended, and nothing else."""
+    """An identifier with which a form ends the session; nobody can sign in with it."""
     device: str
     address: str | None
     since: datetime
     is_current: bool
     by_administrator: bool
-    """Whether an administrator acts in the name of the user; their network and device are not shown."""
+    """Whether an administrator acts in the name of the user in this session. Unless it is the current session, the
+    administrator's network and device are not shown."""
 
 
 # account_pages.show_sessions
@@ -82,7 +83,7 @@ def _shown(ctx: Context, localization: Localization, row: SessionRow) -> ShownSe
 
 # account_pages.end_session
 async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
-    """End one session of the caller; sessions of other users are not affected."""
+    """End one session of the caller."""
     view = views.view(ctx)
     # Always as a handle: a token in the field must not end the session that it belongs to.
     handle = sessions.HANDLE_PREFIX + body["session"].removeprefix(sessions.HANDLE_PREFIX)
@@ -93,7 +94,7 @@ async def end_session(ctx: Context, body: shapes.SessionForm) -> Redirect:
 
 # account_pages.end_other_sessions
 async def end_other_sessions(ctx: Context, body: shapes.AccountForm) -> Redirect:
-    """End all sessions of the caller but the current one."""
+    """End all sessions of the caller except the current one."""
     view = views.view(ctx)
     await sessions.revoke_others(ctx)
     return view.redirect("/sessions", reason="others-ended")

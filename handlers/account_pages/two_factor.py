@@ -1,4 +1,4 @@
-"""The page of the second factor: authenticator, codes by email, backup codes, trusted devices."""
+"""The page of the second factor: authenticator app, codes by email, backup codes, trusted devices."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qs, urlsplit
@@ -36,7 +36,7 @@ _NOTICES = {
     "all-forgotten": N_("The next sign-in on each of these devices requires a code."),
 }
 _SETUP, _BACKUP_CODES = "/second-factor/set-up", "/second-factor/codes"
-"""The paths of the pages that show what is stored nowhere."""
+"""The paths of the pages that show new secrets once."""
 _QUIET_ZONE = 4
 """The width of the margin of a QR code, in modules (ISO/IEC 18004)."""
 _GROUP = 4
@@ -51,7 +51,7 @@ async def show_two_factor(
     step: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Show the second-factor settings; `step` opens the form that asks for the password before a change."""
+    """Show the second-factor settings; `step` names the change whose form, which asks for the password, is open."""
     return await _show(
         ctx, views.view(ctx, "/second-factor", callback_url, ui_locales, step=step), reason, step
     )
@@ -78,7 +78,7 @@ async def _show(ctx: Context, view: View, reason: str | None = None, step: str |
 
 # account_pages.enable_two_factor
 async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) -> Redirect:
-    """Begin to set up an authenticator, or enable codes by email; redirect to the page that shows the codes."""
+    """Begin to set up an authenticator app, or enable codes by email; redirect to the page with new backup codes."""
     view = views.view(ctx)
     if body.get("step") == "otp":
         enabled = await setup.enable_otp(ctx, body["password"])
@@ -91,7 +91,10 @@ async def enable_two_factor(ctx: Context, body: shapes.SecondFactorSetupForm) ->
 async def show_two_factor_setup(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show the QR code, the key and the backup codes until the user goes on; then only the form for the code."""
+    """Show the QR code, the key and the backup codes of a new authenticator app.
+
+    If they are no longer available, show the second-factor settings instead.
+    """
     view = views.view(ctx, _SETUP, callback_url, ui_locales)
     content = shown_once.content_of(ctx, view, _SETUP)
     if content is None:
@@ -110,7 +113,7 @@ async def show_two_factor_setup(
 async def show_backup_codes(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show new backup codes until the user goes on; then redirect to the settings."""
+    """Show new backup codes; redirect to the second-factor settings if they are no longer available."""
     view = views.view(ctx, _BACKUP_CODES, callback_url, ui_locales)
     content = shown_once.content_of(ctx, view, _BACKUP_CODES)
     if content is None:
@@ -120,7 +123,7 @@ async def show_backup_codes(
 
 # account_pages.confirm_two_factor
 async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redirect:
-    """Check the first code of an authenticator; sign-ins require one from then on."""
+    """Check the first code of a new authenticator app; from then on, sign-ins require a code."""
     view = views.view(ctx)
     # Authenticators show codes in groups, and users type or paste the space as well.
     await verification.verify_totp(ctx, "".join(body["code"].split()), trust_device=False)
@@ -137,7 +140,7 @@ async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -
 
 # account_pages.disable_two_factor
 async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
-    """Disable the second factor; no device is trusted any more."""
+    """Disable the second factor, so that no device is trusted any longer."""
     view = views.view(ctx)
     await setup.disable(ctx, body["password"])
     return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="disabled")
@@ -145,7 +148,7 @@ async def disable_two_factor(ctx: Context, body: shapes.AccountPasswordForm) -> 
 
 # account_pages.forget_trusted_device
 async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) -> Redirect:
-    """Forget one trusted device; does nothing if it is already forgotten."""
+    """Stop trusting a device; nothing happens if it is no longer trusted."""
     view = views.view(ctx)
     # Read before the device is forgotten; afterwards its row could not be compared with the cookie.
     presented = {
@@ -158,14 +161,14 @@ async def forget_trusted_device(ctx: Context, body: shapes.TrustedDeviceForm) ->
 
 # account_pages.forget_trusted_devices
 async def forget_trusted_devices(ctx: Context, body: shapes.AccountForm) -> Redirect:
-    """Forget all trusted devices."""
+    """Stop trusting all devices."""
     view = views.view(ctx)
     await trusted_devices.forget_all_of_caller(ctx)
     return view.redirect("/second-factor", trusted_device_cleared(ctx), reason="all-forgotten")
 
 
 def qr_code(text: str) -> Markup:
-    """Return a QR code as an inline SVG, without style attributes, which the pages' security policy forbids."""
+    """Return a text as a QR code: an inline SVG without style attributes, which the Content-Security-Policy forbids."""
     import segno  # noqa: PLC0415 - loaded where it is used
 
     drawn = segno.make(text, micro=False, error="m")

@@ -1,4 +1,4 @@
-"""Describe a User-Agent header."""
+"""Describe the browser and the operating system that a User-Agent header names."""
 
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from ua_parser import Parser
 
 _LONGEST = 512
-"""Characters of a header that are read; browsers send around 150."""
+"""The most characters of a header that are parsed; browsers send around 150."""
 _SHOWN = 100
-"""Characters of a header that are shown where its program is not known."""
+"""The most characters that are shown of a header whose browser and system are unknown."""
 
 
 def describe(localization: Localization, user_agent: str | None) -> str:
-    """Return a browser and its system, such as `Firefox 145 on Windows`, in the language of the page."""
+    """Return a browser and its system, such as `Firefox 145 on Windows`, in the language of the page.
+
+    Without a header it is `Unknown device`; of a header that is not recognized it is the beginning.
+    """
     if not user_agent or not user_agent.strip():
         return localization.gettext("Unknown device")
     program, system = _recognized(user_agent[:_LONGEST])

@@ -1,4 +1,4 @@
-"""Create API keys."""
+"""The pages that create an API key for a user or an organization."""
 
 from domain.admin import permissions
 from domain.admin.errors import YouAreNotAllowedToListApiKeys
@@ -24,7 +24,7 @@ _CREATED = "/api-keys/created"
 
 # console.api_key_creation.show
 async def show(ctx: Context, owner: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask for the owner of a new key, and then for the key."""
+    """Ask for the owner of a new API key; if the owner is found, show the form for the key."""
     permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
     identifier = (owner or "").strip()
     found = await owners.look_up(ctx, identifier) if identifier else None
@@ -52,7 +52,7 @@ async def show(ctx: Context, owner: str | None = None, ui_locales: str | None = 
 
 # console.api_key_creation.create
 async def create(ctx: Context, body: shapes.ConsoleNewKeyForm) -> Redirect:
-    """Create a key, and redirect to the page that shows its text."""
+    """Create an API key, and redirect to the page that shows its text once."""
     here = view(ctx)
     # Only by id: a user may have the id of an organization as a username.
     owner = await owners.by_id(ctx, body["owner"])
@@ -68,7 +68,7 @@ async def create(ctx: Context, body: shapes.ConsoleNewKeyForm) -> Redirect:
 
 # console.api_key_creation.show_created
 async def show_created(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the text of a new key until the administrator goes on; then redirect to the list."""
+    """Show the text of a new API key; redirect to the list of keys if the text is no longer available."""
     here = view(ctx, _CREATED, ui_locales)
     content = shown_once.content_of(ctx, here, _CREATED)
     if content is None:

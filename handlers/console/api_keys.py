@@ -1,5 +1,4 @@
-"""The API keys of all users and organizations: the list, one key, and the forms that create, change, disable and delete
-them."""
+"""The API keys of all users and organizations: the list, one key, and the forms that change and delete a key."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -47,7 +46,7 @@ NOTICES = {
 _STATES = {"active": N_("Active"), "disabled": N_("Disabled"), "expired": N_("Expired")}
 _HITS = 5
 _OF_USER = 20
-"""Keys on the page of a user."""
+"""The most keys that the page of a user shows."""
 
 
 # console.api_keys.show_list
@@ -61,7 +60,7 @@ async def show_list(
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show a page of keys."""
+    """Show a page of API keys."""
     older_than, newer_than = positions(after, before, lists.position)
     filters: Mapping[str, str | None] = {
         "search": (search or "").strip() or None,
@@ -95,7 +94,7 @@ async def show_list(
 
 
 def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
-    """Return a key as lists show it."""
+    """Return the template values for a key in a list."""
     granted = orjson.loads(row.permissions or "{}")
     return {
         "key": row,
@@ -107,14 +106,21 @@ def _line(ctx: Context, row: ApiKeyRow) -> Mapping[str, Any]:
 
 
 def shown_owner(owner: Owner) -> Mapping[str, Any]:
-    """Return the owner of a key as pages show it."""
+    """Return the template values for the owner of a key.
+
+    `address` is the email address of a user or the slug of an organization.
+    """
     is_user = isinstance(owner, UserRow)
     address = owner.email if isinstance(owner, UserRow) else owner.slug
     return {"id": owner.id, "name": owner.name, "address": address, "is_user": is_user}
 
 
 async def _owned(ctx: Context, key_id: str) -> tuple[ApiKeyRow, Owner]:
-    """Return a key and its owner. Raises YouAreNotAllowedToListApiKeys, KeyNotFound and the refusals of rank."""
+    """Return a key and its owner.
+
+    Raises YouAreNotAllowedToListApiKeys, KeyNotFound, and YouAreNotAllowedToManageApiKeys if the caller has fewer
+    powers than the user who owns the key.
+    """
     permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
     row = await keys.get(ctx, key_id)
     return row, await owners.of(ctx, row)
@@ -133,7 +139,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
 async def _show(
     ctx: Context, key_id: str, act: str, template: str, ui_locales: str | None, **values: Any
 ) -> Page:
-    """Return a page about a key; `act` is the last part of its path."""
+    """Return a page about a key; `act` is what the page's path has after the path of the key, such as `/edit`."""
     row, owner = await _owned(ctx, key_id)
     here = view(ctx, _page_of(row) + act, ui_locales)
     creator = await targets.names_of(ctx, {row.created_by})
@@ -151,13 +157,13 @@ async def _show(
 
 
 def bounds(policy: ApiKeyPolicy) -> Mapping[str, Any]:
-    """Return what the form says of the name of a key."""
+    """Return the template values with the rules for the name of a key; its longest length is in characters."""
     return {"require_name": policy.require_name, "longest_name": policy.maximum_name_length}
 
 
 # console.api_keys.show_edit
 async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show a key as a form."""
+    """Show the fields of a key as a form."""
     row, _ = await _owned(ctx, id_)
     policy, localization = ctx.policy[ApiKeyPolicy], view(ctx, None, ui_locales).localization
     keep = [("", localization.gettext("No change")), *lifetimes(localization, policy)[1:]]
@@ -176,7 +182,7 @@ async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
 
 # console.api_keys.update
 async def update(ctx: Context, id_: str, body: shapes.ConsoleApiKeyForm) -> Redirect:
-    """Change the fields of a key that differ, unless it was changed after the form was shown."""
+    """Change the fields of a key that the form changes, unless the key was changed after the form was shown."""
     here = view(ctx)
     row, _ = await _owned(ctx, id_)
     wanted = changes(row, {**body})
@@ -187,7 +193,7 @@ async def update(ctx: Context, id_: str, body: shapes.ConsoleApiKeyForm) -> Redi
 
 # console.api_keys.show_disabling
 async def show_disabling(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before a key is disabled."""
+    """Ask for confirmation before a key is disabled."""
     return await _show(ctx, id_, "/disable", "disable.html", ui_locales)
 
 
@@ -213,7 +219,7 @@ async def _set_enabled(ctx: Context, key_id: str, notice: str, *, enabled: bool)
 
 # console.api_keys.show_deletion
 async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before a key is deleted."""
+    """Ask for confirmation before a key is deleted."""
     try:
         return await _show(ctx, id_, "/delete", "delete.html", ui_locales)
     except KeyNotFound:
@@ -245,7 +251,7 @@ async def _find(ctx: Context, here: ConsoleView, text: str) -> Sequence[Hit]:
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
-    """Return the newest keys of a user."""
+    """Return the newest keys of a user as template values."""
     if not roles.outranks(ctx.policy, ctx.signed_in.user, user):
         return {"keys": None}
     rows, total = await keys.list_keys(ctx, keys.KeyQuery(None, user.id, "created_at", True, _OF_USER, 0))

@@ -1,4 +1,4 @@
-"""One application (OAuth client), and what is done with it."""
+"""The page of one application (OAuth client), and the forms that change it."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -45,12 +45,12 @@ METHODS = {
     "private_key_jwt": N_("With tokens that it signs"),
 }
 _SHOWN = 10
-"""Grants on the page of an application."""
+"""The most grants that the page of an application shows."""
 
 
 # console.application.show
 async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show an application with its newest grants."""
+    """Show an application and its newest grants."""
     row = await clients.read(ctx, client_id_of(id_))
     page = page_of(row.client_id)
     here = view(ctx, page, ui_locales)
@@ -79,13 +79,13 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
 
 
 async def _count(ctx: Context, row: ClientRow) -> int | None:
-    """Return how many grants an application holds, None if counting takes too long."""
+    """Return how many grants an application has; None if counting takes too long."""
     numbers = await client_search.count_grants(ctx, [row.client_id])
     return None if numbers is None else numbers.get(row.client_id, 0)
 
 
 def _previous_until(ctx: Context, row: ClientRow) -> datetime | None:
-    """Return until when the previous secret is accepted, too; None if it is not."""
+    """Return the time until which the previous secret is accepted as well; None if it is not accepted."""
     is_accepted = row.previous_until is not None and row.previous_until > ctx.now
     return row.previous_until if row.previous_secret is not None and is_accepted else None
 
@@ -99,9 +99,9 @@ async def _show_form(
     *,
     read_only: Collection[str] = READ_ONLY,
 ) -> Page | Redirect:
-    """Return the page with the form of an act, which is not for applications from the sources `read_only`.
+    """Return the page with a form that changes an application; `act` is the last part of the page's path.
 
-    `act` is the last part of its path.
+    An application whose source is in `read_only` is shown as read-only. If it does not exist, redirect to the list.
     """
     try:
         row = await clients.read(ctx, client_id_of(text), fresh=True)
@@ -134,13 +134,13 @@ async def _show_form(
 
 # console.application.show_edit
 async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Show an application as a form."""
+    """Show the metadata of an application as a form."""
     return await _show_form(ctx, id_, "edit", "edit.html", ui_locales)
 
 
 # console.application.update
 async def update(ctx: Context, id_: str, body: shapes.ConsoleApplicationForm) -> Redirect:
-    """Change the members of an application that differ, unless it was changed after the form was shown."""
+    """Change the metadata that the form changes, unless the application was changed after the form was shown."""
     here = view(ctx)
     row = await clients.read(ctx, client_id_of(id_), fresh=True)
     sent = application_fields.changes(row.metadata, {**body})
@@ -153,13 +153,13 @@ async def update(ctx: Context, id_: str, body: shapes.ConsoleApplicationForm) ->
 
 # console.application.show_rotation
 async def show_rotation(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before the secret of an application is replaced."""
+    """Ask for confirmation before the secret of an application is replaced."""
     return await _show_form(ctx, id_, "rotate-secret", "rotate_secret.html", ui_locales)
 
 
 # console.application.rotate_secret
 async def rotate_secret(ctx: Context, id_: str, body: shapes.ConsoleApplicationRotationForm) -> Redirect:
-    """Replace the secret of an application, and redirect to the page that shows the new one."""
+    """Replace the secret of an application, and redirect to the page that shows the new secret once."""
     here = view(ctx)
     row, secret = await clients.rotate_secret(ctx, client_id_of(id_), seen=body.get("version", ""))
     return show_once(ctx, here, row, secret, row.previous_until)
@@ -167,7 +167,7 @@ async def rotate_secret(ctx: Context, id_: str, body: shapes.ConsoleApplicationR
 
 # console.application.show_disabling
 async def show_disabling(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before an application is disabled."""
+    """Ask for confirmation before an application is disabled."""
     # One that a document describes can be disabled, because its document says nothing about that.
     configured = (ClientSource.CONFIG.value,)
     return await _show_form(ctx, id_, "disable", "disable.html", ui_locales, read_only=configured)
@@ -193,13 +193,13 @@ async def _set_disabled(ctx: Context, text: str, *, is_disabled: bool, notice: s
 
 # console.application.show_end_grants
 async def show_end_grants(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before the access of an application ends."""
+    """Ask for confirmation before the access of an application ends."""
     return await _show_form(ctx, id_, "end-grants", "end_grants.html", ui_locales, read_only=())
 
 
 # console.application.end_grants
 async def end_grants(ctx: Context, id_: str, body: shapes.ConsoleApplicationGrantsForm) -> Redirect:
-    """End all grants of an application."""
+    """End all grants of an application; if the form says so, also delete the users' consents."""
     here, client_id = view(ctx), client_id_of(id_)
     number = await client_search.end_grants(
         ctx, client_id=client_id, user_id=None, with_consents=bool(body.get("consents"))
@@ -209,13 +209,13 @@ async def end_grants(ctx: Context, id_: str, body: shapes.ConsoleApplicationGran
 
 # console.application.show_deletion
 async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before an application is deleted."""
+    """Ask for confirmation before an application is deleted."""
     return await _show_form(ctx, id_, "delete", "delete.html", ui_locales)
 
 
 # console.application.delete
 async def delete(ctx: Context, id_: str, body: shapes.ConsoleApplicationDeletionForm) -> Redirect:
-    """Delete an application, if its name is typed."""
+    """Delete an application if its name was typed as confirmation."""
     here = view(ctx)
     try:
         row = await clients.read(ctx, client_id_of(id_), fresh=True)

@@ -1,4 +1,4 @@
-"""The form of an application: its fields, and the client metadata that they stand for."""
+"""Convert between the form of an application and the client metadata that its fields stand for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ FIELD_LABELS: Mapping[str, str] = {
 }
 
 _SCOPE, _OWN, _RESOURCE = "scope-", "own-", "resource-"
-"""What the names of checkboxes begin with."""
+"""The prefixes of the names of checkboxes."""
 _LISTS = {"redirectUris": "redirect_uris", "postLogoutRedirectUris": "post_logout_redirect_uris"}
 _TEXTS = {
     "backchannelLogoutUri": "backchannel_logout_uri",
@@ -64,12 +64,12 @@ _FIELDS = {
     "contacts": "contacts",
     **{member: name for name, member in (_LISTS | _TEXTS).items()},
 }
-"""The fields of members that a form may get wrong."""
+"""The names of form fields, by the metadata member that an error can be about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of application: what it is, and the members that follow from it."""
+    """A kind of application, such as a web application: its texts, and the client metadata that follows from it."""
 
     label: str
     hint: str
@@ -79,12 +79,12 @@ class Kind:
 
     @property
     def has_users(self) -> bool:
-        """Whether users sign in to it."""
+        """Whether users sign in to the application."""
         return self.grant_type != "client_credentials"
 
     @property
     def returns(self) -> bool:
-        """Whether users return to it by a URL."""
+        """Whether users return to the application at a redirect URL."""
         return self.grant_type == "authorization_code"
 
 
@@ -119,7 +119,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def new_metadata(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a new client."""
+    """Return the metadata of a new client from its form. Raises ValidationError if no scope is chosen."""
     kind = KINDS[form["kind"]]
     members: dict[str, Any] = {
         "client_name": form["name"].strip(),
@@ -134,7 +134,10 @@ def new_metadata(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(metadata: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members that differ from those of a client; None removes one."""
+    """Return the metadata members that the form changes. A member with the value None is to be removed.
+
+    Raises ValidationError if no scope is chosen.
+    """
     members: dict[str, Any] = {"client_name": form["name"].strip()}
     for name, member in _LISTS.items():
         if name in form:
@@ -149,7 +152,7 @@ def changes(metadata: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, A
 
 
 def _is_same(member: str, value: Any, known: Any) -> bool:
-    """Return whether a member has this value already; the order of what is ticked in a form says nothing."""
+    """Return whether a metadata member has this value already. In sets, such as scopes, the order does not matter."""
     if member == "scope":
         return set(value.split()) == set(known.split())
     if member in _SETS:
@@ -158,7 +161,7 @@ def _is_same(member: str, value: Any, known: Any) -> bool:
 
 
 def _permissions(form: Mapping[str, Any], grant_types: Sequence[str]) -> dict[str, Any]:
-    """Return what the application may ask for. Raises ValidationError if that is nothing."""
+    """Return the members with the chosen scopes and resources. Raises ValidationError if no scope is chosen."""
     members: dict[str, Any] = {"resources": _chosen(form, _RESOURCE)}
     if _has_users(grant_types):
         scopes = _chosen(form, _SCOPE)
@@ -188,7 +191,7 @@ def _lines(text: str) -> list[str]:
 
 
 def refuse(error: InvalidClientMetadata | InvalidRedirectUri) -> NoReturn:
-    """Raise a refusal of metadata so that it names the field of the form."""
+    """Raise ValidationError for the form field that an error in the metadata is about, or `error` if there is none."""
     member = "redirect_uris" if isinstance(error, InvalidRedirectUri) else error.member
     field = _FIELDS.get(member or "")
     if field is None:
@@ -203,7 +206,10 @@ def _refuse(field: str, problem: str) -> NoReturn:
 def form_values(
     ctx: Context, localization: Localization, metadata: Mapping[str, Any] | None, grant_types: Sequence[str]
 ) -> Mapping[str, Any]:
-    """Return the values of the fields of an application, and what it can be allowed; None for a new one."""
+    """Return the template values for the form of an application: its fields, and the scopes and resources to choose.
+
+    `metadata` is None for a new application.
+    """
     policy, known = ctx.policy[ClientPolicy], metadata or {}
     scopes = str(known.get("scope", "openid profile email")).split()
     own = known.get("client_credentials_scopes", [])
@@ -231,7 +237,7 @@ def form_values(
 def _choices(
     localization: Localization, policy: ClientPolicy, known: Sequence[str], chosen: Sequence[str]
 ) -> Sequence[tuple[str, str, bool]]:
-    """Return scopes with what users read about them, and whether they are chosen."""
+    """Return scopes to choose from, each with its description and whether it is chosen."""
     names = [*dict.fromkeys([*known, *chosen])]
     return [
         # The operator's own descriptions are in one language.

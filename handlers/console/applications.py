@@ -1,4 +1,4 @@
-"""Applications (OAuth clients): the list, the questions about a new one, and the page that shows a secret once."""
+"""Applications (OAuth clients): the list, the form of a new one, and the page that shows a new secret once."""
 
 import base64
 import re
@@ -52,7 +52,7 @@ SOURCES = {
     ClientSource.DOCUMENT.value: N_("A document of its own"),
 }
 READ_ONLY = (ClientSource.CONFIG.value, ClientSource.DOCUMENT.value)
-"""The sources of applications that are changed elsewhere."""
+"""The sources of applications that cannot be changed here: the configuration and metadata documents."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,128}", re.ASCII)
 _RESERVED = ("new", "secret")
 _ENCODED = "~"
@@ -102,7 +102,7 @@ async def show_list(
 
 
 def words(here: ConsoleView) -> Mapping[str, Any]:
-    """Return the functions and words that describe applications in templates."""
+    """Return the functions and translated labels with which templates describe applications."""
     gettext = here.localization.gettext
     return {
         "sources": {name: gettext(text) for name, text in SOURCES.items()},
@@ -113,7 +113,7 @@ def words(here: ConsoleView) -> Mapping[str, Any]:
 
 
 def kind_of(row: ClientRow) -> str:
-    """Return the kind of an application, by what it may do."""
+    """Return the kind of an application, a key of `KINDS`, by its metadata."""
     members = row.metadata
     grants = members["grant_types"]
     if "authorization_code" not in grants:
@@ -124,13 +124,16 @@ def kind_of(row: ClientRow) -> str:
 
 
 def hosts_of(row: ClientRow) -> Sequence[str]:
-    """Return the hosts that users return to; of a scheme of its own the scheme."""
+    """Return the hosts of the redirect URIs; of a URI without a host its scheme, such as `com.example.app:`."""
     found = (urlsplit(uri) for uri in row.metadata["redirect_uris"])
     return list(dict.fromkeys(parts.netloc or f"{parts.scheme}:" for parts in found))
 
 
 def page_of(client_id: str) -> str:
-    """Return the path of the page of an application, below the path of the console."""
+    """Return the path of the page of an application, below the path of the console.
+
+    A client id that cannot be a part of a path is encoded; `client_id_of` decodes it.
+    """
     if _PLAIN.fullmatch(client_id) and client_id not in _RESERVED:
         return f"/applications/{client_id}"
     encoded = base64.urlsafe_b64encode(client_id.encode()).decode().rstrip("=")
@@ -138,7 +141,7 @@ def page_of(client_id: str) -> str:
 
 
 def client_id_of(text: str) -> str:
-    """Return the client id that the path of a page names."""
+    """Return the client id from the last part of the path of a page; empty if it cannot be decoded."""
     if not text.startswith(_ENCODED):
         return text
     encoded = text.removeprefix(_ENCODED)
@@ -150,7 +153,7 @@ def client_id_of(text: str) -> str:
 
 # console.applications.show_creation
 async def show_creation(ctx: Context, kind: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask for the kind of a new application, and then for its URLs and what it may ask for."""
+    """Ask for the kind of a new application; for a known `kind`, show the form for the application."""
     # Asked for before the form is filled in.
     client_search.require(ctx, fresh=True)
     here = view(ctx, "/applications/new", ui_locales, kind=kind or None)
@@ -178,7 +181,7 @@ async def show_creation(ctx: Context, kind: str | None = None, ui_locales: str |
 
 # console.applications.create
 async def create(ctx: Context, body: shapes.ConsoleNewApplicationForm) -> Redirect:
-    """Create an application, and redirect to the page that shows its secret."""
+    """Create an application, and redirect to the page that shows its secret, or to its own page if it has none."""
     here = view(ctx)
     try:
         row, secret = await clients.create(ctx, application_fields.new_metadata({**body}), body["once"])
@@ -192,7 +195,10 @@ async def create(ctx: Context, body: shapes.ConsoleNewApplicationForm) -> Redire
 def show_once(
     ctx: Context, here: ConsoleView, row: ClientRow, secret: str, previous_until: datetime | None = None
 ) -> Redirect:
-    """Return the redirect to the page that shows the new secret of an application."""
+    """Return the redirect to the page that shows the new secret of an application once.
+
+    `previous_until` is the time until which the previous secret is accepted as well; None for a new application.
+    """
     until = None if previous_until is None else wire.instant(previous_until)
     return shown_once.redirect(
         ctx, here, SECRET, name=row.client_name, client_id=row.client_id, text=secret, until=until
@@ -201,7 +207,7 @@ def show_once(
 
 # console.applications.show_secret
 async def show_secret(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the new secret of an application until the administrator goes on; then redirect to the list."""
+    """Show the new secret of an application; redirect to the list if the secret is no longer available."""
     client_search.require(ctx)
     here = view(ctx, SECRET, ui_locales)
     content = shown_once.content_of(ctx, here, SECRET)
@@ -234,7 +240,7 @@ async def _figures(ctx: Context, here: ConsoleView) -> Sequence[Figure]:
 
 
 def is_managed(policy: Policy) -> bool:
-    """Return whether administrators manage the applications."""
+    """Return whether OAuth is enabled and administrators may manage the applications."""
     return policy[OAuthPolicy].enabled and policy[ClientPolicy].client_management == "admin"
 
 

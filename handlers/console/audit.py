@@ -37,9 +37,9 @@ _ACTORS: Mapping[Any, str] = {
     "directory": N_("Directory (SCIM)"),
     "connection": N_("Single sign-on"),
 }
-"""Who acted if no user did, by the detail of the event."""
+"""Who acted if no user did: labels by the detail `by` of the event."""
 _OF_USER = 50
-"""Events on the page of a user."""
+"""The most events that the page of a user shows."""
 
 
 # console.audit.show_list
@@ -57,7 +57,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show a page of events."""
+    """Show a page of audit events."""
     # In the order of the list, a page after a position has older events.
     older_than, newer_than = positions(after, before, lists.instant_position)
     filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
@@ -94,7 +94,7 @@ async def export(  # noqa: PLR0913 - one parameter per parameter of the query
     from_: str | None = None,
     to: str | None = None,
 ) -> Stream:
-    """Return all events that match, as CSV."""
+    """Return all audit events that match the filters, as a CSV file."""
     filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
     pages = await audit.export_events(ctx, _wanted(filters), spreadsheets.given(filters))
     return spreadsheets.stream("audit-events", ctx.now, pages, event_shape, shapes.AuditEvent.__annotations__)
@@ -102,7 +102,7 @@ async def export(  # noqa: PLR0913 - one parameter per parameter of the query
 
 # console.audit.show
 async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show one event with all its details."""
+    """Show one audit event with all its details."""
     event = await audit.get_event(ctx, id_)
     here = view(ctx, f"/audit/{event.id}", ui_locales)
     [line] = await lines(ctx, here, [event])
@@ -120,7 +120,10 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
 
 
 async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> str | None:
-    """Return the page with the sessions of the owner of the event's session, if the session still exists."""
+    """Return the URL of the page with the sessions of the user whose session the event names.
+
+    None if there is no such session any more, or the caller may not list sessions.
+    """
     if event.session_id is None or not registry.may(ctx, "session", "list"):
         return None
     owner = await user_sessions.owner_of(ctx, event.session_id)
@@ -128,7 +131,7 @@ async def _sessions_url(ctx: Context, here: ConsoleView, event: AuditEvent) -> s
 
 
 class Line(NamedTuple):
-    """An event as the pages show it."""
+    """An audit event as the pages show it."""
 
     event: AuditEvent
     sentence: str
@@ -136,11 +139,14 @@ class Line(NamedTuple):
     user: UserRow | None
     actor: UserRow | None
     by: str | None
-    """Who acted, in words, if no user did."""
+    """Who acted, in words, if it was no user; otherwise None."""
 
 
 async def lines(ctx: Context, here: ConsoleView, events: Sequence[AuditEvent]) -> Sequence[Line]:
-    """Return events as the pages show them, with the users that they name."""
+    """Return audit events as the pages show them, with the users that they name.
+
+    The users are absent if the caller may not read users.
+    """
     names = await targets.names_of(
         ctx, {user_id for event in events for user_id in (event.user_id, event.actor_id)}
     )
@@ -164,7 +170,7 @@ def _by(localization: Localization, event: AuditEvent) -> str | None:
 
 
 def _sentence(localization: Localization, event: AuditEvent) -> str:
-    """Return what happened in words; the code of an event that this version does not know."""
+    """Return what happened, in words; for an event that this version does not know, the name of the event."""
     declared = EVENTS.get(event.event)
     if declared is None:
         return event.event
@@ -182,7 +188,7 @@ def _method(localization: Localization, name: str | None) -> str | None:
 
 
 def _text(value: Any) -> str:
-    """Return the value of a detail as text: its own, or JSON."""
+    """Return the value of a detail as text; a value that is no string as JSON."""
     return value if isinstance(value, str) else wire.exported({"": value}).decode().strip()[4:-1]
 
 
@@ -192,7 +198,7 @@ def _wanted(filters: Mapping[str, str | None]) -> EventFilter:
 
 
 def _with(names: Sequence[str], chosen: str | None) -> Sequence[tuple[str, str]]:
-    """Return the choices of a filter, with an unknown name that the URL has."""
+    """Return the choices of a filter; `chosen` is added if it is not among the names."""
     more = [chosen] if chosen and chosen not in names else []
     return [(name, name) for name in (*names, *more)]
 
@@ -202,7 +208,7 @@ def _cursor(position: Position) -> str:
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
-    """Return the newest events about a user or caused by them."""
+    """Return the newest events about a user, or caused by the user, as template values."""
     about, by = (here.url("/audit", **{name: user.id}) for name in ("subject", "actor"))
     try:
         events = await audit.latest_of(ctx, user, limit=_OF_USER)

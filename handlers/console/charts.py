@@ -8,22 +8,24 @@ from datetime import datetime
 from domain.localization import Localization
 
 WIDTH, HEIGHT = 600, 120
-"""The size of a chart in its own units; the page scales it."""
+"""The size of a chart in units of its SVG element, which the page scales."""
 
 MOST_SERIES = 6
-"""How many series a chart has; the rarest are added up in the last one. The style sheet has a colour for each."""
+"""The most series of a chart; if there are more, the last one is the sum of the rarest.
+
+The style sheet has a colour for each."""
 
 _GAP = 4
 _LEAST = 2
-"""The height of the smallest number above 0, so that it is seen."""
+"""The least height of the part for a number above 0, so that it is visible."""
 
 _SEAM = 1
-"""What is left out between two parts of a bar, so that they are told apart without colours."""
+"""The gap between two parts of a bar, so that they can be distinguished without colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a day's bar; `series` is the number of its series, which has a colour."""
+    """A part of a day's bar; `series` is the index of its series, which determines the colour."""
 
     y: float
     height: float
@@ -38,7 +40,7 @@ class Bar:
     width: float
     parts: Sequence[Part]
     text: str
-    """What it shows, such as `12 March 2026: Password 5, Google 2`."""
+    """What the bar shows, such as `12 March 2026: Password 5, Google 2`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,16 @@ class Chart:
     """Numbers by day, in one or several series."""
 
     name: str
-    """Its id on the page."""
+    """The id of the chart on the page."""
     title: str
     days: Sequence[datetime]
     series: Mapping[str, Sequence[int]]
-    """By label, one number per day, the largest series first."""
+    """The numbers of each series by its label, one number per day; the largest series comes first."""
     has_legend: bool = True
 
     @property
     def totals(self) -> Mapping[str, int]:
-        """The sum of each series."""
+        """The sum of each series, by label."""
         return {label: sum(numbers) for label, numbers in self.series.items()}
 
     @property
@@ -65,12 +67,12 @@ class Chart:
 
     @property
     def sums(self) -> Sequence[int]:
-        """The sum of each day."""
+        """The sum of all series for each day."""
         return [sum(numbers) for numbers in zip(*self.series.values(), strict=True)]
 
     @property
     def top(self) -> int:
-        """The number at the upper end of the scale: a round and even one that no day exceeds."""
+        """The number at the upper end of the scale: round, even, and at least the sum of each day."""
         highest, power = max(self.sums, default=0), 1
         while power * 10 < highest:
             power *= 10
@@ -104,9 +106,10 @@ def _parts(numbers: Sequence[int], top: int) -> Iterator[Part]:
 def by_label(
     counts: Sequence[Mapping[str, int]], label_of: Callable[[str], str], others: str
 ) -> Mapping[str, Sequence[int]]:
-    """Return the series of a chart for the counts of each day, the largest first.
+    """Return the series of a chart by label, the largest first; `counts` has the numbers of each day by name.
 
-    Names with the same label are one series; `others` is the label of the rarest ones.
+    Names with the same label are added up. If there are more than `MOST_SERIES` labels, the rarest are added up under
+    the label `others`.
     """
     days = [_labelled(of_day, label_of) for of_day in counts]
     totals: Counter[str] = Counter()

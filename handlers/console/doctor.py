@@ -1,4 +1,4 @@
-"""The checks of the installation."""
+"""The page with the checks of the installation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ _VERDICTS = {
     "skipped": (N_("Not checked"), "off"),
     "ok": (N_("OK"), ""),
 }
-"""The words for the verdicts, and the kinds of their badges, the worst first."""
+"""The label and the kind of badge for each verdict, the worst first."""
 
 
 # console.doctor.show
 async def show(ctx: Context, ui_locales: str | None = None) -> Page:
-    """Show the findings, the worst first."""
+    """Run the checks of the installation, and show the findings, the worst first."""
     here = view(ctx, "/doctor", ui_locales)
     report = await doctor.run(ctx)
     return layout.render(
@@ -52,7 +52,7 @@ def _verdicts(here: ConsoleView) -> Mapping[str, tuple[str, str]]:
 
 
 async def _last(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
-    """Return the last findings: the checks need seconds, which the overview does not have."""
+    """Return the findings of the last run as template values; the checks take too long to run for the overview."""
     report = doctor.last(ctx)
     return {
         "report": report,

@@ -1,4 +1,4 @@
-"""Begin to act in the name of a user; the banner of every page stops it."""
+"""The pages that begin to act in the name of a user; a banner on every page then has a button that stops it."""
 
 from domain.admin import impersonation
 from domain.admin.policy import ImpersonationPolicy
@@ -12,7 +12,7 @@ from handlers.responses.sessions import impersonated_response
 
 # console.impersonation.show
 async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before acting in the name of the user, and say what is not possible then."""
+    """Ask for confirmation before acting in the name of a user, and show what is not possible then."""
     user = await user_acts.target(ctx, id_, "impersonate")
     policy = ctx.policy[ImpersonationPolicy]
     return user_acts.show_form(ctx, user, "impersonate", "impersonate.html", ui_locales, impersonation=policy)
@@ -20,7 +20,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
 
 # console.impersonation.start
 async def start(ctx: Context, id_: str, body: shapes.ConsoleUserForm) -> Redirect:
-    """Open a session in the name of the user, and lead to their account."""
+    """Open a session in the name of a user, and redirect to the user's account page."""
     here = view(ctx)
     opened = await impersonation.start(ctx, id_)
     return Redirect(here.account_page(""), impersonated_response(ctx, opened, None).headers)

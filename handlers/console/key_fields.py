@@ -1,4 +1,4 @@
-"""The form of an API key: its fields, and what they say of the key."""
+"""Convert between the form of an API key and the JSON fields of the key."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
 
 
 def requested(form: Mapping[str, Any]) -> Fields:
-    """Return the fields of a new key that are filled in, by their JSON names."""
+    """Return the fields of a new key that are filled in, by JSON name. Raises ValidationError for bad permissions."""
     values: dict[str, Any] = {
         name: value for name, value in _values(form).items() if value not in (None, "", {})
     }
@@ -34,7 +34,7 @@ def requested(form: Mapping[str, Any]) -> Fields:
 
 
 def changes(row: ApiKeyRow, form: Mapping[str, Any]) -> Fields:
-    """Return the fields that differ from those of a key, by their JSON names."""
+    """Return the fields of a key that the form changes, by JSON name. Raises ValidationError for bad permissions."""
     shown = form_values(row)
     differing = {name for name, value in shown.items() if form.get(name, value).split() != value.split()}
     values = {name: value for name, value in _values(form).items() if name in differing}
@@ -55,7 +55,7 @@ def changes(row: ApiKeyRow, form: Mapping[str, Any]) -> Fields:
 
 
 def form_values(row: ApiKeyRow) -> Mapping[str, str]:
-    """Return the fields of a key as its form shows them."""
+    """Return the fields of a key as texts for its form; a field without a value is empty."""
     granted = orjson.loads(row.permissions or "{}")
     return {
         "name": row.name or "",
@@ -81,7 +81,7 @@ def _values(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _permissions(text: str) -> dict[str, list[str]]:
-    """Return the permissions that are written in a field. Raises ValidationError."""
+    """Parse permissions such as `user:get user:list`. Raises ValidationError if one is malformed."""
     written = permissions(text)
     if not all(_ACTION.fullmatch(action) for actions in written.values() for action in actions):
         problem = "must be written as resource:action"

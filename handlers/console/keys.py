@@ -1,4 +1,4 @@
-"""The keys that sign tokens for other services."""
+"""The pages of the signing keys, which sign tokens for other services."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ NAVIGATION = (
 
 # console.keys.show_list
 async def show_list(ctx: Context, ui_locales: str | None = None) -> Page:
-    """Show the keys."""
+    """Show the signing keys and their states."""
     here = view(ctx, "/keys", ui_locales)
     return layout.render(
         ctx,
@@ -62,7 +62,7 @@ async def show_list(ctx: Context, ui_locales: str | None = None) -> Page:
 async def show_rotate(
     ctx: Context, algorithm: str | None = None, now: str | None = None, ui_locales: str | None = None
 ) -> Page:
-    """Ask before the next key of an algorithm is created."""
+    """Ask for confirmation before the next signing key of an algorithm is created."""
     here = view(ctx, "/keys/rotate", ui_locales, algorithm=algorithm, now=now or None)
     signing_keys.check_rotation(ctx, algorithm or "")
     at_once, policy = now == "true", ctx.policy[JwtPolicy]
@@ -71,7 +71,7 @@ async def show_rotate(
 
 # console.keys.rotate
 async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
-    """Create the next key of an algorithm."""
+    """Create the next signing key of an algorithm. It signs at once if the form says so, otherwise later."""
     here, at_once = view(ctx), body.get("now") == "true"
     await signing_keys.rotate(ctx, body["algorithm"], at_once=at_once)
     return layout.done(ctx, here, "/keys", "key-rotated" if at_once else "key-announced")
@@ -79,7 +79,7 @@ async def rotate(ctx: Context, body: shapes.ConsoleKeyRotationForm) -> Redirect:
 
 # console.keys.show_revoke
 async def show_revoke(ctx: Context, key: str | None = None, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before a key is revoked."""
+    """Ask for confirmation before a signing key is revoked."""
     here = view(ctx, "/keys/revoke", ui_locales, key=key)
     try:
         row, state = await signing_keys.find(ctx, key or "")
@@ -90,7 +90,7 @@ async def show_revoke(ctx: Context, key: str | None = None, ui_locales: str | No
 
 # console.keys.revoke
 async def revoke(ctx: Context, body: shapes.ConsoleKeyForm) -> Redirect:
-    """Revoke a key."""
+    """Revoke a signing key."""
     here = view(ctx)
     await signing_keys.revoke(ctx, body["key"])
     return layout.done(ctx, here, "/keys", "key-revoked")

@@ -1,4 +1,4 @@
-"""The frame of all pages of the console: navigation, search, environment label, and a notice that is shown once."""
+"""The frame around all pages of the console: navigation, search box, environment label, and a notice shown once."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,9 +28,10 @@ def render(
     headers: tuple[Header, ...] = (),
     **values: Any,
 ) -> Page:
-    """Return a page of the console: a template below `console/`, with these values.
+    """Return a page of the console, rendered from the template `console/<template>` with `values`.
 
-    `search` is the text in the search box; with `frames` the page may have frames with other pages of this service.
+    `search` is the text in the search box. `frames` allows the page to embed other pages of this service. A notice that
+    `done` has stored in a cookie is shown, and the cookie is cleared.
     """
     name = cookies.notice_name(ctx.policy.cookies)
     sent = ctx.cookies.values(name.encode())
@@ -48,9 +49,9 @@ def render(
 def frame(
     view: ConsoleView, user: UserRow | None, path: str, *, notice: str | None = None, search: str = ""
 ) -> Mapping[str, Any]:
-    """Return the values of the frame for a user, and for the page at this path below `console.path`.
+    """Return the template values for the frame around a page, whose path below `console.path` is `path`.
 
-    Without a user it has no navigation, no search and no account menu.
+    `notice` is an English text to show. If `user` is None, there is no navigation, search box or account menu.
     """
     return {
         "navigation": [] if user is None else _navigation(view, user, path),
@@ -68,12 +69,15 @@ def _may(policy: Policy, user: UserRow | None, resource: str, action: str) -> bo
 
 
 def done(ctx: Context, view: ConsoleView, page: str, notice: str) -> Redirect:
-    """Return the redirect after a form: to a page that shows a notice of `NOTICES` once."""
+    """Return the redirect after a form to `page`, a path such as `/users`, which shows a notice once.
+
+    `notice` is a key of the `NOTICES` that a module declares.
+    """
     return done_at(ctx, view.url(page), notice)
 
 
 def done_at(ctx: Context, url: str, notice: str) -> Redirect:
-    """Return the redirect to the URL of a page of the console, which shows a notice of `NOTICES` once."""
+    """Return the redirect to the URL of a page of the console, which shows a notice once as after `done`."""
     return Redirect(url, (cookies.set_notice(ctx.policy.cookies, notice),))
 
 
@@ -86,7 +90,10 @@ class _Entry(NamedTuple):
 
 
 def _navigation(view: ConsoleView, user: UserRow, here: str) -> Sequence[_Entry]:
-    """Return the entries of the navigation; the longest path that the page is below is the current one."""
+    """Return the entries of the navigation.
+
+    The current entry is the one with the longest path that is `here` or above `here`.
+    """
     entries = registry.navigation(view.policy, user)
     # The overview is above all pages, so that it is only current itself.
     holding = [

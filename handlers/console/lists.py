@@ -1,4 +1,4 @@
-"""Read the filters of a list from the query: truth values and days as forms send them."""
+"""Parse the filters and positions of a list from the query: booleans and days as HTML forms send them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
@@ -9,12 +9,15 @@ from handlers import wire
 
 
 def flag(text: str | None) -> bool | None:
-    """Return the value of a filter that may be `true`, `false` or empty."""
+    """Return the value of a filter that is `true` or `false`; None if it is empty."""
     return None if not text else text == "true"
 
 
 def first_day(text: str | None, name: str = "from") -> datetime | None:
-    """Return the beginning of a day, in UTC. Raises ValidationError that names the parameter."""
+    """Return the beginning of a day such as `2026-03-31`, in UTC; None for an empty text.
+
+    Raises ValidationError, about the query parameter `name`, if the text is malformed.
+    """
     if not text:
         return None
     try:
@@ -24,7 +27,10 @@ def first_day(text: str | None, name: str = "from") -> datetime | None:
 
 
 def last_day(text: str | None, name: str = "to") -> datetime | None:
-    """Return the end of a day, in UTC. Raises ValidationError that names the parameter."""
+    """Return the end of a day such as `2026-03-31`, in UTC; None for an empty text.
+
+    Raises ValidationError, about the query parameter `name`, if the text is malformed.
+    """
     day = first_day(text, name)
     try:
         return None if day is None else day + timedelta(days=1)
@@ -33,7 +39,7 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
 
 
 def position(text: str) -> tuple[datetime, str] | None:
-    """Return the position of a list that is sorted by time; None for a malformed text."""
+    """Decode a position in a list that is sorted by time: the time and id of a row. None for a malformed text."""
     try:
         return wire.position(text)
     except ValidationError:
@@ -41,11 +47,11 @@ def position(text: str) -> tuple[datetime, str] | None:
 
 
 def instant_position(text: str) -> Position | None:
-    """Return the position in a list of events or emails; None for a malformed text."""
+    """Decode a position as `position` does, but return it as a `Position`. None for a malformed text."""
     found = position(text)
     return None if found is None else Position(*found)
 
 
 def refuse(name: str, problem: str) -> NoReturn:
-    """Refuse a parameter of the query. Raises ValidationError."""
+    """Raise ValidationError for a query parameter; `problem` says what is wrong with it."""
     raise ValidationError(f"[query.{name}] {problem}", Field("query", name, problem))

@@ -1,4 +1,4 @@
-"""Emails: those that wait, failed or were sent, and previews of their templates."""
+"""Emails: the lists of waiting, failed and sent ones, and previews of the templates."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ ERROR_TEXTS: Mapping[str, str] = {
 
 _PERMISSION = ("service", "manage")
 _OF_USER = 50
-"""How many emails the page of a user shows."""
+"""The most emails that the page of a user shows."""
 
 NOTICES = {
     "mail-queued": N_("The email is queued, and sent as soon as possible."),
@@ -59,7 +59,8 @@ _SMTP = (
     (r"file: ", N_("The file could not be written")),
     (r"", N_("The email could not be prepared")),
 )
-"""Sentences for the reasons that begin like this; the status codes are those of RFC 3463."""
+"""Regular expressions for the beginning of the reason of a failure, each with the sentence to show; the first match
+counts. The status codes are those of RFC 3463."""
 
 _DARK = re.compile(r"\(\s*prefers-color-scheme\s*:\s*dark\s*\)")
 _LIGHT = re.compile(r"\(\s*prefers-color-scheme\s*:\s*light\s*\)")
@@ -117,7 +118,7 @@ async def send_again(ctx: Context, body: shapes.ConsoleMailForm) -> Redirect:
 
 # console.mail.show_give_up
 async def show_give_up(ctx: Context, mail: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask before an email is given up."""
+    """Ask for confirmation before the service stops trying to send an email."""
     here = view(ctx, "/mail/give-up", ui_locales, mail=mail)
     found = await outbox.get_mail(ctx, mail or "")
     return layout.render(ctx, here, "mail/give_up.html", mail=found, **_words(here))
@@ -139,7 +140,7 @@ async def show_preview(
     language: str | None = None,
     scheme: str | None = None,
 ) -> Page:
-    """Show a template with example values."""
+    """Show an email template with example values."""
     declared = outbox.list_templates(ctx)
     name, scheme = template or declared[0].name, scheme or "light"
     chosen = {"template": template or None, "language": language or None, "scheme": scheme}
@@ -167,7 +168,7 @@ async def show_preview_html(
     language: str | None = None,
     scheme: str | None = None,
 ) -> Page:
-    """Return the HTML of a template with example values, in which no script runs."""
+    """Return the HTML of an email template with example values; no script runs in it."""
     here = view(ctx, None, ui_locales)
     shown = outbox.preview(ctx, template, language or here.localization.language)
     return Page(in_scheme(shown.html, is_dark=scheme == "dark"), (SANDBOXED,))
@@ -175,7 +176,7 @@ async def show_preview_html(
 
 # console.mail.send_preview
 async def send_preview(ctx: Context, body: shapes.ConsoleMailPreviewForm) -> Redirect:
-    """Send a template with example values to the caller."""
+    """Send the caller an email with example values."""
     here = view(ctx)
     language = body.get("language") or here.localization.language
     await outbox.send_preview(ctx, body["template"], language)
@@ -184,14 +185,14 @@ async def send_preview(ctx: Context, body: shapes.ConsoleMailPreviewForm) -> Red
 
 
 def in_scheme(html: str, *, is_dark: bool) -> str:
-    """Return the HTML of an email as a mail program in this colour scheme shows it, whatever that of the browser is."""
+    """Return the HTML of an email so that it is shown dark or light whatever the browser prefers."""
     always, never = "(min-width: 0px)", "(max-width: 0px)"
     html = _DARK.sub(always if is_dark else never, html)
     return _LIGHT.sub(never if is_dark else always, html)
 
 
 def reason(here: ConsoleView, error: str) -> str:
-    """Return the reason of a failure in words."""
+    """Return the reason why an email could not be sent, in words; `error` is the reason as stored."""
     text = _REASONS.get(error) or next(words for start, words in _SMTP if re.match(start, error))
     return here.localization.gettext(text)
 
@@ -206,7 +207,7 @@ def _list_of(body: shapes.ConsoleMailForm) -> str:
 
 
 def _words(here: ConsoleView) -> Mapping[str, Any]:
-    """Return the functions that describe emails in templates."""
+    """Return the functions and translated labels with which templates describe emails."""
     gettext = here.localization.gettext
     states = {"waiting": gettext("Waiting"), "failed": gettext("Failed"), "sent": gettext("Sent")}
 

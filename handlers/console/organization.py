@@ -1,4 +1,4 @@
-"""One organization, and what is done there."""
+"""The page of one organization, and the forms that change it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ NOTICES = {
 }
 _ROLE = "role-"
 _FIRST = 50
-"""Invitations and teams that are shown at first."""
+"""How many invitations and how many teams the page shows unless all are requested."""
 _EVENTS = 20
 
 
@@ -90,7 +90,7 @@ async def show(
 
 
 async def _events(ctx: Context, here: ConsoleView, organization_id: str) -> Sequence[audit.Line] | None:
-    """Return the newest audit events for callers who may read them; None if the search takes too long."""
+    """Return the newest audit events; None if the search takes too long, nothing if the caller may not read them."""
     if not registry.may(ctx, "service", "manage"):
         return ()
     try:
@@ -114,7 +114,7 @@ async def _show_form(
     query: Mapping[str, str | None] | None = None,
     **values: Any,
 ) -> Page:
-    """Return the page with the form of an act; `act` is the last part of its path."""
+    """Return the page with a form that changes an organization; `act` is the last part of the page's path."""
     row = (await organization_search.get_listed(ctx, organization_id)).organization
     page = page_of(organization_id)
     here = view(ctx, f"{page}/{act}", ui_locales, **(query or {}))
@@ -152,7 +152,7 @@ def _role_choices(ctx: Context, chosen: Sequence[str]) -> Sequence[tuple[str, bo
 
 
 def _chosen_roles(body: Mapping[str, Any]) -> list[str]:
-    """Return the roles that are ticked in a form. Raises ValidationError if none is."""
+    """Return the roles that are ticked in a form. Raises ValidationError if none is ticked."""
     chosen = [name.removeprefix(_ROLE) for name in body if name.startswith(_ROLE)]
     if not chosen:
         problem = "must have at least one role"
@@ -162,14 +162,14 @@ def _chosen_roles(body: Mapping[str, Any]) -> list[str]:
 
 # console.organization.show_addition
 async def show_addition(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask for a new member and their roles."""
+    """Ask for a user to add to an organization, and for the roles."""
     choices = _role_choices(ctx, ["member"])
     return await _show_form(ctx, id_, "add-member", "add_member.html", ui_locales, choices=choices)
 
 
 # console.organization.add_member
 async def add_member(ctx: Context, id_: str, body: shapes.ConsoleAdditionForm) -> Redirect:
-    """Make a user a member."""
+    """Add a user to an organization without an invitation."""
     here, chosen = view(ctx), _chosen_roles({**body})
     organization_search.require(ctx)
     user = await lookup.look_up(ctx, body["member"].strip())
@@ -217,7 +217,7 @@ async def set_roles(ctx: Context, id_: str, body: shapes.ConsoleMemberRolesForm)
 async def show_removal(
     ctx: Context, id_: str, member: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before a member is removed."""
+    """Ask for confirmation before a member is removed."""
     found = await organization_search.get_member(ctx, id_, member or "")
     if found is None:
         return layout.done(ctx, view(ctx, None, ui_locales), page_of(id_), "member-gone")
@@ -241,7 +241,7 @@ async def remove_member(ctx: Context, id_: str, body: shapes.ConsoleMemberForm) 
 async def show_cancellation(
     ctx: Context, id_: str, invitation: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before an invitation is canceled."""
+    """Ask for confirmation before an invitation is canceled."""
     whole = await organization_search.get_organization(ctx, id_)
     found = next((one.invitation for one in whole.invitations if one.invitation.id == invitation), None)
     if found is None:
@@ -265,7 +265,7 @@ async def cancel_invitation(ctx: Context, id_: str, body: shapes.ConsoleInvitati
 
 # console.organization.show_deletion
 async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before an organization is deleted."""
+    """Ask for confirmation before an organization is deleted."""
     organization_search.require(ctx, fresh=True)
     listed = await organization_search.get_listed(ctx, id_)
     return await _show_form(ctx, id_, "delete", "delete.html", ui_locales, number_of_members=listed.members)
@@ -273,7 +273,7 @@ async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -
 
 # console.organization.delete
 async def delete(ctx: Context, id_: str, body: shapes.ConsoleOrganizationDeletionForm) -> Redirect:
-    """Delete an organization, if its slug is typed."""
+    """Delete an organization if its slug was typed as confirmation."""
     here = view(ctx)
     try:
         listed = await organization_search.get_listed(ctx, id_)

@@ -1,4 +1,4 @@
-"""All organizations: the list, the export, the search, and those of a user."""
+"""All organizations: the list, the export, the search, and the organizations of one user."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from models.user import UserRow
 
 _HITS = 5
 _OF_USER = 20
-"""Organizations on the page of a user."""
+"""The most organizations that the page of a user shows."""
 _PERMISSION = ("organization", "manage")
 
 
@@ -68,7 +68,7 @@ async def export(
     member: str | None = None,
     without_owner: str | None = None,
 ) -> Stream:
-    """Return all organizations that match as a file."""
+    """Return all organizations that match the filters, as a CSV file."""
     wanted = _wanted(_filters(search, member, without_owner))
     return organizations_file(ctx, await organization_search.export_organizations(ctx, wanted))
 
@@ -99,7 +99,7 @@ async def _figures(ctx: Context, here: ConsoleView) -> Sequence[Figure]:
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
-    """Return the first organizations of a user, with their roles there."""
+    """Return the first organizations of a user and the user's roles in them, as template values."""
     found = await organization_search.list_memberships(ctx, user.id)
     return {
         "memberships": [

@@ -1,4 +1,4 @@
-"""The first page: figures, charts, important events, and what other modules declare for it."""
+"""The first page of the console: figures, charts, important events, and what other modules declare for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ _PERMISSION = ("service", "manage")
 
 # console.overview.show
 async def show(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the overview, or the users if they are the first page."""
+    """Show the overview, or redirect to the list of users if the settings make that the first page."""
     here = view(ctx, "", ui_locales)
     if ctx.policy[ConsolePolicy].home == "users" and registry.may(ctx, "user", "list"):
         return here.redirect("/users")
@@ -99,7 +99,7 @@ async def _charts(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
 
 
 def way_in(here: ConsoleView, name: str) -> str:
-    """Return the label of an authentication method, or the name of the provider."""
+    """Return the label of an authentication method; of a method without a label the name of its provider."""
     method = authentication_methods.find(name)
     if method is not None and method.label is not None:
         return here.localization.gettext(method.label)
@@ -124,7 +124,7 @@ async def _events(ctx: Context, here: ConsoleView) -> Mapping[str, Any]:
 
 
 async def _people(ctx: Context, events: Sequence[AuditEvent]) -> Mapping[str, str]:
-    """Return the email addresses of the users of these events by id; those that the caller may not see are absent."""
+    """Return the email addresses of the users of events, by user id; empty if the caller may not list users."""
     if not registry.may(ctx, "user", "list"):
         return {}
     ids = {one for event in events for one in (event.user_id, event.actor_id) if one is not None}

@@ -1,4 +1,4 @@
-"""Error pages of the console, for administrators: inside its frame."""
+"""Error pages of the console, for administrators, inside the frame of the console."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -13,10 +13,10 @@ from handlers.responses.reply import Page
 
 
 def page(refused: Refused, caller: Caller | None, path: str, now: datetime) -> Page:
-    """Return the page for a refusal, with its status; the path is that of the request.
+    """Return the error page for a refusal, with its status code; `path` is the path of the refused request.
 
-    It leads back to the first page of its entry in the navigation. The caller is an administrator. None: nobody knows
-    who it is, because the database is unavailable; then the frame is empty.
+    The page links to the entry of the navigation that `path` belongs to. `caller` is an administrator, or None if the
+    database is unavailable; the frame is then empty.
     """
     policy, refusal = refused.policy, refused.refusal
     shown = view.of(replace(refused.view(), callback_url=None), now)
@@ -29,7 +29,10 @@ def page(refused: Refused, caller: Caller | None, path: str, now: datetime) -> P
 def other_account(
     policy: Policy, asked: PageRequest, caller: Caller, path: str, now: datetime, *, rendered_for: str
 ) -> Page:
-    """Return the page for a form that was shown to an administrator other than the one now signed in."""
+    """Return the page that refuses a form because `caller` is not the administrator to whom it was shown.
+
+    `rendered_for` is the email address of that administrator; `path` is the path of the request.
+    """
     shown = view.of(refusals.other_account_view(policy, asked, caller), now)
     return shown.render(
         "console/other_account.html",
@@ -41,5 +44,5 @@ def other_account(
 
 
 def _below(policy: Policy, path: str) -> str:
-    """Return the part of a path below that of the console."""
+    """Return what a path has after the path of the console."""
     return path.removeprefix(policy.base_path + policy[ConsolePolicy].path)

@@ -1,7 +1,8 @@
-"""What the modules of this package declare for the pages that they share.
+"""What the modules of this package declare for the shared pages of the console.
 
-A module declares any of `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, each a tuple of the class
-below, and `NOTICES`: sentences that the page after a form shows once, by a name such as `user-banned`.
+A module can declare the tuples `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, of `NavigationItem`,
+`UserSection`, `Tile`, `Panel` and `Search`. It can also declare `NOTICES`: sentences that the page after a form shows
+once, by a name such as `user-banned`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,22 +29,22 @@ def _always(_: Policy) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavigationItem:
-    """An entry of the navigation: the first page of a capability."""
+    """An entry of the navigation, which links to the first page of a feature."""
 
     path: str
-    """Below `console.path`."""
+    """The path of the page below `console.path`, such as `/users`; empty for the overview."""
     label: str
     """The English text, marked with N_."""
     permission: Permission | None
-    """What callers need to see it; None: every administrator."""
+    """The permission that callers need to see the entry; None if every administrator sees it."""
     position: int
     exists: Callable[[Policy], bool] = _always
-    """Whether the capability is switched on."""
+    """Returns whether the settings enable the feature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSection:
-    """A section of the page of one user."""
+    """A section on the page of one user."""
 
     name: str
     """The id of the section on the page, and the name of its template: `console/sections/<name>.html`."""
@@ -51,27 +52,30 @@ class UserSection:
     permission: Permission | None
     position: int
     load: Callable[[Context, ConsoleView, UserRow], Awaitable[Mapping[str, Any]]]
-    """Returns the values of the template, which are in its variable `section`: a few rows, and `all_url`, the page with
-    all of them, if there are more."""
+    """Returns the template values of the section, which the template finds in its variable `section`: some rows and, if
+    there are more, `all_url`, the URL of the page with all of them."""
     exists: Callable[[Policy], bool] = _always
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the overview: its value, None if it could not be counted in time, and the page that lists it."""
+    """A number on the overview.
+
+    `value` is None if it could not be counted in time. `url` is the page that lists what was counted.
+    """
 
     label: str
     value: int | None
     url: str | None = None
     is_bad: bool = False
-    """Whether somebody should look at it."""
+    """Whether a value above 0 is highlighted as a problem."""
     details: Sequence["Figure"] = ()
-    """Smaller figures below it."""
+    """Further figures, which are shown smaller below this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """Figures of the overview."""
+    """A group of figures on the overview."""
 
     permission: Permission | None
     position: int
@@ -89,9 +93,10 @@ class Panel:
     permission: Permission | None
     position: int
     load: Callable[[Context, ConsoleView], Awaitable[Mapping[str, Any]]]
-    """Returns the values of the template, which are in its variable `panel`, and `all_url`, the page with more."""
+    """Returns the template values of the panel, which the template finds in its variable `panel`. `all_url` is the page
+    with more."""
     is_wide: bool = False
-    """Whether it has the width of the page."""
+    """Whether the panel has the full width of the page."""
     exists: Callable[[Policy], bool] = _always
 
 
@@ -106,55 +111,55 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A kind of things that the search box finds."""
+    """A kind of things, such as users, that the search box finds."""
 
     label: str
     permission: Permission
     position: int
     find: Callable[[Context, ConsoleView, str], Awaitable[Sequence[Hit]]]
-    """Returns the best results, at most five."""
+    """Returns the best results for a text, at most five."""
     list_path: str
-    """The page with all results; the text is its parameter `search`."""
+    """The path of the page with all results, whose query parameter `search` is the text."""
     exists: Callable[[Policy], bool] = _always
 
 
 def navigation(policy: Policy, user: UserRow) -> Sequence[NavigationItem]:
-    """Return the entries that a user may open, in order."""
+    """Return the entries of the navigation that a user may open, sorted by `position`."""
     return _visible_to(policy, user, _declared("NAVIGATION"))
 
 
 def user_sections(ctx: Context) -> Sequence[UserSection]:
-    """Return the sections that the caller may see, in order."""
+    """Return the sections of a user's page that the caller may see, sorted by `position`."""
     return _visible(ctx, _declared("USER_SECTIONS"))
 
 
 def tiles(ctx: Context) -> Sequence[Tile]:
-    """Return the tiles that the caller may see, in order."""
+    """Return the tiles of the overview that the caller may see, sorted by `position`."""
     return _visible(ctx, _declared("TILES"))
 
 
 def panels(ctx: Context) -> Sequence[Panel]:
-    """Return the panels of the overview that the caller may see, in order."""
+    """Return the panels of the overview that the caller may see, sorted by `position`."""
     return _visible(ctx, _declared("PANELS"))
 
 
 def searches(ctx: Context) -> Sequence[Search]:
-    """Return the searches that the caller may make, in order."""
+    """Return the kinds of things that the caller may search, sorted by `position`."""
     return _visible(ctx, _declared("SEARCHES"))
 
 
 def is_offered(ctx: Context, path: str) -> bool:
-    """Return whether the navigation of the caller has the page at this path, such as `/audit`."""
+    """Return whether the caller's navigation has an entry with this path, such as `/audit`."""
     return any(entry.path == path for entry in navigation(ctx.policy, ctx.signed_in.user))
 
 
 def notice(name: str) -> str | None:
-    """Return the English text of a notice; None for an unknown name, which a browser may send."""
+    """Return the English text of a notice; None for an unknown name, because browsers may send any name."""
     return merged(console, "NOTICES").get(name)
 
 
 def may(ctx: Context, resource: str, action: str) -> bool:
-    """Return whether the caller has a permission, so that a page shows what needs it; the rule checks it again."""
+    """Return whether the caller has a permission, so that a page can hide what needs it. Operations check it again."""
     return roles.permits(ctx.policy, ctx.signed_in.user, resource, action)
 
 

@@ -1,4 +1,4 @@
-"""Search in everything."""
+"""The search in all kinds of things that modules declare in `SEARCHES`."""
 
 from domain.admin.errors import SearchTooBroad
 from domain.context import Context
@@ -9,7 +9,7 @@ from handlers.responses.reply import Page, Redirect
 
 # console.search.show
 async def show(ctx: Context, ui_locales: str | None = None, search: str | None = None) -> Page | Redirect:
-    """Show the best results of each kind; open a single one."""
+    """Show the best results of each kind; redirect to the result if there is only one."""
     text = (search or "").strip()
     here = view(ctx, "/search", ui_locales, search=text or None)
     kinds = []

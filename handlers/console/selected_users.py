@@ -1,4 +1,4 @@
-"""Several users of the list at once: ban and unban them, and end their sessions."""
+"""Actions on several users of the list at once: ban, unban, and end sessions."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from handlers.responses.reply import Page, Redirect
 
 _PATH = "/users/selected"
 _MOST = 50
-"""How many users a form may have."""
+"""The most users that a form may contain."""
 
 
 # console.selected_users.show
@@ -26,7 +26,7 @@ async def show(
     id_: list[str] | None = None,
     users: str | None = None,
 ) -> Page:
-    """Name the selected users, and ask before something is done to them."""
+    """List the selected users, and ask for confirmation before the action `act` is done to them."""
     ids = list(dict.fromkeys(_versions(users) if users else id_ or ()))
     here = view(ctx, _PATH, ui_locales, act=act or None)
     found = await selection.users_of(ctx, ids, act or None)
@@ -47,7 +47,7 @@ async def show(
 
 # console.selected_users.act
 async def act(ctx: Context, body: shapes.ConsoleSelectedUsersForm) -> Redirect:
-    """Do it to one user after the other."""
+    """Do the chosen action to one user after the other, and redirect to the page with the results."""
     here, chosen, versions = view(ctx), body["act"], _versions(body["users"])
     rules: Mapping[str, Any] = {"unban": users.unban_user, "end-sessions": user_sessions.revoke_sessions}
     rule: Any = rules.get(chosen)
@@ -65,9 +65,9 @@ async def act(ctx: Context, body: shapes.ConsoleSelectedUsersForm) -> Redirect:
 
 
 def _versions(sent: str) -> Mapping[str, str]:
-    """Return the versions of users by their ids, from the field of the form; ids without one have an empty version.
+    """Return the versions of users by their ids from the field `users` of the form; a missing version is empty.
 
-    Raises ValidationError.
+    Raises ValidationError if there are more than `_MOST` users.
     """
     pairs = [part.partition(":") for part in sent.split(",")]
     if len(pairs) > _MOST:
@@ -79,7 +79,7 @@ def _versions(sent: str) -> Mapping[str, str]:
 async def show_results(
     ctx: Context, ui_locales: str | None = None, results: str | None = None
 ) -> Page | Redirect:
-    """Show what was done to each user, or why not; lead to the list if the results are not shown any more."""
+    """Show what was done to each user, or why not; redirect to the list if the results have expired."""
     here = view(ctx, "/users/results", ui_locales, results=results)
     done = selection.unseal(ctx, results or "")
     if done is None:

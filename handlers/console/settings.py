@@ -1,4 +1,4 @@
-"""The settings in force."""
+"""The page with the settings in force."""
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context

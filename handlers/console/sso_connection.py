@@ -1,4 +1,4 @@
-"""One connection for single sign-on, and what is done with it."""
+"""The page of one connection for single sign-on, and the forms that change it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,7 +34,7 @@ FIELD_TEXTS = {"typedConnection": N_("This is not the identifier of the connecti
 
 # console.sso_connection.show
 async def show(ctx: Context, provider_id: str, ui_locales: str | None = None) -> Page:
-    """Show a connection with its domains, certificates and directory."""
+    """Show a connection with its domains, certificates and SCIM directory."""
     search.require(ctx)
     found = await connections.get(ctx, provider_id)
     here = view(ctx, page_of(provider_id), ui_locales)
@@ -52,7 +52,7 @@ async def show(ctx: Context, provider_id: str, ui_locales: str | None = None) ->
 
 
 async def values(ctx: Context, here: ConsoleView, found: Connection) -> Mapping[str, Any]:
-    """Return the values of a connection that all its pages show."""
+    """Return the template values that all pages of a connection need."""
     row, own = found
     return {
         "connection": row,
@@ -67,7 +67,7 @@ async def values(ctx: Context, here: ConsoleView, found: Connection) -> Mapping[
 
 
 async def _directory(ctx: Context, found: Connection) -> Mapping[str, Any] | None:
-    """Return the state and the tokens of the directory; None if directories are off."""
+    """Return the state and the tokens of a connection's SCIM directory; None if SCIM is off."""
     if not ctx.policy[ScimPolicy].enabled:
         return None
     return {
@@ -87,9 +87,10 @@ async def show_form(
     values_of: Callable[[Context, ConsoleView, ConnectionRow], Mapping[str, Any]] | None = None,
     **more: Any,
 ) -> Page | Redirect:
-    """Return the page with the form of an act on a connection; `act` is the last part of its path.
+    """Return the page with a form that changes a connection; `act` is the last part of the page's path.
 
-    Its query is that of the values in `more` that are texts; `values_of` returns more values for its template.
+    `more` has values for the template; the texts among them are also the page's query. `values_of` returns further
+    values for the template. If the connection does not exist, redirect to the list.
     """
     search.require(ctx, fresh=True)
     try:
@@ -111,13 +112,13 @@ async def show_form(
 
 
 def gone(ctx: Context, here: ConsoleView) -> Redirect:
-    """Return the redirect to the list, which says that the connection no longer exists."""
+    """Return the redirect to the list of connections, which shows that the connection no longer exists."""
     return layout.done(ctx, here, LIST, "connection-gone")
 
 
 # console.sso_connection.show_pausing
 async def show_pausing(ctx: Context, provider_id: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before a connection is paused."""
+    """Ask for confirmation before a connection is paused."""
     return await show_form(ctx, provider_id, "pause", "pause.html", ui_locales)
 
 
@@ -142,13 +143,13 @@ async def _set_state(ctx: Context, provider_id: str, state: ConnectionState, not
 
 # console.sso_connection.show_deletion
 async def show_deletion(ctx: Context, provider_id: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before a connection is deleted."""
+    """Ask for confirmation before a connection is deleted."""
     return await show_form(ctx, provider_id, "delete", "delete.html", ui_locales)
 
 
 # console.sso_connection.delete
 async def delete(ctx: Context, provider_id: str, body: shapes.ConsoleConnectionDeletionForm) -> Redirect:
-    """Delete a connection, if its identifier is typed."""
+    """Delete a connection if its identifier was typed as confirmation."""
     search.require(ctx, fresh=True)
     here = view(ctx)
     try:

@@ -54,7 +54,9 @@ SOURCES = {
     ConnectionSource.CONFIG.value: N_("Configuration"),
 }
 MISSING = "missing"
-"""The filter of connections with a domain whose record is missing; the others are states."""
+"""The value of the filter by state for connections with a domain whose DNS record is missing.
+
+The other values are states of connections."""
 _PERMISSION = ("service", "manage")
 _HITS = 5
 
@@ -111,7 +113,7 @@ async def _search(
 
 
 def words(here: ConsoleView) -> Mapping[str, Any]:
-    """Return the functions and words that describe connections in templates."""
+    """Return the names and translated labels with which templates describe connections."""
     gettext = here.localization.gettext
     return {
         "states": {name: gettext(text) for name, text in STATES.items()},
@@ -129,7 +131,7 @@ def page_of(provider_id: str) -> str:
 
 # console.sso_connections.show_creation
 async def show_creation(ctx: Context, type_: str | None = None, ui_locales: str | None = None) -> Page:
-    """Ask for the protocol of a new connection, and then for its provider and domains."""
+    """Ask for the protocol of a new connection; if it is chosen, ask for the identity provider and the domains."""
     # Asked for before the form is filled in.
     search.require(ctx, fresh=True)
     here = view(ctx, NEW, ui_locales, type=type_ or None)
@@ -166,7 +168,7 @@ async def create(ctx: Context, body: shapes.ConsoleNewConnectionForm) -> Redirec
 
 
 async def _organization(ctx: Context, name: str) -> str:
-    """Return the id of an organization by its id or slug. Raises ValidationError."""
+    """Return the id of an organization by its id or slug. Raises ValidationError if there is none."""
     try:
         return (await organizations.find(ctx, name)).id
     except OrganizationNotFound:

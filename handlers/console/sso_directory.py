@@ -1,4 +1,4 @@
-"""The directory of a connection (SCIM): its tokens, and the confirmation that resumes a stopped one."""
+"""The SCIM directory of a connection: its tokens, and the button that resumes a stopped directory."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -26,12 +26,12 @@ NOTICES = {
 }
 TOKEN = f"{LIST}/token"
 DAYS = (30, 90, 365)
-"""The lifetimes to choose from, in days; 0 is for a token that does not expire."""
+"""The lifetimes of tokens that the form offers, in days; it also offers tokens that do not expire."""
 
 
 # console.sso_directory.create_token
 async def create_token(ctx: Context, provider_id: str, body: shapes.ConsoleScimTokenForm) -> Redirect:
-    """Create a token, and redirect to the page that shows it."""
+    """Create a SCIM token, and redirect to the page that shows it once."""
     search.require(ctx, fresh=True)
     here = view(ctx)
     connection = await management.managed(ctx, provider_id, change=True)
@@ -48,7 +48,7 @@ async def create_token(ctx: Context, provider_id: str, body: shapes.ConsoleScimT
 
 # console.sso_directory.show_token
 async def show_token(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show a new token until the administrator goes on; then redirect to the list of connections."""
+    """Show a new SCIM token; redirect to the list of connections if the token is no longer available."""
     search.require(ctx)
     here = view(ctx, TOKEN, ui_locales)
     content = shown_once.content_of(ctx, here, TOKEN)
@@ -63,7 +63,7 @@ async def show_token(ctx: Context, ui_locales: str | None = None) -> Page | Redi
 async def show_revocation(
     ctx: Context, provider_id: str, token: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before a token is revoked."""
+    """Ask for confirmation before a SCIM token is revoked."""
     search.require(ctx, fresh=True)
     connection = await management.managed(ctx, provider_id)
     found = [one for one in await management.list_tokens(ctx, connection) if one.id == token]
@@ -76,7 +76,7 @@ async def show_revocation(
 
 # console.sso_directory.revoke_token
 async def revoke_token(ctx: Context, provider_id: str, body: shapes.ConsoleScimRevocationForm) -> Redirect:
-    """Revoke a token."""
+    """Revoke a SCIM token."""
     search.require(ctx, fresh=True)
     here, notice = view(ctx), "token-revoked"
     connection = await management.managed(ctx, provider_id, change=True)
@@ -89,7 +89,7 @@ async def revoke_token(ctx: Context, provider_id: str, body: shapes.ConsoleScimR
 
 # console.sso_directory.confirm
 async def confirm(ctx: Context, provider_id: str, body: shapes.ConsoleConnectionButtonForm) -> Redirect:
-    """Resume a stopped directory."""
+    """Resume a directory that was stopped because it disabled too many users."""
     search.require(ctx, fresh=True)
     here, notice = view(ctx), "directory-confirmed"
     connection = await management.managed(ctx, provider_id, change=True)

@@ -36,7 +36,7 @@ async def add(ctx: Context, provider_id: str, body: shapes.ConsoleDomainsForm) -
 
 # console.sso_domains.verify
 async def verify(ctx: Context, provider_id: str, body: shapes.ConsoleConnectionButtonForm) -> Redirect:
-    """Verify the domains of a connection by their records."""
+    """Verify the domains of a connection by their DNS records."""
     search.require(ctx, fresh=True)
     here, notice = view(ctx), "domains-verified"
     try:
@@ -52,7 +52,7 @@ async def verify(ctx: Context, provider_id: str, body: shapes.ConsoleConnectionB
 async def show_requirement(
     ctx: Context, provider_id: str, domain: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before users of a domain are required to sign in through its connection."""
+    """Ask for confirmation before users of a domain are required to sign in through its connection."""
     return await show_form(
         ctx, provider_id, "require-domain", "require_domain.html", ui_locales, domain=domain or ""
     )
@@ -86,7 +86,7 @@ async def _set_required(
 async def show_removal(
     ctx: Context, provider_id: str, domain: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before a domain is removed."""
+    """Ask for confirmation before a domain is removed."""
     return await show_form(
         ctx, provider_id, "remove-domain", "remove_domain.html", ui_locales, domain=domain or ""
     )

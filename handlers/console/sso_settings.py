@@ -66,7 +66,7 @@ async def show_test(
     error: str | None = None,
     ui_locales: str | None = None,
 ) -> Page:
-    """Show what a test sign-in has brought, once; or a button that begins one."""
+    """Show the result of a test sign-in, once; without a result, show a button that begins a test sign-in."""
     search.require(ctx)
     found = await connections.get(ctx, provider_id)
     page = page_of(provider_id)

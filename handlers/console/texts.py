@@ -1,6 +1,7 @@
-"""Texts of errors that read otherwise in the console, where they are about another user.
+"""Texts of errors that are worded differently in the console, because there they are about another user.
 
-A module of the console declares those of its own errors as `ERROR_TEXTS`, and those of its own fields as `FIELD_TEXTS`.
+A module of the console declares the texts of its own errors as `ERROR_TEXTS`, and those of its own fields as
+`FIELD_TEXTS`.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ FIELD_TEXTS: Mapping[str, str] = {
     "typed": N_("This is not the email address of the user."),
     "until": N_("Enter today or a later date."),
 }
-"""Sentences by field."""
+"""Sentences about wrong values of form fields, by the name of the field."""
 
 
 OF_ONE: Mapping[str, str] = {
@@ -52,7 +53,7 @@ OF_ONE: Mapping[str, str] = {
         "You cannot change this user: they have powers that you do not have."
     ),
 }
-"""Sentences by error code, for one of several users."""
+"""Sentences by error code, for a user among several selected ones to whom nothing was done."""
 
 
 def _error_texts() -> Mapping[str, str]:
@@ -60,19 +61,19 @@ def _error_texts() -> Mapping[str, str]:
 
 
 def of_one(localization: Localization, code: str) -> str:
-    """Return why nothing was done to one of several users."""
+    """Return why nothing was done to one of several selected users; `code` is the error code."""
     sentences = {**page_texts.error_texts(), **_error_texts(), **OF_ONE}
     return localization.gettext(sentences.get(code, sentences["FORBIDDEN"]))
 
 
 def sentence(localization: Localization, refusal: Refusal) -> str | None:
-    """Return the text about a refusal if it reads otherwise in the console, else None."""
+    """Return the console's own text about a refusal; None if the text of the hosted pages applies."""
     text = _error_texts().get(refusal.code)
     return None if text is None else localization.gettext(text)
 
 
 def form(shown: Form, localization: Localization) -> Form:
-    """Return a refused form with the texts of the console."""
+    """Return a refused form whose error texts are those of the console."""
     other = _error_texts().get(shown.code or "")
     if other is None:
         own = merged(console, "FIELD_TEXTS")
@@ -112,9 +113,9 @@ REASONS: Mapping[str, str] = {
     "INVALID_TOKEN": N_("Invalid token"),
     "": N_("Other"),
 }
-"""Why a sign-in failed, by the code of the audit record."""
+"""Why a sign-in failed: texts by the code in the audit record."""
 
 
 def reason(code: str, localization: Localization) -> str:
-    """Return why a sign-in failed; a rare code without words is shown itself."""
+    """Return why a sign-in failed, in words; the code itself if there is no text for it."""
     return localization.gettext(REASONS[code]) if code in REASONS else code

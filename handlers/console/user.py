@@ -1,4 +1,4 @@
-"""The page of one user, the profile, the roles, bans, the export and the deletion."""
+"""The page of one user, and the forms for the profile, the roles, a ban and the deletion."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -73,7 +73,7 @@ async def show(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
 
 
 async def _sections(ctx: Context, here: ConsoleView, user: UserRow) -> Sequence[Mapping[str, Any]]:
-    """Return the sections that other modules declare, with their values."""
+    """Return the sections of the page that other modules declare, with their template values."""
     return [
         {
             "name": section.name,
@@ -86,7 +86,7 @@ async def _sections(ctx: Context, here: ConsoleView, user: UserRow) -> Sequence[
 
 # console.user.show_profile
 async def show_profile(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show the profile as a form."""
+    """Show the profile of a user as a form."""
     user = await user_acts.target(ctx, id_, "edit")
     return user_acts.show_form(
         ctx,
@@ -100,7 +100,7 @@ async def show_profile(ctx: Context, id_: str, ui_locales: str | None = None) ->
 
 # console.user.update_profile
 async def update_profile(ctx: Context, id_: str, body: shapes.ConsoleProfileForm) -> Redirect:
-    """Change the profile, unless it was changed after the form was shown."""
+    """Change the profile of a user, unless it was changed after the form was shown."""
     here = view(ctx)
     wanted: dict[str, Any] = {"name": body["name"].strip()}
     if "image" in body:
@@ -115,7 +115,7 @@ async def update_profile(ctx: Context, id_: str, body: shapes.ConsoleProfileForm
 
 # console.user.show_roles
 async def show_roles(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show the roles as a form."""
+    """Show the roles of a user as a form."""
     user = await user_acts.target(ctx, id_, "set-roles")
     names = roles.split(user.role)
     return user_acts.show_form(
@@ -130,7 +130,7 @@ async def show_roles(ctx: Context, id_: str, ui_locales: str | None = None) -> P
 
 
 def role_choices(ctx: Context, names: Sequence[str]) -> Sequence[tuple[str, bool, bool]]:
-    """Return each configured role: whether it is among these, and whether the caller may give and take it."""
+    """Return each configured role, whether it is in `names`, and whether the caller may grant and revoke it."""
     own = roles.powers(ctx.policy, *roles.split(ctx.signed_in.user.role))
     return [
         (name, name in names, roles.powers(ctx.policy, name) <= own) for name in ctx.policy[RolePolicy].roles
@@ -144,7 +144,7 @@ def chosen_roles(body: Mapping[str, Any]) -> list[str]:
 
 # console.user.set_roles
 async def set_roles(ctx: Context, id_: str, body: shapes.ConsoleRolesForm) -> Redirect:
-    """Replace the roles, unless the user was changed after the form was shown."""
+    """Replace the roles of a user, unless the user was changed after the form was shown."""
     here = view(ctx)
     await users.set_role(ctx, id_, chosen_roles({**body}), seen=body.get("version", ""))
     return layout.done(ctx, here, user_acts.page_of(id_), "roles-saved")
@@ -158,7 +158,7 @@ async def show_ban(ctx: Context, id_: str, ui_locales: str | None = None) -> Pag
 
 
 def ban_days(ctx: Context) -> Mapping[str, Any]:
-    """Return the first and the last day on which a ban can end, for its form."""
+    """Return the first and the last day on which a ban can end, as template values."""
     earliest, latest = ctx.now.date(), (ctx.now + _LONGEST_BAN).date()
     return {"earliest": earliest.isoformat(), "latest": latest.isoformat()}
 
@@ -178,7 +178,11 @@ async def ban(ctx: Context, id_: str, body: shapes.ConsoleBanForm) -> Redirect:
 
 
 def ban_lasts(ctx: Context, lasts: str, until: str | None) -> timedelta | None:
-    """Return how long a ban lasts, by its form; None for a ban without end. Raises ValidationError."""
+    """Return how long a ban lasts; None for a ban without end.
+
+    `lasts` is `ever`, a number of days, or `until`; then `until` is the last day. Raises ValidationError if that day is
+    malformed, past, or more than ten years ahead.
+    """
     if lasts == "ever":
         return None
     if lasts != "until":
@@ -207,14 +211,14 @@ async def export(ctx: Context, id_: str, ui_locales: str | None = None) -> Downl
 
 # console.user.show_deletion
 async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before the user is deleted."""
+    """Ask for confirmation before the user is deleted."""
     user = await user_acts.target(ctx, id_, "delete")
     return user_acts.show_form(ctx, user, "delete", "delete.html", ui_locales)
 
 
 # console.user.delete
 async def delete(ctx: Context, id_: str, body: shapes.ConsoleDeletionForm) -> Redirect:
-    """Delete the user, if their email address is typed."""
+    """Delete a user if their email address was typed as confirmation."""
     here = view(ctx)
     try:
         user = await user_acts.target(ctx, id_, "delete")

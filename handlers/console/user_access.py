@@ -35,7 +35,7 @@ async def show_email(ctx: Context, id_: str, ui_locales: str | None = None) -> P
 
 # console.user_access.change_email
 async def change_email(ctx: Context, id_: str, body: shapes.ConsoleEmailForm) -> Redirect:
-    """Change the email address at once."""
+    """Change the email address at once, without a confirming email."""
     here = view(ctx)
     wanted = {"email": body["newEmail"].strip(), "email_verified": wire.flag(body.get("verified"))}
     await user_fields.update_user(ctx, id_, wanted)
@@ -44,7 +44,7 @@ async def change_email(ctx: Context, id_: str, body: shapes.ConsoleEmailForm) ->
 
 # console.user_access.set_verified
 async def set_verified(ctx: Context, id_: str, body: shapes.ConsoleVerificationForm) -> Redirect:
-    """Mark the email address as verified or not."""
+    """Mark the email address as verified, or as not verified."""
     here, is_verified = view(ctx), wire.flag(body["verified"])
     await user_fields.update_user(ctx, id_, {"email_verified": is_verified})
     notice = "email-verified" if is_verified else "email-unverified"
@@ -77,7 +77,7 @@ async def send_password_reset(ctx: Context, id_: str, body: shapes.ConsoleUserFo
 
 # console.user_access.show_second_factor
 async def show_second_factor(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before the second factor is reset."""
+    """Ask for confirmation before the second factor is reset."""
     user = await user_acts.target(ctx, id_, "reset-two-factor")
     return user_acts.show_form(ctx, user, "second-factor", "second_factor.html", ui_locales)
 
@@ -94,7 +94,7 @@ async def reset_second_factor(ctx: Context, id_: str, body: shapes.ConsoleUserFo
 async def show_disconnect(
     ctx: Context, id_: str, connection: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before an account of a provider is disconnected."""
+    """Ask for confirmation before an account at a provider is disconnected."""
     user = await user_acts.target(ctx, id_, "remove-access")
     here = view(ctx, None, ui_locales)
     accounts = await user_access.list_accounts(ctx, id_)
@@ -115,7 +115,7 @@ async def show_disconnect(
 
 # console.user_access.disconnect
 async def disconnect(ctx: Context, id_: str, body: shapes.ConsoleDisconnectForm) -> Redirect:
-    """Disconnect an account of a provider."""
+    """Disconnect an account at a provider."""
     here = view(ctx)
     try:
         await user_access.unlink_account(ctx, id_, body["connection"])
@@ -128,7 +128,7 @@ async def disconnect(ctx: Context, id_: str, body: shapes.ConsoleDisconnectForm)
 async def show_passkey(
     ctx: Context, id_: str, passkey: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before a passkey is removed."""
+    """Ask for confirmation before a passkey is removed."""
     user = await user_acts.target(ctx, id_, "remove-access")
     one = next((row for row in await user_access.list_passkeys(ctx, id_) if row.id == passkey), None)
     if one is None:

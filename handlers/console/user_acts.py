@@ -1,4 +1,7 @@
-"""What an administrator may do to a user: which buttons the page of the user has, and which forms open."""
+"""What an administrator may do to a user.
+
+This decides which buttons the page of the user has, and which forms open.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,15 +34,15 @@ from models.user import UserRow
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that administrators do to a user, as its rule in `domain.admin` checks it."""
+    """An action of administrators on a user, with the checks that its function in `domain.admin` makes."""
 
     permission: Permission
     error: type[Forbidden]
     fresh: bool = False
     on_own: bool = False
-    """Whether administrators do it to themselves as well."""
+    """Whether administrators may also do it to themselves."""
     also: Permission | None = None
-    """A second permission that it needs."""
+    """A second permission that the action requires."""
 
 
 ACTS: Mapping[str, Act] = {
@@ -64,7 +67,7 @@ ACTS: Mapping[str, Act] = {
 
 
 def allowed(ctx: Context, user: UserRow) -> frozenset[str]:
-    """Return the names of what the caller may do to a user, so that the page offers it; the rules check it again."""
+    """Return the names of the actions, keys of `ACTS`, that the caller may do to a user. Operations check it again."""
     if not roles.outranks(ctx.policy, ctx.signed_in.user, user):
         return frozenset()
     is_own = targets.is_own(ctx, user.id)
@@ -78,9 +81,10 @@ def allowed(ctx: Context, user: UserRow) -> frozenset[str]:
 
 
 async def target(ctx: Context, user_id: str, name: str) -> UserRow:
-    """Return the user of a form, if its rule would let the caller do it.
+    """Return the user of a form for the action `name`, a key of `ACTS`.
 
-    Raises the refusals of permissions and rank, SessionNotFresh and UserNotFound.
+    Raises the error of the action if the caller lacks a permission, has fewer powers than the user, or may not do it to
+    themselves. Raises TwoFactorRequired, UserNotFound, and SessionNotFresh if the action requires a recent sign-in.
     """
     act = ACTS[name]
     if act.also is not None:
@@ -101,7 +105,10 @@ def page_of(user_id: str) -> str:
 def show_form(
     ctx: Context, user: UserRow, act: str, template: str, ui_locales: str | None, **values: Any
 ) -> Page:
-    """Return the page with the form of an act on a user; `act` is the last part of its path."""
+    """Return the page with the form of an action on a user; `act` is the last part of the page's path.
+
+    `values` are for the template, except for `query`, the query of the page.
+    """
     query = values.pop("query", {})
     here: ConsoleView = view(ctx, f"{page_of(user.id)}/{act}", ui_locales, **query)
     return layout.render(

@@ -1,4 +1,4 @@
-"""The connected applications of a user: what they have allowed, and what holds grants of theirs."""
+"""The connected applications of a user: those with the user's consent, and those that hold grants of the user."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,11 +21,11 @@ NOTICES = {
     "application-ended-already": N_("That application has no access any more."),
 }
 _SHOWN = 100
-"""Applications on the page of the user."""
+"""The most applications that the page of a user shows."""
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
-    """Return the connected applications of a user."""
+    """Return the connected applications of a user as template values."""
     if not roles.outranks(ctx.policy, ctx.signed_in.user, user):
         return {"connections": None}
     found = await client_search.list_connections(ctx, user.id)
@@ -41,7 +41,7 @@ async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, 
 async def show_end(
     ctx: Context, id_: str, application: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before the access of an application to a user ends."""
+    """Ask for confirmation before the access of an application to a user's account ends."""
     user = await user_acts.target(ctx, id_, "end-grants")
     found = await client_search.list_connections(ctx, user.id)
     connection = next((one for one in found if one.client.client_id == application), None)
@@ -61,7 +61,7 @@ async def show_end(
 
 # console.user_applications.end
 async def end(ctx: Context, id_: str, body: shapes.ConsoleUserApplicationForm) -> Redirect:
-    """End the access of an application to a user."""
+    """End the access of an application to a user's account, and delete the user's consent."""
     here = view(ctx)
     await client_search.end_grants(ctx, client_id=body["application"], user_id=id_, with_consents=True)
     return layout.done(ctx, here, user_acts.page_of(id_), "application-ended")

@@ -1,4 +1,4 @@
-"""Create a user."""
+"""The form that creates a user."""
 
 from domain.admin import permissions, user_access, user_fields
 from domain.admin.errors import YouAreNotAllowedToCreateUsers
@@ -19,7 +19,7 @@ NOTICES = {"user-created": N_("The user is created.")}
 
 # console.user_creation.show
 async def show(ctx: Context, ui_locales: str | None = None) -> Page:
-    """Show the form."""
+    """Show the form for a new user."""
     may_set_roles = registry.may(ctx, "user", "set-role")
     # Giving a role needs a fresh session, so that is asked for before the form is filled in.
     permissions.require(ctx, "user", "create", YouAreNotAllowedToCreateUsers, fresh=may_set_roles)
@@ -42,7 +42,7 @@ def _can_mail(ctx: Context) -> bool:
 
 # console.user_creation.create
 async def create(ctx: Context, body: shapes.ConsoleNewUserForm) -> Redirect:
-    """Create the user, and send the link that sets a password if that is wanted."""
+    """Create a user; if the form says so, send the user a link that sets a password."""
     here = view(ctx)
     names, default = chosen_roles({**body}), ctx.policy[RolePolicy].default_role
     wanted = NewUser(

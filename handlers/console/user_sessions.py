@@ -1,4 +1,4 @@
-"""The sessions of a user: the newest on the page of the user, all on a page of their own."""
+"""The sessions of a user: the newest on the page of the user, and more on a page of their own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,13 +24,13 @@ NOTICES = {
     "sessions-ended": N_("The user is signed out everywhere."),
 }
 _SHOWN = 20
-"""Sessions on the page of the user."""
+"""The most sessions that the page of a user shows."""
 _MOST = 200
-"""Sessions on the page of all."""
+"""The most sessions that the page of their own shows."""
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:
-    """Return the newest sessions of a user."""
+    """Return the newest sessions of a user as template values."""
     if not roles.outranks(ctx.policy, ctx.signed_in.user, user):
         return {"sessions": None}
     rows = await user_sessions.newest_sessions(ctx, user.id, limit=_SHOWN + 1)
@@ -44,7 +44,7 @@ async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, 
 
 # console.user_sessions.show_list
 async def show_list(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Show the newest sessions of a user, as many as one page has."""
+    """Show the newest sessions of a user, at most 200."""
     user = await users.get_user(ctx, id_)
     rows = await user_sessions.newest_sessions(ctx, user.id, limit=_MOST + 1)
     page = user_acts.page_of(user.id)
@@ -81,7 +81,7 @@ async def _lines(ctx: Context, here: ConsoleView, rows: Sequence[SessionRow]) ->
 async def show_end(
     ctx: Context, id_: str, session: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before a session ends."""
+    """Ask for confirmation before a session of a user is ended."""
     user = await user_acts.target(ctx, id_, "end-sessions")
     row = await user_sessions.get_session(ctx, user.id, session or "")
     here = view(ctx, None, ui_locales)
@@ -101,7 +101,7 @@ async def show_end(
 
 # console.user_sessions.end
 async def end(ctx: Context, id_: str, body: shapes.ConsoleSessionForm) -> Redirect:
-    """End a session."""
+    """End a session of a user."""
     here = view(ctx)
     # Always as a handle: a token in the field must not end the session that it belongs to.
     handle = HANDLE_PREFIX + body["session"].removeprefix(HANDLE_PREFIX)
@@ -112,14 +112,14 @@ async def end(ctx: Context, id_: str, body: shapes.ConsoleSessionForm) -> Redire
 
 # console.user_sessions.show_end_all
 async def show_end_all(ctx: Context, id_: str, ui_locales: str | None = None) -> Page:
-    """Ask before all sessions end."""
+    """Ask for confirmation before all sessions of a user are ended."""
     user = await user_acts.target(ctx, id_, "end-sessions")
     return user_acts.show_form(ctx, user, "end-sessions", "end_sessions.html", ui_locales)
 
 
 # console.user_sessions.end_all
 async def end_all(ctx: Context, id_: str, body: shapes.ConsoleUserForm) -> Redirect:
-    """End all sessions."""
+    """End all sessions of a user."""
     here = view(ctx)
     await user_sessions.revoke_sessions(ctx, id_)
     if id_ == ctx.signed_in.user.id:

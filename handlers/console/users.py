@@ -29,7 +29,7 @@ _HITS = 5
 
 
 class _Row(NamedTuple):
-    """A user in the list. A template that calls functions takes three times as long."""
+    """A user in the list, with computed values: a template that calls functions takes three times as long."""
 
     user: UserRow
     url: str
@@ -130,7 +130,7 @@ async def export(  # noqa: PLR0913 - one parameter per parameter of the query
     from_: str | None = None,
     to: str | None = None,
 ) -> Stream:
-    """Return all users that match as a file."""
+    """Return all users that match the filters, as a CSV file."""
     text = (search or "").strip()
     wanted = _filtered(text, match, role, banned, verified, two_factor, provider, from_, to)
     return users_file(ctx, await user_search.export_users(ctx, wanted))
@@ -147,7 +147,7 @@ def _filtered(  # noqa: PLR0913 - one parameter per filter
     from_: str | None,
     to: str | None,
 ) -> UserSearch:
-    """Return the search for users with filters as the form sends them. Raises ValidationError."""
+    """Return the search for users with the filters of the form. Raises ValidationError if a day is malformed."""
     return UserSearch(
         text=text,
         match=match or None,
@@ -166,7 +166,7 @@ def _providers(ctx: Context, here: ConsoleView) -> Sequence[tuple[str, str]]:
 
 
 def provider_name(here: ConsoleView, provider_id: str) -> str:
-    """Return the name of a provider, or the word for a password."""
+    """Return the name of a provider; for accounts with a password, the word for a password."""
     return (
         here.localization.gettext("Password")
         if provider_id == CREDENTIAL

@@ -1,4 +1,4 @@
-"""One endpoint of webhooks with its deliveries, and what is done with it."""
+"""The page of one webhook endpoint with its deliveries, and the forms that change the endpoint."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ async def show(
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show an endpoint with a page of its deliveries."""
+    """Show a webhook endpoint with a page of its deliveries."""
     older_than, newer_than = positions(after, before, lists.instant_position)
     row = await endpoints.get(ctx, id_)
     found, ends = await deliveries.get_page(
@@ -72,7 +72,7 @@ async def show(
 
 
 def _both_sign_until(ctx: Context, row: EndpointRow) -> object:
-    """Return until when the previous secret signs, too; None if it does not."""
+    """Return the time until which the previous secret signs as well; None if it does not sign."""
     return row.previous_until if row.previous_until is not None and row.previous_until > ctx.now else None
 
 
@@ -84,7 +84,10 @@ def page_of(row: EndpointRow) -> str:
 async def _show_form(
     ctx: Context, endpoint_id: str, act: str, template: str, ui_locales: str | None, **values: Any
 ) -> Page | Redirect:
-    """Return the page with the form of an act; `act` is the last part of its path."""
+    """Return the page with a form that changes an endpoint; `act` is the last part of the page's path.
+
+    If the endpoint does not exist, redirect to the list.
+    """
     try:
         row = await endpoints.get(ctx, endpoint_id, fresh=True)
     except EndpointNotFound:
@@ -114,7 +117,7 @@ async def show_edit(ctx: Context, id_: str, ui_locales: str | None = None) -> Pa
 
 # console.webhook.update
 async def update(ctx: Context, id_: str, body: shapes.ConsoleWebhookForm) -> Redirect:
-    """Change the fields of an endpoint that differ, unless it was changed after the form was shown."""
+    """Change the fields of an endpoint that the form changes, unless the endpoint was changed in the meantime."""
     here = view(ctx)
     row = await endpoints.get(ctx, id_, fresh=True)
     sent = dict(sent_fields({**body}))
@@ -128,7 +131,7 @@ async def update(ctx: Context, id_: str, body: shapes.ConsoleWebhookForm) -> Red
 
 # console.webhook.show_pausing
 async def show_pausing(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before an endpoint is paused."""
+    """Ask for confirmation before an endpoint is paused."""
     return await _show_form(ctx, id_, "pause", "pause.html", ui_locales)
 
 
@@ -152,14 +155,14 @@ async def _set_state(ctx: Context, endpoint_id: str, state: EndpointState, notic
 
 # console.webhook.show_rotation
 async def show_rotation(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before the secret of an endpoint is replaced."""
+    """Ask for confirmation before the secret of an endpoint is replaced."""
     overlap = ctx.policy[WebhookPolicy].secret_overlap
     return await _show_form(ctx, id_, "rotate-secret", "rotate_secret.html", ui_locales, overlap=overlap)
 
 
 # console.webhook.rotate_secret
 async def rotate_secret(ctx: Context, id_: str, body: shapes.ConsoleWebhookRotationForm) -> Redirect:
-    """Replace the secret of an endpoint, and redirect to the page that shows the new one."""
+    """Replace the secret of an endpoint, and redirect to the page that shows the new secret once."""
     here = view(ctx)
     row = await endpoints.get(ctx, id_)
     secret, until = await endpoints.rotate_secret(ctx, row.id, None, seen=body.get("version", ""))
@@ -168,13 +171,13 @@ async def rotate_secret(ctx: Context, id_: str, body: shapes.ConsoleWebhookRotat
 
 # console.webhook.show_deletion
 async def show_deletion(ctx: Context, id_: str, ui_locales: str | None = None) -> Page | Redirect:
-    """Ask before an endpoint is deleted."""
+    """Ask for confirmation before an endpoint is deleted."""
     return await _show_form(ctx, id_, "delete", "delete.html", ui_locales)
 
 
 # console.webhook.delete
 async def delete(ctx: Context, id_: str, body: shapes.ConsoleWebhookDeletionForm) -> Redirect:
-    """Delete an endpoint, if its name is typed."""
+    """Delete an endpoint if its name was typed as confirmation."""
     here = view(ctx)
     try:
         row = await endpoints.get(ctx, id_, fresh=True)

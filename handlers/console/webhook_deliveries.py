@@ -1,4 +1,4 @@
-"""Deliveries of webhooks: one with its content, and the buttons that send something."""
+"""Deliveries of webhooks: the page of one delivery, and the buttons that send a test event or an event again."""
 
 import json
 from collections.abc import Mapping
@@ -38,11 +38,11 @@ REASONS = {
     DeliveryError.EXPIRED.value: N_("The event was too old"),
     DeliveryError.DISABLED.value: N_("The endpoint was disabled"),
 }
-"""Why an attempt failed, by the fixed word."""
+"""Why an attempt failed: texts by the value of `DeliveryError`."""
 
 
 def delivery_words(here: ConsoleView) -> Mapping[str, Any]:
-    """Return the words that describe deliveries in templates."""
+    """Return the translated labels with which templates describe deliveries."""
     gettext = here.localization.gettext
     return {
         "delivery_states": {name: gettext(text) for name, text in STATES.items()},
@@ -52,7 +52,7 @@ def delivery_words(here: ConsoleView) -> Mapping[str, Any]:
 
 # console.webhook_deliveries.show
 async def show(ctx: Context, id_: str, delivery_id: str, ui_locales: str | None = None) -> Page:
-    """Show a delivery, with the content of its event while it is kept."""
+    """Show a delivery, with the content of its event unless it was erased."""
     endpoint = await endpoints.get(ctx, id_)
     row, payload = await deliveries.get(ctx, endpoint.id, delivery_id)
     here = view(ctx, _page_of(endpoint.id, row.id), ui_locales)

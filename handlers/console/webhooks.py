@@ -1,4 +1,4 @@
-"""The endpoints of webhooks: the list, the form of a new one, and the page that shows a secret once."""
+"""The webhook endpoints: the list, the form of a new one, and the page that shows a new secret once."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -52,7 +52,7 @@ ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 SECRET = "/webhooks/secret"  # noqa: S105 - the path of a page
 EVENT = "event-"
-"""What the names of the checkboxes of events begin with."""
+"""The prefix of the names of the checkboxes for events."""
 FAILING = "failing"
 STATES = {
     EndpointState.ACTIVE.value: N_("Active"),
@@ -104,7 +104,7 @@ def _page(
     before: tuple[datetime, str] | None,
     size: int,
 ) -> tuple[Sequence[EndpointRow], tuple[datetime, str] | None, tuple[datetime, str] | None]:
-    """Return the rows next to a position, and the positions of the previous and the next page, if there are any."""
+    """Return the rows after or before a position, and the positions for the previous and the next page, or None."""
     if before is not None:
         end = sum(_position(row) < before for row in rows)
         start = max(0, end - size)
@@ -131,17 +131,17 @@ def _matches(row: EndpointRow, text: str | None) -> bool:
 
 
 def state_of(row: EndpointRow) -> str:
-    """Return the state of an endpoint; an active one may be failing."""
+    """Return the state of an endpoint: `failing` for an active one whose deliveries fail, else the stored state."""
     return FAILING if row.is_active and row.failing_since is not None else row.state
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, with a port that is not the usual one."""
+    """Return the host of a URL, with the port if the URL names one."""
     return urlsplit(url).netloc
 
 
 def words(here: ConsoleView) -> Mapping[str, Any]:
-    """Return the functions and words that describe endpoints in templates."""
+    """Return the functions and translated labels with which templates describe endpoints."""
     states = {name: here.localization.gettext(text) for name, text in STATES.items()}
     return {"states": states, "state_of": state_of, "host_of": host_of}
 
@@ -165,7 +165,10 @@ async def show_creation(ctx: Context, ui_locales: str | None = None) -> Page:
 
 
 def form_values(ctx: Context, row: EndpointRow | None) -> Mapping[str, Any]:
-    """Return the values of the fields of an endpoint, and the events that it can subscribe to."""
+    """Return the template values for the form of an endpoint: its fields, and the events to choose from.
+
+    `row` is None for a new endpoint.
+    """
     chosen = () if row is None else row.subscriptions
     return {
         "values": {}
@@ -179,9 +182,9 @@ def form_values(ctx: Context, row: EndpointRow | None) -> Mapping[str, Any]:
 
 
 def event_groups(chosen: Sequence[str]) -> Sequence[tuple[str, Sequence[str]]]:
-    """Return the groups of events with what can be subscribed to in each; also what is chosen but no longer exists.
+    """Return the events that can be chosen, by group. Those in `chosen` that no longer exist are included.
 
-    Tests are absent: they are sent whatever an endpoint subscribes to.
+    Test events are not included: they are sent whatever an endpoint subscribes to.
     """
     names = (fields.subscriptions() - {TEST.name, TEST.group} | set(chosen)) - {EVERYTHING}
     groups: dict[str, list[str]] = {name: [] for name in _group_names()}
@@ -191,7 +194,7 @@ def event_groups(chosen: Sequence[str]) -> Sequence[tuple[str, Sequence[str]]]:
 
 
 def _group_names() -> Sequence[str]:
-    """Return the groups in the order of the alphabet, but users and sessions first."""
+    """Return the groups of events in alphabetical order, but users and sessions first."""
     groups = {name.partition(".")[0] for name in WEBHOOK_EVENTS}
     return sorted(groups, key=lambda name: (name != "user", name != "session", name))
 
@@ -208,7 +211,7 @@ def sent_fields(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 # console.webhooks.create
 async def create(ctx: Context, body: shapes.ConsoleNewWebhookForm) -> Redirect:
-    """Create an endpoint, and redirect to the page that shows its secret."""
+    """Create an endpoint, and redirect to the page that shows its secret once."""
     here = view(ctx)
     row, secret = await endpoints.create(ctx, sent_fields({**body}), None, seen=body.get("seen", ""))
     return show_once(ctx, here, row, secret, None)
@@ -217,7 +220,10 @@ async def create(ctx: Context, body: shapes.ConsoleNewWebhookForm) -> Redirect:
 def show_once(
     ctx: Context, here: ConsoleView, row: EndpointRow, secret: str, previous_until: datetime | None
 ) -> Redirect:
-    """Return the redirect to the page that shows the new secret of an endpoint."""
+    """Return the redirect to the page that shows the new secret of an endpoint once.
+
+    `previous_until` is the time until which the previous secret signs as well; None for a new endpoint.
+    """
     until = None if previous_until is None else wire.instant(previous_until)
     return shown_once.redirect(
         ctx, here, SECRET, id=row.id, name=row.name, host=host_of(row.url), text=secret, until=until
@@ -226,7 +232,7 @@ def show_once(
 
 # console.webhooks.show_secret
 async def show_secret(ctx: Context, ui_locales: str | None = None) -> Page | Redirect:
-    """Show the new secret of an endpoint until the administrator goes on; then redirect to the list."""
+    """Show the new secret of an endpoint; redirect to the list if the secret is no longer available."""
     endpoints.require(ctx)
     here = view(ctx, SECRET, ui_locales)
     content = shown_once.content_of(ctx, here, SECRET)

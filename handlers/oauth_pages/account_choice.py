@@ -1,4 +1,4 @@
-"""The page where a user chooses the account that an application gets."""
+"""The page where a user chooses the account with which to continue to an application."""
 
 from urllib.parse import urlencode
 
@@ -15,7 +15,7 @@ from handlers.responses.reply import Page, Redirect
 async def show_account_choice(
     ctx: Context, callback_url: str | None = None, request: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask whether the user continues to an application as who they are."""
+    """Ask whether to continue to an application with the current account; redirect if a sign-in is needed first."""
     found = await details.read(ctx, request or "")
     if found.reason is not None:
         return Redirect(found.continue_url)
@@ -32,6 +32,6 @@ async def show_account_choice(
 
 # oauth_pages.select_account
 async def select_account(ctx: Context, body: shapes.SelectedAccountForm) -> Redirect:
-    """Note that the user has chosen to be who they are, and continue."""
+    """Record that the user has chosen the current account, and continue the authorization request."""
     query = urlencode({"request": body["request"]})
     return Redirect(await consents.continue_request(ctx, query, selected=True, created=False))

@@ -1,4 +1,4 @@
-"""The page where a user allows or refuses an application what it asks for."""
+"""The page where a user grants or denies an application the access that it asks for."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -20,14 +20,14 @@ ERROR_TEXTS: Mapping[str, str] = {
 }
 
 _LINKS = {"client_uri": N_("Website"), "tos_uri": N_("Terms of service"), "policy_uri": N_("Privacy")}
-"""The pages about an application, which its metadata name."""
+"""The members of client metadata with pages about an application, and the texts of the links to them."""
 
 
 # oauth_pages.show_consent
 async def show_consent(
     ctx: Context, callback_url: str | None = None, request: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show what an application asks for, and ask whether it gets that."""
+    """Show the access that an application asks for, and ask whether to grant it; redirect if a sign-in comes first."""
     found = await details.read(ctx, request or "")
     if found.reason is not None:
         return Redirect(found.continue_url)
@@ -55,7 +55,7 @@ async def show_consent(
 
 # oauth_pages.decide
 async def decide(ctx: Context, body: shapes.ConsentDecisionForm) -> Redirect:
-    """Allow an application what it asks for, or refuse it, and lead back to it."""
+    """Grant or deny an application the access that it asks for, and redirect to where the request continues."""
     query = urlencode({"request": body["request"]})
     if body["decision"] == "allow":
         return Redirect(await consents.consent(ctx, query, None))

@@ -22,7 +22,7 @@ async def show_invitation(
     ui_locales: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Show an invitation and ask for an answer, or for the sign-in that it takes."""
+    """Show an invitation, and ask the user to answer it, or to sign in first."""
     path = _path_of(id_)
     view = views.view(ctx, path, callback_url, ui_locales, reason=reason)
     state, found = await invitation_answers.peek(ctx, id_)
@@ -50,7 +50,7 @@ async def show_invitation(
 
 # organization_pages.accept_invitation
 async def accept_invitation(ctx: Context, id_: str, body: shapes.AccountForm) -> Redirect:
-    """Accept an invitation, and redirect to its page, which leads on."""
+    """Accept an invitation, and redirect to its page, which links to the next step."""
     view = views.view(ctx)
     try:
         await invitation_answers.accept(ctx, id_)

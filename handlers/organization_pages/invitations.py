@@ -1,4 +1,4 @@
-"""The forms of invitations on the page of an organization."""
+"""The forms on the page of an organization that create, resend and cancel invitations."""
 
 from domain import identifiers
 from domain.context import Context
@@ -12,7 +12,7 @@ from handlers.responses.reply import Redirect
 
 # organization_pages.invite_member
 async def invite_member(ctx: Context, id_: str, body: shapes.OrganizationInvitationForm) -> Redirect:
-    """Invite an address."""
+    """Invite the owner of an email address to an organization."""
     view = views.view(ctx)
     try:
         await forms.invite(ctx, id_, body["email"].strip(), body["role"], body.get("team", ""))

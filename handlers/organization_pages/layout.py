@@ -72,7 +72,7 @@ FIELD_TEXTS: Mapping[str, str] = {
 FIELD_LABELS: Mapping[str, str] = {"typedSlug": N_("Short name")}
 
 LIST = "/organizations"
-"""The path of the list below `pages.path`."""
+"""The path of the list of organizations below `pages.path`."""
 
 _NAMES = {roles.OWNER: N_("Owner"), roles.ADMIN: N_("Administrator"), roles.MEMBER: N_("Member")}
 _ORDER = (roles.MEMBER, roles.ADMIN, roles.OWNER)
@@ -97,11 +97,11 @@ NOTICES = {
     "team-member-added": N_("That person is in the team now."),
     "team-member-removed": N_("That person is no longer in the team."),
 }
-"""The texts that follow a form, by the value of the query parameter `reason`."""
+"""The English texts that the page after a form shows, by the value of the query parameter `reason`."""
 
 
 class Found(NamedTuple):
-    """An organization, and the caller's membership."""
+    """An organization and the caller's membership in it."""
 
     organization: OrganizationRow
     member: MemberRow
@@ -111,17 +111,17 @@ class Found(NamedTuple):
         return roles.permits(ctx.policy, self.member.role, resource, action)
 
     def outranks(self, ctx: Context, role: str) -> bool:
-        """Return whether the caller may grant and take away these roles."""
+        """Return whether the caller may grant and take away the roles in `role`, which commas separate."""
         return roles.outranks(ctx.policy, self.member.role, role)
 
 
 def path_of(organization_id: str, rest: str = "") -> str:
-    """Return the path of a page of an organization below `pages.path`."""
+    """Return the path of a page of an organization below `pages.path`; `rest` is its end, such as `/edit`."""
     return f"{LIST}/{quote(organization_id, safe='')}{rest}"
 
 
 async def find(ctx: Context, organization_id: str) -> Found | None:
-    """Return an organization of the caller; None for one that does not exist or that the caller is no member of."""
+    """Return an organization with the caller's membership; None if it does not exist or the caller is not a member."""
     try:
         found = await organizations.get(ctx, organization_id)
     except UserIsNotAMemberOfTheOrganizationForbidden:
@@ -130,24 +130,27 @@ async def find(ctx: Context, organization_id: str) -> Found | None:
 
 
 def gone(view: View) -> Redirect:
-    """Return the redirect to the list, which says that the caller is not a member."""
+    """Return the redirect to the list, which shows that there is no such organization with the caller as a member."""
     return view.redirect(LIST, reason="gone")
 
 
 def not_allowed(view: View, organization_id: str) -> Redirect:
-    """Return the redirect to the organization, which says that the caller may not do what a page is for."""
+    """Return the redirect to the page of the organization, which shows that the caller's role does not allow this."""
     return view.redirect(path_of(organization_id), reason="not-allowed")
 
 
 def role_name(localization: Localization, role: str) -> str:
-    """Return the names of roles, as stored, in the language of the page."""
+    """Return the names of the roles in `role`, which commas separate, in the language of the page."""
     return ", ".join(localization.gettext(_NAMES[name]) if name in _NAMES else name for name in split(role))
 
 
 def role_choices(
     ctx: Context, localization: Localization, found: Found, current: str | None = None
 ) -> Sequence[tuple[str, str]]:
-    """Return the roles that the caller may grant, with their names, after the `current` ones if those are several."""
+    """Return the roles that the caller may grant, each with its name in the language of the page.
+
+    `current`, the roles of a member as stored, comes first if it is not among them.
+    """
     names = sorted(
         ctx.policy[OrganizationPolicy].roles,
         key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name),

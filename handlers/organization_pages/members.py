@@ -44,7 +44,7 @@ async def show_member(
 
 # organization_pages.change_member_role
 async def change_member_role(ctx: Context, id_: str, body: shapes.MemberRoleForm) -> Redirect:
-    """Change the role of a member, unless it was changed after the form was shown."""
+    """Change the role of a member, unless the role was changed after the form was shown."""
     view = views.view(ctx)
     try:
         await forms.change_role(ctx, id_, body["member"], body["role"], former=body.get("former", ""))
@@ -62,7 +62,7 @@ async def show_member_removal(
     ui_locales: str | None = None,
     member: str | None = None,
 ) -> Page | Redirect:
-    """Ask before a member is removed."""
+    """Ask for confirmation before a member is removed."""
     view = views.view(ctx, layout.path_of(id_, "/member/remove"), callback_url, ui_locales, member=member)
     gettext = view.localization.gettext
     found = await layout.find(ctx, id_)
@@ -100,7 +100,7 @@ async def remove_member(ctx: Context, id_: str, body: shapes.OrganizationMemberF
 
 
 async def _managed(ctx: Context, found: layout.Found, member_id: str | None) -> MemberWithUser | None:
-    """Return a member whom the caller may change or remove."""
+    """Return a member whom the caller may change or remove; None if there is none."""
     may = found.may(ctx, "member", "update") or found.may(ctx, "member", "delete")
     if not member_id or not may:
         return None

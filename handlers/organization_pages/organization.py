@@ -89,7 +89,7 @@ async def show_organization(
 
 
 def _sso(ctx: Context, found: layout.Found) -> str | None:
-    """Return who manages the single sign-on of an organization, if it is on and would be the caller's task."""
+    """Return who manages single sign-on according to the settings; None if it is off or not the caller's task."""
     policy = ctx.policy[SsoPolicy]
     return policy.management if policy.enabled and found.may(ctx, "sso", "manage") else None
 
@@ -110,7 +110,7 @@ def _page_of_members(organization_id: str, number: int) -> MemberQuery:
 async def show_organization_form(
     ctx: Context, id_: str, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show the fields of an organization as a form; a refused stale form is shown next to the stored values."""
+    """Show an organization as a form. If a form was refused because it had changed, show both versions."""
     view = views.view(ctx, layout.path_of(id_, "/edit"), callback_url, ui_locales)
     found = await layout.find(ctx, id_)
     if found is None:
@@ -146,7 +146,7 @@ async def update_organization(ctx: Context, id_: str, body: shapes.OrganizationF
 async def show_leaving(
     ctx: Context, id_: str, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask before the caller leaves an organization; its only owner cannot."""
+    """Ask for confirmation before the caller leaves an organization, which its only owner cannot do."""
     view = views.view(ctx, layout.path_of(id_, "/leave"), callback_url, ui_locales)
     gettext = view.localization.gettext
     found = await layout.find(ctx, id_)
@@ -200,7 +200,7 @@ async def show_organization_deletion(
 
 # organization_pages.delete_organization
 async def delete_organization(ctx: Context, id_: str, body: shapes.OrganizationDeletionForm) -> Redirect:
-    """Delete an organization."""
+    """Delete an organization if its slug was typed as confirmation."""
     view = views.view(ctx)
     try:
         await forms.delete(ctx, id_, body["typedSlug"])

@@ -64,7 +64,7 @@ async def show_organizations(
 
 
 async def _waiting(ctx: Context) -> Sequence[tuple[InvitationWithTeams, str]]:
-    """Return the invitations of the caller's address; none for an address that must be verified first."""
+    """Return the invitations for the caller's email address; none if the address must be verified first."""
     try:
         return await invitation_answers.list_of_user(ctx)
     except EmailVerificationRequiredForInvitation:
@@ -81,7 +81,7 @@ async def create_organization(ctx: Context, body: shapes.OrganizationForm) -> Re
 
 # organization_pages.set_active_organization
 async def set_active_organization(ctx: Context, body: shapes.ActiveOrganizationForm) -> Redirect:
-    """Make an organization the active one of the session, or none."""
+    """Make an organization the active one of the session; if the form names none, make none active."""
     view = views.view(ctx)
     chosen = body.get("organization") or None
     try:
@@ -92,7 +92,7 @@ async def set_active_organization(ctx: Context, body: shapes.ActiveOrganizationF
 
 
 def values_of(body: shapes.OrganizationForm) -> dict[str, Any]:
-    """Return the fields of an organization, by their JSON names; no logo for an empty one."""
+    """Return the fields of an organization from a form, by their JSON names; an empty logo becomes None."""
     values: dict[str, Any] = {"name": body["name"].strip() or body["name"], "slug": body["slug"].strip()}
     if "logo" in body:
         values["logo"] = body["logo"].strip() or None

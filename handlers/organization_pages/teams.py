@@ -37,7 +37,7 @@ async def show_team(
     team: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show a team with its members, as far as the caller may see them, and forms for what the caller may change."""
+    """Show a team, its members if the caller may see them, and forms for what the caller may change."""
     view = views.view(ctx, layout.path_of(id_, "/team"), callback_url, ui_locales, team=team)
     found = await layout.find(ctx, id_)
     if found is None:
@@ -90,7 +90,10 @@ async def rename_team(ctx: Context, id_: str, body: shapes.TeamNameForm) -> Redi
 async def _after(
     view: views.View, id_: str, changing: Awaitable[object], reason: str, *, team: str | None = None
 ) -> Redirect:
-    """Change a team; return the redirect to its page, to the organization if no `team` is named or it is gone."""
+    """Await the change of a team; return the redirect to the page of `team`, or of the organization if `team` is None.
+
+    If the team is gone, the redirect leads to the page of the organization.
+    """
     try:
         await changing
     except YouAreNotAllowedToAccessThisOrganization:
@@ -108,7 +111,7 @@ async def show_team_removal(
     ui_locales: str | None = None,
     team: str | None = None,
 ) -> Page | Redirect:
-    """Ask before a team is removed."""
+    """Ask for confirmation before a team is removed."""
     view = views.view(ctx, layout.path_of(id_, "/team/remove"), callback_url, ui_locales, team=team)
     gettext = view.localization.gettext
     found = await layout.find(ctx, id_)
@@ -143,7 +146,7 @@ async def remove_team(ctx: Context, id_: str, body: shapes.TeamForm) -> Redirect
 
 # organization_pages.add_team_member
 async def add_team_member(ctx: Context, id_: str, body: shapes.TeamMemberForm) -> Redirect:
-    """Add the member with an email address to a team."""
+    """Add the member of the organization with an email address to a team."""
     adding = forms.add_team_member(ctx, id_, body["team"], body["email"].strip())
     return await _after(views.view(ctx), id_, adding, "team-member-added", team=body["team"])
 

@@ -1,4 +1,7 @@
-"""The static files of the pages: style sheet, script, logo. Names contain a digest, so browsers may cache them."""
+"""The static files of the pages: style sheet, script and logo.
+
+Their names contain a digest of the content, so that browsers may cache them.
+"""
 
 import codecs
 import hashlib
@@ -31,13 +34,13 @@ class Asset:
 def assets(policy: Policy) -> Mapping[str, Asset]:
     """Return the files by their names in templates: `style`, `script`, and `logo` if one is configured.
 
-    The files are read once. Raises OSError if a file of the operator is missing.
+    Results are cached. Raises OSError if a file that the operator has configured is missing.
     """
     return _assets(static_path(policy), policy[PagesPolicy], with_passkeys=policy[PasskeyPolicy].on_pages)
 
 
 def console_assets(policy: Policy) -> Mapping[str, Asset]:
-    """Return `style` and `script` of the console: those of all pages, followed by its own."""
+    """Return the files `style` and `script` of the console: the parts of all pages, followed by the console's own."""
     label_colour = policy[ConsolePolicy].label_colour
     return _console_assets(static_path(policy), policy[PagesPolicy], label_colour)
 

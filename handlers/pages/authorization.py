@@ -1,6 +1,7 @@
-"""The application (OAuth client) that a user continues to from the pages, and what it asks for.
+"""The application (OAuth client) to which a user continues from the hosted pages, and what it asks for.
 
-A request that has led a user to a page goes through all steps as `callbackURL`: the URL that continues it.
+An authorization request that has led a user to a page is passed through all pages as `callbackURL`, the URL that
+continues the request.
 """
 
 import re
@@ -24,9 +25,9 @@ _LONGEST_HINT = 1024
 
 
 async def requested(ctx: Context, handle: str | None, callback_url: str | None) -> RequestDetails | None:
-    """Return the authorization request with this handle, or the one that `callback_url` continues; None for neither.
+    """Return the authorization request named by `handle` or, without one, the request that `callback_url` continues.
 
-    Raises RequestNotFound if it has expired or was completed.
+    None if there is no request, or OAuth is off. Raises RequestNotFound if the request has expired or was completed.
     """
     if not ctx.policy[OAuthPolicy].enabled:
         return None
@@ -42,7 +43,11 @@ def view(
     ui_locales: str | None,
     **query: str | None,
 ) -> View:
-    """Return the view of a page that a request may have led to, in the languages that its client wishes."""
+    """Return the view of a page; `found` is the authorization request that has led to the page, if any.
+
+    With a request, the view leads to the URL that continues it, names the application, and is in the languages that the
+    application wishes unless `ui_locales` is given.
+    """
     if found is None:
         return views.view(ctx, page, callback_url, ui_locales, **query)
     shown = views.view(ctx, page, found.continue_url, ui_locales or languages(found), **query)
@@ -50,7 +55,7 @@ def view(
 
 
 async def named(ctx: Context, shown: View) -> View:
-    """Return the view of a later step with the name of the application, if the user continues to one."""
+    """Return a view with the name of the application that its `callback_url` leads to; unchanged if there is none."""
     try:
         found = await requested(ctx, None, shown.callback_url)
     except RequestNotFound:
@@ -60,13 +65,13 @@ async def named(ctx: Context, shown: View) -> View:
 
 
 def languages(found: RequestDetails) -> str | None:
-    """Return the languages that a client wishes, if they have the form that pages pass on."""
+    """Return the languages that an application wishes; None if there are none, or the text is malformed."""
     wish = found.asked.ui_locales or ""
     return wish if _LANGUAGES.fullmatch(wish) else None
 
 
 def login_hint(found: RequestDetails | None) -> str:
-    """Return the email address or username that a client expects, or an empty text."""
+    """Return the `login_hint` of an authorization request, such as an email address; empty if absent or unusable."""
     hint = "" if found is None else found.asked.login_hint or ""
     # defence: O17 login-hint
     return hint if len(hint) <= _LONGEST_HINT and hint.isprintable() else ""
@@ -75,7 +80,7 @@ def login_hint(found: RequestDetails | None) -> str:
 def abilities(
     ctx: Context, localization: Localization, scopes: Sequence[str], resources: Sequence[str]
 ) -> Sequence[str]:
-    """Return what an application will be able to do, in sentences for people."""
+    """Return what an application with these scopes and resources will be able to do, in sentences for its users."""
     policy = ctx.policy[ClientPolicy]
     # Every sign-in says who the user is; that is worth a sentence only if there is nothing else.
     shown = [scope for scope in scopes if scope != "openid" or len(scopes) == 1]

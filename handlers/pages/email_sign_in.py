@@ -24,7 +24,7 @@ async def show_email_sign_in(
     email: str | None = None,
     method: str | None = None,
 ) -> Page:
-    """Ask for the address to send a link or a code to; with `method=code`, offer only a code."""
+    """Ask for the email address to send a link or a code to; with `method=code`, offer only a code."""
     view = views.view(ctx, "/sign-in/email", callback_url, ui_locales, email=email, method=method)
     _require_a_way(ctx)
     view = await authorization.named(ctx, view)
@@ -35,7 +35,7 @@ async def show_email_sign_in(
 
 # pages.request_email_sign_in
 async def request_email_sign_in(ctx: Context, body: shapes.EmailSignInForm) -> Redirect:
-    """Request a link or a code; the response is the same for every address."""
+    """Request a link or a code to sign in with; the response is the same for every address."""
     view = views.view(ctx)
     _require_a_way(ctx)
     email = identifiers.email(body["email"].strip())
@@ -64,7 +64,7 @@ def _require_a_way(ctx: Context) -> None:
 async def show_email_code(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page | Redirect:
-    """Ask for the code that was sent; redirect to the page that sends it if there is no address."""
+    """Ask for the code that was sent; redirect to the page that sends codes if `email` is no email address."""
     view = views.view(ctx, "/sign-in/code", callback_url, ui_locales, email=email)
     try:
         address = identifiers.email((email or "").strip())  # defence: H3 only-addresses
@@ -76,7 +76,7 @@ async def show_email_code(
 
 # pages.sign_in_with_email_code
 async def sign_in_with_email_code(ctx: Context, body: shapes.EmailCodeForm) -> Redirect:
-    """Sign in with a code that was sent; it confirms the session of the same user, if there is one."""
+    """Sign in with a code sent by email; the new session replaces one of the same user in this browser."""
     view = views.view(ctx)
     # A pasted code may bring spaces and line breaks along.
     code = "".join(body["code"].split())
@@ -94,7 +94,7 @@ async def show_magic_link(
     ui_locales: str | None = None,
     token: str | None = None,
 ) -> Page:
-    """Ask the user to confirm before a mailed link is used up, and whether it may replace another account."""
+    """Ask for confirmation before a mailed link is used up, and before it replaces the session of another user."""
     carried = {"token": token, "newUserCallbackURL": new_user_callback_url}
     view = views.view(ctx, "/magic-link", callback_url, ui_locales, **carried)
     try:
@@ -115,7 +115,7 @@ async def show_magic_link(
 
 # pages.confirm_magic_link
 async def confirm_magic_link(ctx: Context, body: shapes.MagicLinkForm) -> Redirect:
-    """Use up a mailed link, and sign in; ask first if another user is signed in."""
+    """Use up a mailed link and sign in; ask for confirmation first if another user is signed in."""
     view = views.view(ctx)
     replaces = await magic_links.replaces_caller(ctx, body["token"])
     if replaces and body.get("replaces") != ctx.signed_in.user.email:  # defence: M8 asks-first

@@ -28,7 +28,7 @@ async def show_mail_sent(
     reason: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Show that an email was sent, and the next step."""
+    """Show that an email was sent, and what the user does next."""
     view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
     view = await authorization.named(ctx, view)
     sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))
@@ -43,7 +43,7 @@ async def show_verify_email(
     token: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Ask the user to confirm before a mailed link is used, or show the outcome."""
+    """Ask for confirmation before a mailed link is used, or show the outcome."""
     view = views.view(ctx, "/verify-email", callback_url, ui_locales, token=token, reason=reason)
     link = await emails.peek(ctx, token) if token else None
     return view.render(
@@ -60,7 +60,7 @@ async def show_verify_email(
 
 # pages.verify_email
 async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
-    """Use a mailed link: verify the address, or change it."""
+    """Verify or change an email address with the token of a mailed link."""
     view = views.view(ctx)
     link = await emails.peek(ctx, body["token"])
     await emails.verify(ctx, body["token"])
@@ -70,12 +70,12 @@ async def verify_email(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
 
 # pages.send_verification_email
 async def send_verification_email(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
-    """Request a new link; the response is the same for every address."""
+    """Request a new verification link; the response is the same for every address."""
     view = views.view(ctx)
     await emails.send_verification(ctx, body["email"].strip(), view.url("/verify-email"))
     return view.redirect("/mail-sent", reason="verification")
 
 
 def _mailbox(ctx: Context) -> str | None:
-    """Return the URL of the page that lists the emails in development, or None."""
+    """Return the URL of the page that lists sent emails in development, otherwise None."""
     return None if ctx.port.get(Mailbox) is None else urls.public_url(ctx.policy, "/dev/mailbox")

@@ -1,4 +1,4 @@
-"""The templates of the pages: the built-in ones, and those of the operator that replace them."""
+"""The Jinja templates of the pages: the built-in ones, and those of the operator that replace them."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -18,7 +18,11 @@ _REFERENCES = (nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include)
 # Twice, because an error page falls back to the built-in templates when those of the operator fail.
 @lru_cache(maxsize=2 * len(LANGUAGES))
 def environment(templates_dir: Path | None = None, language: str = "en") -> Environment:
-    """Return the templates for one of LANGUAGES, those of the operator first."""
+    """Return the Jinja environment of the templates for one of LANGUAGES.
+
+    Templates in `templates_dir`, the operator's folder, take precedence over the built-in ones. With such a folder, all
+    templates run in a sandbox.
+    """
     return template_environment(
         _folders(templates_dir),
         # Names, user agents and parts of URLs are chosen by strangers.
@@ -39,7 +43,7 @@ def built_in() -> Sequence[str]:
 
 
 def template_error(templates_dir: Path) -> str | None:
-    """Return a one-line error of the operator's templates, or None."""
+    """Return the first error in the operator's templates as one line; None if there is none."""
     made, files = environment(templates_dir), loader(_folders(templates_dir))
     names = files.list_templates()
     for name in (one for one in names if one.endswith(".html")):

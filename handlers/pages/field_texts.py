@@ -1,7 +1,7 @@
-"""What is wrong with a field of a form, in words.
+"""Texts about wrong fields of a form.
 
-A module with pages declares the fields of its own errors as `ERROR_FIELDS`, the texts of its own fields as
-`FIELD_TEXTS`, and their labels as `FIELD_LABELS`.
+A module with pages declares the fields that its errors are about as `ERROR_FIELDS`, the texts about its own fields as
+`FIELD_TEXTS`, and the labels of its fields as `FIELD_LABELS`.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,8 @@ ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
     "TOO_MANY_ATTEMPTS": ("code",),
     "TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE": ("code",),
 }
-"""The form fields of an error, by its code; it is shown next to the first field that the form has."""
+"""The form fields that an error can be about, by error code. The error is shown next to the first of these fields that
+the form has."""
 FIELD_LABELS: Mapping[str, str] = {
     "code": N_("Code"),
     "currentPassword": N_("Current password"),
@@ -59,7 +60,7 @@ FIELD_LABELS: Mapping[str, str] = {
     "username": N_("Username"),
     "user_code": N_("Code"),
 }
-"""How the summary of a refused form names a field: as its label does, which several forms may word differently."""
+"""The English names of form fields for the summary of a refused form, by field name."""
 _EMPTY: Mapping[str, str] = {
     "identifier": N_("Enter your email address or username."),
     "email": N_("Enter your email address."),
@@ -80,7 +81,7 @@ _MALFORMED: Mapping[str, str] = {
 def field_errors(
     localization: Localization, refusal: Refusal, submitted: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return the error of each form field, by field name; empty if the refusal names no field."""
+    """Return the error texts of a refused form by field name; empty if the refusal is about no field of the form."""
     if isinstance(refusal, errors.ValidationError):
         return {
             name: _wrong_field(localization, name, submitted.get(name, ""), message)
@@ -95,7 +96,7 @@ def field_errors(
 
 
 def field_labels(localization: Localization) -> Mapping[str, str]:
-    """Return the labels of form fields, by field name."""
+    """Return the translated names of form fields for the summary of a refused form, by field name."""
     labels = merged(handlers, "FIELD_LABELS")
     return {name: localization.gettext(label) for name, label in labels.items()}
 

@@ -1,4 +1,4 @@
-"""The page that leads out of the hosted pages."""
+"""The page between the hosted pages and other sites, to which it leads."""
 
 from urllib.parse import urlsplit
 
@@ -10,7 +10,10 @@ from handlers.responses.reply import Page
 
 # pages.show_leaving
 async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str | None = None) -> Page:
-    """Navigate to the encrypted target: automatically, and with a link."""
+    """Show a page that navigates to the encrypted `target` automatically, and contains a link to it.
+
+    Raises InvalidTarget if the target was changed or has expired.
+    """
     # Encrypted by the service, so that no other page can use this one to lead users to a URL of its choice.
     url = leaving.target_of(ctx, target or "")
     view = views.view(ctx, None, ui_locales=ui_locales)
@@ -18,6 +21,6 @@ async def show_leaving(ctx: Context, ui_locales: str | None = None, target: str 
 
 
 def name_of(url: str) -> str:
-    """Return the host and port of a URL; for an application's custom scheme, whose URLs need no host, the scheme."""
+    """Return the host and port of a URL, or the scheme of a URL with a custom scheme, which needs no host."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else parts.scheme

@@ -1,4 +1,4 @@
-"""The page of the link "This was not me": it deletes an account that another person created."""
+"""The page of the link "This was not me" in emails: it deletes an account that somebody else created."""
 
 from domain.context import Context
 from domain.user_deletion import disowning
@@ -32,7 +32,7 @@ async def show_not_me(
 
 # pages.disown
 async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
-    """Delete the account, and offer to sign up."""
+    """Delete the account, and redirect to the page with the outcome."""
     view = views.view(ctx)
     await disowning.disown(ctx, body["token"])
     return view.redirect("/not-me", reason=_DELETED)
@@ -40,6 +40,6 @@ async def disown(ctx: Context, body: shapes.MailedTokenForm) -> Redirect:
 
 # pages.begin_disowning
 async def begin_disowning(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """Redirect from a pending sign-in to the page that deletes the account."""
+    """Redirect a user whose sign-in is pending to the page that deletes the account."""
     view = views.view(ctx)
     return view.redirect("/not-me", token=await disowning.begin(ctx))

@@ -23,7 +23,7 @@ ERROR_TEXTS: Mapping[str, str] = {
 
 
 async def can_use(ctx: Context, user_id: str) -> bool:
-    """Return whether a page may offer this user a passkey."""
+    """Return whether the pages offer passkeys and this user has one."""
     return ctx.policy[PasskeyPolicy].on_pages and bool(await passkeys.of_user(ctx, user_id))
 
 
@@ -38,7 +38,7 @@ async def sign_in_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> 
 
 # pages.complete_with_passkey
 async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
-    """Complete a sign-in that waits for a second factor with a passkey."""
+    """Complete a sign-in that waits for a second factor, with a passkey as this factor."""
     view = views.view(ctx)
     if ctx.challenge is None:
         return view.finish()
@@ -51,7 +51,7 @@ async def complete_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) ->
 
 # pages.confirm_with_passkey
 async def confirm_with_passkey(ctx: Context, body: shapes.PasskeySignInForm) -> Redirect:
-    """Sign in again as the same user; the new session replaces the one that was too old."""
+    """Sign in again as the same user with a passkey; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await passkey_sign_in.sign_in_again(ctx, _assertion(body))
     return await sign_in_methods.complete_sign_in(ctx, view, opened)
@@ -70,5 +70,8 @@ def _assertion(body: shapes.PasskeySignInForm) -> Assertion:
 
 
 def public_key_credential(credential_id: str, **response: str | None) -> Any:
-    """Return the PublicKeyCredential in the fields of a form, in the JSON form that the API accepts."""
+    """Return a PublicKeyCredential, built from the fields of a form, in the JSON form that the API accepts.
+
+    `response` has the values of the member `response`.
+    """
     return {"id": credential_id, "rawId": credential_id, "type": "public-key", "response": response}

@@ -19,7 +19,7 @@ async def show_forgot_password(
     email: str | None = None,
     reason: str | None = None,
 ) -> Page:
-    """Ask for the address of the account."""
+    """Ask for the email address of the account whose password is forgotten."""
     view = views.view(ctx, "/forgot-password", callback_url, ui_locales, email=email)
     view = await authorization.named(ctx, view)
     dead = view.localization.gettext("This link has been used or is no longer valid. Ask for a new one.")
@@ -33,7 +33,7 @@ async def show_forgot_password(
 
 # pages.request_password_reset
 async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) -> Redirect:
-    """Request a link; the response is the same for every address."""
+    """Request a link that resets the password; the response is the same for every address."""
     view = views.view(ctx)
     passwords.request_reset(ctx, body["email"].strip(), view.url("/reset-password"))
     return view.redirect("/mail-sent", reason="reset")
@@ -43,7 +43,7 @@ async def request_password_reset(ctx: Context, body: shapes.ForgotPasswordForm) 
 async def show_reset_password(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, token: str | None = None
 ) -> Page | Redirect:
-    """Ask for a new password, or offer a new link in place of one that is no longer valid."""
+    """Ask for a new password; redirect to the page that requests a new link if the link is no longer valid."""
     view = views.view(ctx, "/reset-password", callback_url, ui_locales, token=token)
     if not token or not await passwords.is_reset_token(ctx, token):
         return view.redirect("/forgot-password", reason="dead")
@@ -55,7 +55,10 @@ async def show_reset_password(
 
 # pages.reset_password
 async def reset_password(ctx: Context, body: shapes.ResetPasswordForm) -> Redirect:
-    """Set the new password. The user then signs in with it; if access was removed, the next page shows it."""
+    """Set the new password, and redirect to the sign-in page.
+
+    If access to the account was removed, a page that shows it follows the sign-in.
+    """
     view = views.view(ctx)
     done = await passwords.reset(ctx, body["token"], body["newPassword"])
     # Shown after the sign-in, because the reset itself opens no session.

@@ -1,4 +1,4 @@
-"""Error pages: the error and the next step."""
+"""Error pages: they show an error and the next step."""
 
 import re
 from collections.abc import Mapping
@@ -21,21 +21,21 @@ _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A refused request, as its error page shows it."""
+    """A refused request: what its error page needs to know."""
 
     policy: Policy
     asked: PageRequest
-    """With the submitted fields, unchecked."""
+    """The facts of the request; its submitted fields are unchecked."""
     refusal: Refusal
     caller: Caller | None
-    """The user, if known."""
+    """The signed-in user; None if unknown."""
     came_from: str
-    """The path and query of the previous page, or empty."""
+    """The path and query of the previous page; empty if unknown."""
     request_id: str
     action: str | None = None
-    """The path of a form that the page offers to send again, without secret fields."""
+    """The path of a form that the page offers to send again, without secret fields; None if it offers none."""
     names_parameters: bool = False
-    """Whether a malformed parameter of the query is named."""
+    """Whether the page names a malformed query parameter."""
 
     def view(self) -> View:
         """Return the view of the error page."""
@@ -52,13 +52,16 @@ class Refused:
 
     @property
     def back(self) -> str | None:
-        """The previous page, if it is one of this service or of a trusted origin."""
+        """The previous page if it belongs to this service or a trusted origin, otherwise None."""
         came_from = self.came_from
         return came_from if came_from and self.policy.origins.accepts(came_from) else None
 
 
 def redirect(refused: Refused) -> Redirect | None:
-    """Return the redirect of a user who must authenticate to the page for that, or None."""
+    """Return the redirect to the page where the user signs in or signs in again, if the refusal requires it.
+
+    Return None for other refusals.
+    """
     refusal, shown = refused.refusal, refused.view()
     # Not its subclasses, such as InvalidToken: they are about a link or code, and signing in would not help.
     if type(refusal) is Unauthenticated:
@@ -71,7 +74,7 @@ def redirect(refused: Refused) -> Redirect | None:
 
 
 def page(refused: Refused, *, with_built_in: bool = False) -> Page:
-    """Return the page for a refusal, with its status; `with_built_in` ignores the operator's templates."""
+    """Return the error page for a refusal, with its status code; `with_built_in` ignores the operator's templates."""
     shown = refused.view()
     if with_built_in:
         shown = replace(shown, templates_dir=None)
@@ -79,7 +82,7 @@ def page(refused: Refused, *, with_built_in: bool = False) -> Page:
 
 
 def values(refused: Refused, localization: Localization) -> Mapping[str, Any]:
-    """Return the values of an error page: what happened, and the next step."""
+    """Return the template values of an error page: the error, and what the next step needs."""
     refusal, action, fields = refused.refusal, refused.action, refused.asked.submitted
     # A password must not be in a page, which the browser may keep.
     kept = view.without_secrets(fields) if action is not None else {}  # defence: H12 kept-fields
@@ -94,7 +97,10 @@ def values(refused: Refused, localization: Localization) -> Mapping[str, Any]:
 
 
 def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendered_for: str) -> Page:
-    """Return the page for a form that was shown for an account other than the one now signed in."""
+    """Return the page that refuses a form because `caller` is not the user to whom it was shown.
+
+    `rendered_for` is the email address of that user.
+    """
     shown = other_account_view(policy, asked, caller)
     return shown.render(
         "other_account.html", status=409, rendered_for=rendered_for, current=caller.user.email
@@ -102,7 +108,7 @@ def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendere
 
 
 def other_account_view(policy: Policy, asked: PageRequest, caller: Caller) -> View:
-    """Return the view of this page."""
+    """Return the view of the page that `other_account` returns."""
     return view.standalone_view(
         policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), caller
     )

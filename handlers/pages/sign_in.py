@@ -1,4 +1,4 @@
-"""The pages to sign in with a password, through a provider, or through one's organization."""
+"""The pages to sign in with a password, through a provider, or through an organization's single sign-on."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ _LOGIN_REASONS = {
         "You are signed in as %(email)s, but the application expects another account. Sign in to that one."
     ),
 }
-"""Why a user who is signed in has to sign in once more."""
+"""Why a user who is already signed in has to sign in again."""
 
 
 # pages.show_sign_in
@@ -70,7 +70,7 @@ async def show_sign_in(
 
 
 def _notice(view: views.View, found: RequestDetails | None, reason: str | None) -> str | None:
-    """Return why a user has to sign in, as far as there is something to say."""
+    """Return why the user has to sign in, as a sentence; None if there is nothing to say."""
     if view.user is not None and found is not None and found.reason is not None:
         text = view.localization.gettext(_LOGIN_REASONS[found.reason])
         return text % {"email": view.user.email} if found.reason is LoginReason.HINT else text
@@ -79,7 +79,10 @@ def _notice(view: views.View, found: RequestDetails | None, reason: str | None) 
 
 
 def _identifier(ctx: Context, found: RequestDetails | None) -> str:
-    """Return the email address or username to begin with: that of a user who has to sign in once more."""
+    """Return the value of the first field: the `login_hint` of the application, or the address of the signed-in user.
+
+    The latter only if the application wants that user to sign in again.
+    """
     hint = authorization.login_hint(found)
     if hint or found is None or ctx.caller is None:
         return hint
@@ -109,7 +112,7 @@ def _verification_target(view: views.View) -> str:
 
 # pages.sign_in_with_provider
 async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redirect:
-    """Begin a sign-in through a provider, and redirect to it."""
+    """Begin a sign-in through a provider, and redirect to the provider."""
     return await _go_to_provider(ctx, body["provider"], request_sign_up=True)
 
 
@@ -117,7 +120,7 @@ async def sign_in_with_provider(ctx: Context, body: shapes.ProviderForm) -> Redi
 async def show_sso_sign_in(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, email: str | None = None
 ) -> Page:
-    """Ask for the address that names the organization."""
+    """Ask for an email address, which determines the organization to sign in through."""
     view = views.view(ctx, "/sign-in/sso", callback_url, ui_locales, email=email)
     view = await authorization.named(ctx, view)
     return view.render("sso_sign_in.html", email=email or "")
@@ -125,7 +128,7 @@ async def show_sso_sign_in(
 
 # pages.sign_in_with_sso
 async def sign_in_with_sso(ctx: Context, body: shapes.SsoSignInForm) -> Redirect:
-    """Begin a sign-in through the organization of an address, and redirect to its identity provider."""
+    """Begin a sign-in through the organization of an email address, and redirect to its identity provider."""
     email = identifiers.email(body["email"].strip())
     forces = await details.forces_authentication(ctx, views.view(ctx).callback_url)
     request = replace(_request(ctx, ""), login_hint=email, forces_authentication=forces)
@@ -135,7 +138,7 @@ async def sign_in_with_sso(ctx: Context, body: shapes.SsoSignInForm) -> Redirect
 
 # pages.confirm_with_provider
 async def confirm_with_provider(ctx: Context, body: shapes.ConfirmWithProviderForm) -> Redirect:
-    """Begin a sign-in through a provider that only succeeds as the same user, and redirect to it."""
+    """Begin a sign-in through a provider that succeeds only as the signed-in user, and redirect to the provider."""
     return await _go_to_provider(ctx, body["provider"], confirms_caller=True)
 
 

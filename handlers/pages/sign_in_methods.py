@@ -36,26 +36,26 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownProvider:
-    """A provider as shown on a button."""
+    """A provider as its button shows it."""
 
     id: str
     name: str
 
 
 def providers(ctx: Context) -> Sequence[ShownProvider]:
-    """Return the configured providers, in the order of the settings."""
+    """Return the configured external providers, in the order of the settings."""
     return [ShownProvider(name, provider_name(name)) for name in ctx.port[IdentityProviders]]
 
 
 def provider_name(provider_id: str) -> str:
-    """Return the display name of a provider; an identity at a connection has the id of the connection."""
+    """Return the display name of a provider; for a single sign-on connection, whose id begins with `sso:`, `SSO`."""
     if provider_id.startswith("sso:"):
         return "SSO"
     return _NAMES.get(provider_id, provider_id.replace("-", " ").replace("_", " ").title())
 
 
 def offered(ctx: Context) -> Mapping[str, Any]:
-    """Return the enabled ways to sign in, by their names in templates."""
+    """Return the template values that say which ways to sign in are enabled."""
     policy = ctx.policy
     with_password = policy[EmailPasswordPolicy].enabled
     return {
@@ -79,7 +79,11 @@ async def has_password(ctx: Context) -> bool:
 
 
 def password_rules(ctx: Context) -> Mapping[str, Any]:
-    """Return the rules for a new password: as text, and for password managers in the attribute `passwordrules`."""
+    """Return the template values with the rules for a new password.
+
+    `minimum` is the least number of characters; `password_rules` is for password managers, as the attribute
+    `passwordrules`.
+    """
     policy = ctx.policy[PasswordPolicy]
     return {
         "minimum": policy.min_length,
@@ -92,8 +96,8 @@ async def complete_sign_in(
 ) -> Redirect:
     """Return the redirect after a sign-in: to the page for the second factor, or to the URL requested at its start.
 
-    If ways into the account were removed, a page that shows them comes first. A session of the same user in this
-    browser ends when the new one replaces it, and not before.
+    If `removed_access` is true, a page that shows the removed access comes first. An earlier session of the same user
+    in this browser ends when the new session begins; while the second factor is pending, it remains.
     """
     if isinstance(opened, PendingSignIn):
         # Backup codes are not listed as a method, and a user without another one may still have them.

@@ -27,14 +27,14 @@ _WAYS = ("providers", "with_password", "with_passkey", "with_email")
 async def show_sign_out(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask whether to sign out; redirect a user who is not signed in."""
+    """Ask whether to sign out; redirect onwards if the user is not signed in."""
     view = views.view(ctx, "/sign-out", callback_url, ui_locales)
     return _after(view) if ctx.caller is None else view.render("sign_out.html")
 
 
 # pages.sign_out
 async def sign_out(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """End the session, and lead to `callbackURL`; `prompt=login` leads to the sign-in page."""
+    """End the session, and redirect to `callbackURL`; with `prompt=login`, redirect to the sign-in page."""
     view = views.view(ctx)
     await end_presented(ctx)
     headers = sign_out_response(ctx, None).headers
@@ -59,7 +59,7 @@ async def show_signed_out(
 async def show_log_out(
     ctx: Context, ui_locales: str | None = None, request: str | None = None, done: str | None = None
 ) -> Page:
-    """Ask whether to sign out at the wish of a client, or show that the browser is signed out."""
+    """Ask whether to sign out, as a client has requested, or show that the browser is signed out."""
     view = views.view(ctx, "/log-out", None, ui_locales, request=request, done=done)
     if done == "true" and request is None:
         return view.render("signed_out.html", target=None)
@@ -73,7 +73,7 @@ async def show_log_out(
 
 # pages.log_out
 async def log_out(ctx: Context, body: shapes.LogoutForm) -> Redirect:
-    """End the session if the user wants to, and lead to the client."""
+    """End the session if the user agrees, and redirect to the client."""
     try:
         after = await logout.confirm(ctx, body["request"], accept=body["accept"] == "true")
     except RequestNotFound:
@@ -83,7 +83,7 @@ async def log_out(ctx: Context, body: shapes.LogoutForm) -> Redirect:
 
 # pages.stop_impersonating
 async def stop_impersonating(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """Stop acting in the name of a user, and return to that user's page in the console, or sign out."""
+    """Stop acting in the name of a user, and redirect to that user's page in the console, or sign out."""
     view = views.view(ctx)
     user = ctx.signed_in.user
     presented = ctx.cookies.values(cookies.admin_name(ctx.policy.cookies).encode())
@@ -101,7 +101,7 @@ async def stop_impersonating(ctx: Context, body: shapes.PageForm) -> Redirect:
 async def show_confirm(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask the signed-in user to sign in again; redirect a user with a fresh session back."""
+    """Ask the signed-in user to sign in again; redirect onwards if the session is fresh."""
     view = views.view(ctx, "/confirm", callback_url, ui_locales)
     if expiry.is_fresh(ctx) and (permissions.is_fresh(ctx) or not _is_administrator(ctx)):
         return view.finish()
@@ -129,7 +129,7 @@ def _is_administrator(ctx: Context) -> bool:
 
 # pages.confirm
 async def confirm(ctx: Context, body: shapes.ConfirmForm) -> Redirect:
-    """Sign in again as the same user; the new session replaces the one that was too old."""
+    """Sign in again with the password of the same user; the new session replaces the one that was too old."""
     view = views.view(ctx)
     opened = await sign_in.sign_in_again(ctx, body["password"])
     return await sign_in_methods.complete_sign_in(ctx, view, opened)

@@ -18,7 +18,7 @@ async def show_sign_up(
     ui_locales: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Ask for name, email address and password."""
+    """Ask a new user for name, email address and password."""
     found = await authorization.requested(ctx, request, callback_url)
     view = authorization.view(ctx, "/sign-up", found, callback_url, ui_locales, email=email)
     return view.render(
@@ -31,7 +31,7 @@ async def show_sign_up(
 
 # pages.sign_up
 async def sign_up(ctx: Context, body: shapes.SignUpForm) -> Redirect:
-    """Create a user; sign them in, or show that a link was sent."""
+    """Create a user and sign them in, or show that a verification link was sent."""
     view = views.view(ctx)
     new = SignUp(
         name=body["name"].strip() or body["name"],

@@ -1,7 +1,7 @@
-"""Texts of error pages by error code; a code without a text is shown with the message of its class, translated.
+"""Texts of error pages by error code; for a code without a text, the message of the error's class is translated.
 
-A module with pages declares the texts of its own errors as `ERROR_TEXTS`, and those about single reasons of an error,
-by `CODE.reason`, as `REASON_TEXTS`.
+A module with pages declares the texts of its own errors as `ERROR_TEXTS`. If an error has several reasons, texts for
+single reasons are in `REASON_TEXTS`, with keys such as `DISCOVERY_FAILED.dns`.
 """
 
 import re
@@ -120,28 +120,33 @@ _PROVIDER_ERRORS: Mapping[str, str] = {
 _OTHER_PROVIDER_ERROR = N_("The provider or this service could not complete it. Nothing was changed.")
 _SHOWN_CODE = re.compile(r"[A-Za-z0-9_'-]{1,64}", re.ASCII)
 _DESCRIPTION_LENGTH = 200
+"""The most characters that are shown of the description of a provider's error."""
 
 APPLICATION_ERRORS = frozenset(
     {"invalid_client", "invalid_redirect_uri", "invalid_request", "invalid_request_uri"}
 )
-"""The errors of an application that has sent its user here, and that cannot be redirected to it (RFC 6749, 4.1.2.1)."""
+"""The errors of an authorization request that are shown to the user, because they must not be redirected to the
+application (RFC 6749, 4.1.2.1)."""
 
 _APPLICATION_ERROR = N_(
     "The application that sent you here made a mistake, so you cannot be signed in to it. Go back to it and try again; "
     "if that does not help, tell the people who run it."
 )
 MOST_SHOWN = 1000
-"""Characters of a description for the developers of an application: it may name two addresses."""
-"""Characters of a provider's description that are shown."""
+"""The most characters of an error description that are shown if it is for the developers of an application. It may
+contain two URLs."""
 
 
 def error_texts() -> Mapping[str, str]:
-    """Return the English texts by error code; those of the console are in `handlers.console.texts`."""
+    """Return the English texts by error code, without those of the console, which are in `handlers.console.texts`."""
     return merged(handlers, "ERROR_TEXTS", except_for=("handlers.console",))
 
 
 def sentence(localization: Localization, refusal: Refusal, *, names_parameters: bool = False) -> str:
-    """Return the text about a refusal and the next step; `names_parameters` names a malformed query parameter."""
+    """Return the translated text about a refusal and the next step.
+
+    With `names_parameters`, the text names a malformed query parameter.
+    """
     ngettext = localization.ngettext
     match refusal.code:
         case "PASSWORD_TOO_SHORT":
@@ -188,8 +193,10 @@ def _minutes(refusal: Refusal) -> int:
 
 
 def provider_error(localization: Localization, error: str | None, description: str | None) -> dict[str, Any]:
-    """Return the values of `provider_error.html` for the error of a sign-in through a provider: its code, a text about
-    it, and the beginning of the provider's description."""
+    """Return the values of `provider_error.html` for the error of a sign-in through a provider or an application.
+
+    They are the error code, a text about it, and the beginning of the description.
+    """
     # Anyone can link to these pages with any text; only what looks like an error code is shown as one.
     # defence: V81 error-word
     code = error if error is not None and _SHOWN_CODE.fullmatch(error) else "UNKNOWN"
@@ -204,5 +211,5 @@ def provider_error(localization: Localization, error: str | None, description: s
 
 
 def said(localization: Localization, code: str) -> str:
-    """Return the sentence for an error code."""
+    """Return the translated text for an error code. Raises KeyError if there is no text for the code."""
     return localization.gettext(error_texts()[code])

@@ -1,4 +1,4 @@
-"""The page of a sign-in that waits for its second factor."""
+"""The page that asks for the second factor of a pending sign-in."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ async def show_two_factor(
     method: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Ask for a code, or redirect to the next page if no sign-in is pending."""
+    """Ask for a code of the second factor; redirect to the next page if no sign-in is pending."""
     view = views.view(ctx, "/two-factor", callback_url, ui_locales, method=method)
     if ctx.challenge is None:
         return view.finish()
@@ -61,7 +61,7 @@ async def show_two_factor(
 
 # pages.send_two_factor_code
 async def send_two_factor_code(ctx: Context, body: shapes.PageForm) -> Redirect:
-    """Send a code by email."""
+    """Send a code for the pending sign-in by email."""
     view = views.view(ctx)
     await verification.send_otp(ctx)
     return view.redirect("/two-factor", method="otp", reason="sent")

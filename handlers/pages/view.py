@@ -33,27 +33,27 @@ class Form:
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     errors: Mapping[str, str] = field(default_factory=dict)
-    """By field, in the language of the page."""
+    """The error texts by field name, in the language of the page."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the fields are called, in the language of the page."""
+    """The names of the fields for the summary of errors, by field name, in the language of the page."""
     message: str | None = None
-    """The error of the form as a whole."""
+    """The error text of the form as a whole; None if the errors are about fields."""
     code: str | None = None
-    """The code of the refusal."""
+    """The error code of the refusal; None if the form was not refused."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether the form is shown again."""
+        """Whether the form is shown again because it was refused."""
         return self.code is not None
 
     def get(self, name: str, otherwise: str = "") -> str:
-        """Return the value to show in a field."""
+        """Return the value to show in a field; `otherwise` if the form has none."""
         return self.values.get(name, otherwise)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The data of every page. `callback_url` and `ui_locales` are passed through all steps."""
+    """The data that every page needs. `callback_url` and `ui_locales` are passed on to all following pages."""
 
     policy: Policy
     localization: Localization
@@ -64,32 +64,32 @@ class View:
     page: str | None = None
     """The path of this page below `pages.path`, without a query; None if it cannot be opened by its URL."""
     query: Mapping[str, str | None] = field(default_factory=dict, repr=False)
-    """The query of this page, without the parameters of all steps."""
+    """The query of this page, without `callbackURL` and `ui_locales`."""
     templates_dir: Path | None = None
-    """The templates of the operator."""
+    """The folder with the operator's templates; None if there are only the built-in ones."""
     is_impersonated: bool = False
     """Whether an administrator acts in the name of the user."""
     application: str | None = None
-    """The name of the OAuth client that the user continues to, as the client has chosen it."""
+    """The name of the OAuth client that the user continues to, as the client has chosen it; None if there is none."""
 
     def url(self, page: str, **query: str | None) -> str:
-        """Return the path of another page, with the parameters of all steps."""
+        """Return the path and query of another page; `callbackURL` and `ui_locales` are added unless in `query`."""
         carried = {"callbackURL": self.callback_url, "ui_locales": self.ui_locales}
         return urls.with_parameters(self.action(page), **(carried | query))
 
     @property
     def stop_impersonating(self) -> str:
-        """The path of the form that ends acting in the name of a user."""
+        """The path of the form with which an administrator stops acting in the name of a user."""
         return View.action(self, "/stop-impersonating")
 
     def in_languages(self) -> Sequence[tuple[str, str, str]]:
-        """Return every language by its tag, its own name, and the path of this page in that language."""
+        """Return every language with its tag, its own name, and the path of this page in that language."""
         here = self.url(self.page or "", **{**self.query, "ui_locales": None})
         joint = "&" if "?" in here else "?"
         return [(tag, name, f"{here}{joint}ui_locales={tag}") for tag, name in LANGUAGES.items()]
 
     def action(self, page: str) -> str:
-        """Return the path that a form is sent to; the parameters of all steps are in its fields."""
+        """Return the path of a page or form without a query; forms have `callbackURL` and `ui_locales` as fields."""
         return self.policy.base_path + self.policy[PagesPolicy].path + page
 
     def render(
@@ -104,7 +104,7 @@ class View:
     ) -> Page:
         """Return a page: the template rendered with these values.
 
-        With `frames` it may have frames with other pages of this service.
+        `frames` allows the page to embed other pages of this service.
         """
         pages = self.policy[PagesPolicy]
         html = (
@@ -123,11 +123,11 @@ class View:
         return Page(html, (_WITH_FRAMES if frames else _CONTENT_SECURITY_POLICY, *headers), status)
 
     def redirect(self, page: str, headers: tuple[Header, ...] = (), **query: str | None) -> Redirect:
-        """Return the redirect to another page, with the parameters of all steps."""
+        """Return the redirect to another page; `callbackURL` and `ui_locales` are added unless `query` has them."""
         return Redirect(self.url(page, **query), headers)
 
     def finish(self, headers: tuple[Header, ...] = ()) -> Redirect:
-        """Return the redirect after the last step: to `callback_url`, else `pages.home_url`, else the account page."""
+        """Return the redirect after the last page: to `callback_url`, else `pages.home_url`, else the account page."""
         # Not `self.url`, which would carry `callback_url` to the account page.
         home = self.policy[PagesPolicy].home_url or View(self.policy, self.localization, self.form).url("")
         redirect = redirects.on(self.policy, self.callback_url, home)
@@ -141,9 +141,10 @@ def view(
     ui_locales: str | None = None,
     **query: str | None,
 ) -> View:
-    """Return the view of a request for the page at this path, such as `/sign-in`, with this query.
+    """Return the view of a request. `page` is the path of the page, such as `/sign-in`; None for a submitted form.
 
-    For a submitted form, the parameters of all steps are in its fields.
+    For a submitted form, `callbackURL` and `ui_locales` are read from its fields. `query` has the page's own query
+    parameters.
     """
     asked = ctx.facts.page or PageRequest()
     if page is None:
@@ -172,7 +173,7 @@ def standalone_view(
     ui_locales: str | None = None,
     caller: Caller | None = None,
 ) -> View:
-    """Return the view of a page that needs no context, for example of an error page."""
+    """Return the view of a page that is shown without a `Context`, for example of an error page."""
     user = None if caller is None else caller.user
     return View(
         policy,
@@ -187,7 +188,7 @@ def standalone_view(
 
 
 def without_secrets(fields: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the fields of a form that may be shown again."""
+    """Return the fields of a form except the secret ones, such as passwords, which must not be shown again."""
     return {name: value for name, value in fields.items() if name not in entries.SECRET_FIELDS}
 
 

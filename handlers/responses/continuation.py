@@ -1,4 +1,4 @@
-"""Where a user goes who has signed in on a page of an authorization request: back to the client that has sent them."""
+"""Continue an authorization request after a sign-in: the user goes back to the client that has sent them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -13,12 +13,15 @@ from handlers.responses.reply import Redirect, Reply
 Handler = Callable[..., Awaitable[Any]]
 
 FIELD = "oauth_query"
-"""The field with the query of the page, in the body or in the query."""
+"""The field, in the body or the query of an operation, with the query of the page, which names the request."""
 
 
 def continuing(handler: Handler) -> Handler:
-    """Return the handler of an operation that signs in, whose response with a session leads back to the client of the
-    request that `oauth_query` names, in place of every other URL."""
+    """Return the handler of an operation that signs in, extended so that the user continues an authorization request.
+
+    If `oauth_query` names a live request and the response has a session, the URL that continues the request replaces
+    the URL of the response. Other responses are unchanged.
+    """
 
     @wraps(handler)
     async def run(ctx: Context, **arguments: Any) -> Any:
@@ -30,7 +33,10 @@ def continuing(handler: Handler) -> Handler:
 
 
 async def url_of(ctx: Context, fields: Mapping[str, Any]) -> str | None:
-    """Return the URL that continues the live request which the fields of an operation name, or None."""
+    """Return the URL that continues the authorization request named by the field `oauth_query`.
+
+    None if the field is absent, the request is not live, or OAuth is off.
+    """
     oauth_query = fields.get(FIELD)
     if not oauth_query or not ctx.policy[OAuthPolicy].enabled:
         return None

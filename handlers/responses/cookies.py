@@ -1,4 +1,4 @@
-"""Set and clear the cookies of the service: one Set-Cookie per name, with the same attributes when set and cleared."""
+"""Headers that set and clear the cookies of the service. A cookie is cleared with the same attributes as it is set."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,29 +7,28 @@ from domain.policy import Cookies
 from handlers.responses.reply import Header
 
 PENDING = "two-factor"
-"""The cookie with the pending two-factor token; its name begins with `session.cookie_prefix`."""
+"""The name, after `session.cookie_prefix`, of the cookie with the token of a sign-in that waits for a second factor."""
 
 TRUSTED = "trust-device"
-"""The cookie of a trusted device; its name begins with `session.cookie_prefix`."""
+"""The name, after `session.cookie_prefix`, of the cookie with the token of a trusted device."""
 
 ADMIN = "admin-session"
-"""The cookie of an administrator's own session while the session cookie is that of one in the name of a user; its name
-begins with `session.cookie_prefix`. It authenticates nothing."""
+"""The name, after `session.cookie_prefix`, of the cookie that keeps the token of an administrator's own session while
+they act in the name of a user. It authenticates nothing."""
 
 NOTICE = "console-notice"
-"""The cookie with the name of a notice that the next page of the console shows; its name begins with
-`session.cookie_prefix`."""
+"""The name, after `session.cookie_prefix`, of the cookie with the name of a notice that the console shows once."""
 
 BROWSER = "browser"
-"""The cookie that tells one browser from another on the hosted pages; its name begins with `session.cookie_prefix`. It
+"""The name, after `session.cookie_prefix`, of the cookie that identifies the browser on the hosted pages. It
 authenticates nothing."""
 
 SHOWN_ONCE = "shown-once"
-"""The cookie with the encrypted content of a page that is shown once; its name begins with `session.cookie_prefix`."""
+"""The name, after `session.cookie_prefix`, of the cookie with the encrypted content of a page that is shown once."""
 
 STATE = "oauth-state-"
-"""The cookie of a flow; its name begins with `session.cookie_prefix` and ends with the first characters of the
-state."""
+"""The name, after `session.cookie_prefix`, of the cookie that binds a sign-in at a provider to the browser. The first
+characters of the `state` follow."""
 STATE_LETTERS = 8
 
 _DOMAIN = b"; Domain="
@@ -44,43 +43,49 @@ def set_session(cookies: Cookies, token: str, *, max_age: int | None) -> Header:
 
 
 def clear_session(cookies: Cookies) -> Header:
-    """Return the Set-Cookie header that clears the session token."""
+    """Return the Set-Cookie header that clears the session cookie."""
     return _set(cookies, cookies.session_name, "", 0)
 
 
 def clear_sessions(cookies: Cookies, sent: Callable[[bytes], Sequence[str]]) -> tuple[Header, ...]:
-    """Return the headers that clear the session token, and an administrator's own if the browser has `sent` one."""
+    """Return the headers that clear the session cookie and, if sent, the cookie of an administrator's own session.
+
+    `sent` returns the values of the cookie with a given name that the browser has sent.
+    """
     return clear_session(cookies), *clear_sent_admin(cookies, sent)
 
 
 def set_admin(cookies: Cookies, token: str) -> Header:
-    """Return the Set-Cookie header for an administrator's own token while they act in the name of a user."""
+    """Return the Set-Cookie header that keeps an administrator's own token while they act in the name of a user."""
     return _set(cookies, admin_name(cookies), token, None)
 
 
 def clear_sent_admin(cookies: Cookies, sent: Callable[[bytes], Sequence[str]]) -> tuple[Header, ...]:
-    """Return the header that clears an administrator's own token, if the browser has `sent` one."""
+    """Return the header that clears the cookie of an administrator's own session; empty if it was not sent.
+
+    `sent` returns the values of the cookie with a given name that the browser has sent.
+    """
     name = admin_name(cookies)
     return (_set(cookies, name, "", 0),) if sent(name.encode()) else ()
 
 
 def admin_name(cookies: Cookies) -> str:
-    """Return the name of the cookie of an administrator's own session."""
+    """Return the name of the cookie that keeps an administrator's own session."""
     return cookies.prefix + ADMIN
 
 
 def set_notice(cookies: Cookies, name: str) -> Header:
-    """Return the Set-Cookie header for the name of a notice that is shown once."""
+    """Return the Set-Cookie header with the name of a notice that is shown once, within 60 seconds."""
     return _set(cookies, notice_name(cookies), name, 60)
 
 
 def clear_notice(cookies: Cookies) -> Header:
-    """Return the Set-Cookie header that clears the notice."""
+    """Return the Set-Cookie header that clears the name of a notice."""
     return _set(cookies, notice_name(cookies), "", 0)
 
 
 def notice_name(cookies: Cookies) -> str:
-    """Return the name of the cookie of a notice."""
+    """Return the name of the cookie with the name of a notice."""
     return cookies.prefix + NOTICE
 
 
@@ -115,24 +120,27 @@ def trusted_name(cookies: Cookies) -> str:
 
 
 def set_state(cookies: Cookies, state: str, binding: str, *, max_age: int) -> Header:
-    """Return the Set-Cookie header that binds a flow to this browser; `max_age` is in seconds."""
+    """Return the Set-Cookie header that binds a sign-in at a provider to this browser.
+
+    `binding` is the value of the cookie; `max_age` is in seconds.
+    """
     return _set(_for_pages(cookies), state_name(cookies, state), binding, max_age)
 
 
 def clear_state(cookies: Cookies, state: str) -> Header:
-    """Return the Set-Cookie header that clears the cookie of a flow."""
+    """Return the Set-Cookie header that clears the cookie with which `set_state` has bound a sign-in."""
     return _set(_for_pages(cookies), state_name(cookies, state), "", 0)
 
 
 def state_name(cookies: Cookies, state: str) -> str:
-    """Return the name of a flow's cookie; each flow has its own, so that several tabs work."""
+    """Return the name of the cookie that `set_state` sets. Each sign-in has its own, so that several tabs work."""
     return cookies.prefix + STATE + state[:STATE_LETTERS]
 
 
 def clear_host_only_cookies(headers: Sequence[Header]) -> tuple[Header, ...]:
-    """Return the headers that clear the host-only twin of each cookie that is set or cleared for a domain.
+    """Return headers that clear cookies of the same names without a domain, for each cookie with a domain in `headers`.
 
-    A browser that stored the twin under other settings would keep sending it in addition to the new cookie.
+    A browser may have stored such a cookie under other settings, and would send it in addition to the new one.
     """
     return tuple(
         (name, _host_only(value)) for name, value in headers if name == b"set-cookie" and _DOMAIN in value
@@ -148,12 +156,12 @@ def _host_only(value: bytes) -> bytes:
 
 
 def set_browser(cookies: Cookies, token: str) -> Header:
-    """Return the Set-Cookie header for the token of a browser, which keeps it until it closes."""
+    """Return the Set-Cookie header for the token that identifies a browser until the browser closes."""
     return _set(_for_pages(cookies), browser_name(cookies), token, None)
 
 
 def browser_name(cookies: Cookies) -> str:
-    """Return the name of the cookie with the token of a browser."""
+    """Return the name of the cookie with the token that identifies a browser."""
     return cookies.prefix + BROWSER
 
 
@@ -173,8 +181,10 @@ def shown_once_name(cookies: Cookies) -> str:
 
 
 def _for_pages(cookies: Cookies) -> Cookies:
-    """Return the attributes of cookies that only navigations use: Lax, because a browser may return from another site;
-    HttpOnly."""
+    """Return the attributes of cookies that only navigations use: SameSite=Lax and HttpOnly.
+
+    Lax, because a browser may return from another site.
+    """
     return replace(cookies, same_site="Lax", http_only=True)
 
 

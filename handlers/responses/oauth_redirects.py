@@ -17,7 +17,11 @@ from handlers.responses.sessions import pending_cookies, session_cookies
 def callback_redirect(
     ctx: Context, result: CallbackResult, state: str | None
 ) -> Redirect | Rollback[Redirect]:
-    """Redirect to the final URL of a flow; clear the flow's cookie if its state is used up."""
+    """Return the redirect after a provider's callback, with the cookies of a session if one was opened.
+
+    The cookie of the flow is cleared if its state is used up. After a failure, the redirect names the error, and what
+    the callback wrote is rolled back.
+    """
     forgotten: tuple[Header, ...] = ()
     if result.is_used_up and state is not None:
         forgotten = (cookies.clear_state(ctx.policy.cookies, state),)
@@ -37,7 +41,10 @@ def callback_redirect(
 def relay(
     ctx: Context, path: str, provider: str, form: Mapping[str, object], names: Collection[str]
 ) -> Redirect:
-    """Redirect the form post of a provider to the callback at this path with GET, with the fields of these names."""
+    """Return the redirect from the form post of a provider to the callback with GET.
+
+    The URL is `path` followed by `provider`, and has those fields of the form that are in `names`.
+    """
     # The redirect makes the browser send the state cookie, which is SameSite=Lax and so is missing in a POST from
     # another site.
     # defence: V62 form-fields
@@ -56,7 +63,7 @@ def _failed(ctx: Context, result: CallbackResult, error: str) -> Redirect:
 
 
 def _two_factor_redirect(ctx: Context, result: CallbackResult, pending: PendingSignIn) -> Redirect:
-    """Redirect to the page where the user enters the code: the page in the settings, or the flow's own redirect URL."""
+    """Return the redirect to where the user enters a code: the page in the settings, or the flow's redirect URL."""
     redirect = redirects.on(ctx.policy, result.target, ctx.policy[SocialPolicy].default_redirect_url)
     url = redirects.second_factor_url(ctx.policy, redirect.location)
     return Redirect(url, pending_cookies(ctx, pending, keeps_session=result.keeps_session))

@@ -9,13 +9,16 @@ from handlers.responses.reply import Header, Redirect
 
 
 def absolute(policy: Policy, target: str) -> str:
-    """Return a relative URL as origin of `base_url` + URL, any other unchanged."""
+    """Return `base_url` followed by a relative URL; other URLs are unchanged."""
     # From the settings, never from the Host header, which an attacker can choose (as in Zitadel, CVE-2023-49097).
     return policy.base_url + target if target.startswith("/") else target  # defence: V10 absolute-target
 
 
 def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **parameters: str) -> Redirect:
-    """Redirect to a URL with parameters such as `token`. Raises InvalidCallbackUrl unless it is trusted."""
+    """Return the redirect to a URL, with query parameters such as `token`.
+
+    Raises InvalidCallbackUrl unless the URL is trusted.
+    """
     # Checked again, because the trusted origins may have changed since the URL was stored.
     if not policy.origins.accepts(target):
         raise InvalidCallbackUrl
@@ -23,19 +26,25 @@ def to(policy: Policy, target: str, headers: tuple[Header, ...] = (), **paramete
 
 
 def on(policy: Policy, target: str | None, otherwise: str, **parameters: str) -> Redirect:
-    """Redirect to a previously accepted URL if it is set and still trusted, else to `otherwise`."""
+    """Return the redirect to `target` if it is set and still trusted, else to `otherwise`, with query parameters."""
     is_trusted = target is not None and policy.origins.accepts(target)
     url = absolute(policy, target) if target is not None and is_trusted else otherwise
     return Redirect(urls.with_parameters(url, **parameters))
 
 
 def refused(policy: Policy, target: str, refusal: Refusal) -> Rollback[Redirect]:
-    """Redirect with the refusal's code as `error`; the rule's writes are rolled back. Raises InvalidCallbackUrl."""
+    """Return the redirect to `target` with the refusal's code as `error`; what the operation wrote is rolled back.
+
+    Raises InvalidCallbackUrl unless `target` is trusted.
+    """
     return Rollback(to(policy, target, error=refusal.code))
 
 
 def second_factor_url(policy: Policy, url: str) -> str:
-    """Return the URL where a redirected user enters a code: the page in the settings, or the URL itself."""
+    """Return the URL where a redirected user enters a code of the second factor.
+
+    It is the page in the settings, which gets `url` as `callbackURL`; if no page is set, `url` itself.
+    """
     page = policy[TwoFactorPolicy].page
     if page is None:
         return urls.with_parameters(url, twoFactorRedirect="true")

@@ -1,4 +1,4 @@
-"""The results of handlers: a plain shape (200, JSON), or one of these for headers, redirects and other media types."""
+"""The results of handlers: a plain shape (200, JSON), or one of these classes for other statuses, headers, formats."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -6,38 +6,38 @@ from typing import Generic, TypeVar
 
 Shape = TypeVar("Shape")
 Header = tuple[bytes, bytes]
-"""A header: lower-case name and value, as in ASGI."""
+"""A header: its name in lower case and its value, as in ASGI."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[Shape]):
-    """A JSON body, and headers such as Set-Cookie."""
+    """A response with a JSON body, and with headers such as Set-Cookie."""
 
     # Never in a `repr`, which may be logged: bodies and headers contain tokens.
     body: Shape = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
     status: int = 200
     opens_session: bool = False
-    """Whether it carries the token of a new session."""
+    """Whether the response contains the token of a new session."""
 
 
 # Not frozen: creating a frozen one takes three times as long, and only frequent responses are rendered before.
 @dataclass(slots=True)
 class Rendered:
-    """A body that is rendered as JSON already."""
+    """A response with a body that is already rendered as JSON."""
 
     json: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirect: 302, or 303 after a POST."""
+    """A redirect. In response to a POST, its status is always 303."""
 
     location: str = field(repr=False)
     headers: tuple[Header, ...] = field(default=(), repr=False)
     status: int = 302
     opens_session: bool = False
-    """Whether it sets the cookie of a new session."""
+    """Whether the redirect sets the cookie of a new session."""
     defect: Exception | None = field(default=None, repr=False)
     """The unexpected exception behind the redirect, for the log."""
 
@@ -82,9 +82,9 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A file that the browser saves under a name, sent part by part as the client takes it.
+    """A file that the browser saves under a name, sent in parts as fast as the client receives them.
 
-    The parts are closed when the client is gone, or when there are no more.
+    `parts` is closed at its end, or when the client has disconnected.
     """
 
     parts: AsyncGenerator[bytes, None] = field(repr=False)

@@ -18,20 +18,20 @@ Shape = TypeVar("Shape")
 
 
 def session_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, the session cookie, and `set-auth-token` for the bearer mode of Better Auth's client."""
+    """Respond with `body`, the session cookie, and the header `set-auth-token` for clients that use bearer tokens."""
     cookie, *related = session_cookies(ctx, opened)
     # defence: V38 session-cookie
     return Reply(body, (cookie, (b"set-auth-token", opened.token.encode()), *related), opens_session=True)
 
 
 async def replacing_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Respond as `session_response` does, and end the session of the same user that the browser has until now."""
+    """Respond as `session_response` does, and end the earlier session of the same user in this browser."""
     await replacement.end_replaced(ctx, opened)  # defence: H17 by-program
     return session_response(ctx, opened, body)
 
 
 def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Return the Set-Cookie headers of a new session: its own first, then those of related cookies."""
+    """Return the Set-Cookie headers of a new session: first the session cookie, then related cookies."""
     # The session may be created after `ctx.now`, because a call to a provider takes time.
     life = opened.session.expires_at - opened.session.created_at
     max_age = int(life.total_seconds()) if opened.session.remembered else None
@@ -40,12 +40,12 @@ def session_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def session_body(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, which contains the token; set no cookie and no token header."""
+    """Respond with `body`, which contains the session token; set no session cookie and no header with the token."""
     return Reply(body, _related_cookies(ctx, opened), opens_session=True)
 
 
 def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
-    """Return the related cookies of a new session: pending token cleared, trusted device set or cleared."""
+    """Return headers for a new session: they clear the pending sign-in, and set or clear the trusted device."""
     settings = ctx.policy.cookies
     pending = (cookies.clear_pending(settings),) if ctx.cookies.pending else ()
     if opened.device is not None:
@@ -55,7 +55,7 @@ def _related_cookies(ctx: Context, opened: OpenedSession) -> tuple[Header, ...]:
 
 
 def two_factor_required(ctx: Context, pending: PendingSignIn) -> Reply[shapes.SignInAnswer]:
-    """Respond that a second factor is required."""
+    """Respond that the sign-in is pending and requires a second factor."""
     body: shapes.SignInAnswer = {
         "redirect": False,
         "token": pending.token,
@@ -73,7 +73,7 @@ def pending_cookies(
 ) -> tuple[Header, ...]:
     """Return the Set-Cookie headers of a pending sign-in, which also clear the session cookie.
 
-    `keeps_session` leaves the session of a user who only proves again who they are, until the new one replaces it.
+    `keeps_session` leaves the session cookie of a user who only signs in again; the new session replaces it later.
     """
     settings = ctx.policy.cookies
     max_age = int(ctx.policy[TwoFactorPolicy].challenge_expires_in.total_seconds())
@@ -86,8 +86,10 @@ def pending_cookies(
 
 
 def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, which contains the URL of a provider's page, and with the cookie that binds the flow to
-    this browser."""
+    """Respond with `body`, which contains the URL of a provider's page, and set the cookie of the sign-in.
+
+    The cookie binds the sign-in to this browser.
+    """
     max_age = int(ctx.policy[SocialPolicy].state_expires_in.total_seconds())
     return Reply(
         body, (cookies.set_state(ctx.policy.cookies, redirect.state, redirect.binding, max_age=max_age),)
@@ -95,14 +97,14 @@ def authorization_redirect(ctx: Context, redirect: AuthorizationRedirect, body: 
 
 
 def sign_out_response(ctx: Context, body: Shape) -> Reply[Shape]:
-    """Respond with `body` and clear the session cookie, with an administrator's own."""
+    """Respond with `body`; clear the session cookie, and the cookie of an administrator's own session."""
     return Reply(body, cookies.clear_sessions(ctx.policy.cookies, ctx.cookies.values))
 
 
 def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
     """Respond with `body` and the token of a session in the name of a user.
 
-    Cookies are set only for a caller with a cookie: the new session's, and a second one that keeps their own token.
+    Cookies are set only for a caller who uses cookies: the session cookie, and one that keeps the caller's own token.
     """
     policy, caller = ctx.policy.cookies, ctx.signed_in
     headers: tuple[Header, ...] = ((b"set-auth-token", opened.token.encode()),)
@@ -118,7 +120,7 @@ def impersonated_response(ctx: Context, opened: OpenedSession, body: Shape) -> R
 def signed_in_response(
     ctx: Context, opened: OpenedSession | PendingSignIn, callback_url: str | None
 ) -> Reply[shapes.SignInAnswer]:
-    """Respond to a sign-in: with the session, or with the sign-in that waits for a second factor."""
+    """Respond to a sign-in: with the session, or with the pending sign-in that requires a second factor."""
     if isinstance(opened, PendingSignIn):
         return two_factor_required(ctx, opened)
     body: shapes.SignInAnswer = {
@@ -131,7 +133,7 @@ def signed_in_response(
 
 
 def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, the session cookie and `set-auth-token` of an administrator's own session."""
+    """Respond with `body`, and restore an administrator's own session: its cookie and `set-auth-token`."""
     policy, session = ctx.policy.cookies, opened.session
     # The session is not new, so its cookie lasts only for the rest of its lifetime.
     max_age = int((session.expires_at - ctx.now).total_seconds()) if session.remembered else None
@@ -146,7 +148,10 @@ def restored_response(ctx: Context, opened: OpenedSession, body: Shape) -> Reply
 
 
 def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
-    """Respond with `body`, and clear an administrator's own cookie, and the session cookie if it is the caller's."""
+    """Respond with `body`; clear the cookie of an administrator's own session, and the caller's session cookie.
+
+    The session cookie stays if it is of another session than the caller's.
+    """
     policy, sent = ctx.policy.cookies, ctx.cookies.values
     # A caller with a bearer token may send another session's cookie along, which must stay.
     if ctx.signed_in.token in sent(policy.session_name.encode()):  # defence: ADM11 own-cookie
@@ -155,10 +160,10 @@ def stopped_response(ctx: Context, body: Shape) -> Reply[Shape]:
 
 
 def clear_trusted_device_cookie(ctx: Context, reply: Reply[Shape]) -> Reply[Shape]:
-    """Also clear the cookie of a trusted device, if the browser sent one, because no device is trusted any longer."""
+    """Return a response with a header that clears the cookie of a trusted device, if the browser sent one."""
     return Reply(reply.body, (*reply.headers, *trusted_device_cleared(ctx)))
 
 
 def trusted_device_cleared(ctx: Context) -> tuple[Header, ...]:
-    """Return the header that clears the cookie of a trusted device, if the browser sent one."""
+    """Return the header that clears the cookie of a trusted device; empty if the browser sent none."""
     return (cookies.clear_trusted(ctx.policy.cookies),) if ctx.cookies.devices else ()

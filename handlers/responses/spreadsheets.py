@@ -14,7 +14,7 @@ Row = TypeVar("Row")
 
 _TYPE = b"text/csv; charset=utf-8"
 _MARK = b"\xef\xbb\xbf"
-"""Without the byte order mark at the beginning, spreadsheet programs read UTF-8 as another encoding."""
+"""The byte order mark, without which spreadsheet programs read UTF-8 as another encoding."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """The beginnings of cells that spreadsheet programs run as formulas (CWE-1236)."""
@@ -27,15 +27,16 @@ def stream(
     shape: Callable[[Row], Mapping[str, Any]],
     columns: Iterable[str],
 ) -> Stream:
-    """Return the pages of an export as a file with a header and a line for each row, of these fields of its shape.
+    """Return an export as a CSV file with a header and a line for each row of `pages`.
 
-    `name` and the time are the name of the file.
+    `shape` converts a row to a mapping, whose keys `columns` are the cells of the line. The file is named by `name` and
+    the time `now`.
     """
     return Stream(_parts(pages, shape, tuple(columns)), _TYPE, f"{name}-{now:%Y-%m-%dT%H%M%SZ}.csv")
 
 
 def given(filters: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the filters that a request has."""
+    """Return those filters of a request that have a value."""
     return {name: value for name, value in filters.items() if value}
 
 

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/sso_pages.yaml: pages of the single sign-on of an organization."""
+"""The operations of openapi/paths/sso_pages.yaml: pages for the single sign-on of an organization."""
 
 from handlers.sso_pages.connections import (
     delete_connection,

@@ -1,4 +1,4 @@
-"""The certificates of SAML connections, as pages show them: a warning precedes their end."""
+"""The certificates of SAML connections, as pages show them, with a warning before they expire."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +11,7 @@ from models.sso_connection import ConnectionRow
 
 
 class Certificate(NamedTuple):
-    """A certificate that an identity provider signs with."""
+    """A certificate with which an identity provider signs."""
 
     facts: CertificateFacts
     has_ended: bool
@@ -28,5 +28,5 @@ def certificates_of(ctx: Context, row: ConnectionRow) -> Sequence[Certificate]:
 
 
 def first_end(ctx: Context, row: ConnectionRow) -> Certificate | None:
-    """Return the certificate of a connection that ends first; None if it has none."""
+    """Return the certificate of a connection that expires first; None if it has none."""
     return min(certificates_of(ctx, row), key=lambda one: one.facts.not_after, default=None)

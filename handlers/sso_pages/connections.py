@@ -45,7 +45,7 @@ async def show_connection(
     connection: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show a connection: what is left to do, its certificates, and the values that the provider needs."""
+    """Show a connection: the remaining steps, its certificates, and the URLs that the identity provider needs."""
     opened = await layout.open_connection(ctx, id_, "", callback_url, ui_locales, connection)
     if isinstance(opened, Redirect):
         return opened
@@ -63,7 +63,10 @@ async def show_connection(
 
 
 def urls_of(ctx: Context, row: ConnectionRow) -> Mapping[str, str]:
-    """Return the URLs of this service that the identity provider of a connection needs, by what they are."""
+    """Return the URLs of this service that the identity provider of a connection needs, by their kinds.
+
+    The kind is `redirect` for OpenID Connect; for SAML there are `acs`, `entity`, `logout` and `metadata`.
+    """
     if row.type == ConnectionType.OIDC:
         return {"redirect": endpoints.callback_url(ctx.policy, row.provider_id)}
     config = config_of(ctx.cipher, row)
@@ -79,7 +82,7 @@ def urls_of(ctx: Context, row: ConnectionRow) -> Mapping[str, str]:
 
 # sso_pages.set_state
 async def set_state(ctx: Context, id_: str, body: shapes.SsoStateForm) -> Redirect:
-    """Switch a connection on, or pause it."""
+    """Activate or pause a connection."""
     view, provider_id = views.view(ctx), body["connection"]
     if await layout.find(ctx, id_, provider_id) is None:
         return layout.gone(view, id_)
@@ -102,7 +105,7 @@ async def show_deletion(
 
 # sso_pages.delete_connection
 async def delete_connection(ctx: Context, id_: str, body: shapes.SsoDeletionForm) -> Redirect:
-    """Delete a connection."""
+    """Delete a connection if its identifier was typed as confirmation."""
     view, provider_id = views.view(ctx), body["connection"]
     # A form that is sent twice, or from a stale page, has reached its goal already.
     if await layout.find(ctx, id_, provider_id) is not None:

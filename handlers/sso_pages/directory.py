@@ -1,4 +1,4 @@
-"""The directory of a connection (SCIM): its tokens, and the confirmation that resumes a stopped one."""
+"""The SCIM directory of a connection: its tokens, and the button that resumes a stopped directory."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -33,7 +33,7 @@ async def show_directory(
     connection: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show the state and the tokens of a directory."""
+    """Show the state and the tokens of a SCIM directory."""
     opened = await layout.open_connection(ctx, id_, _PAGE, callback_url, ui_locales, connection)
     if isinstance(opened, Redirect):
         return opened
@@ -53,7 +53,7 @@ async def show_directory(
 
 # sso_pages.create_token
 async def create_token(ctx: Context, id_: str, body: shapes.SsoTokenForm) -> Redirect:
-    """Create a token, and redirect to the page that shows it."""
+    """Create a SCIM token, and redirect to the page that shows it once."""
     view, provider_id = views.view(ctx), body["connection"]
     connection = await _managed(ctx, id_, provider_id)
     if connection is None:
@@ -70,7 +70,7 @@ async def create_token(ctx: Context, id_: str, body: shapes.SsoTokenForm) -> Red
 
 
 async def _managed(ctx: Context, organization_id: str, provider_id: str) -> ConnectionRow | None:
-    """Return a connection of an organization, locked, whose directory the caller may change; None if there is none."""
+    """Return a connection, locked, whose directory the caller may change; None if there is none."""
     if await layout.find(ctx, organization_id, provider_id) is None:
         return None
     return await management.managed(ctx, provider_id, change=True)
@@ -80,7 +80,7 @@ async def _managed(ctx: Context, organization_id: str, provider_id: str) -> Conn
 async def show_token(
     ctx: Context, id_: str, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Show a new token until the user goes on; then redirect to the list of connections."""
+    """Show a new SCIM token; redirect to the list of connections if the token is no longer available."""
     opened = await layout.open_page(ctx, id_, "/token", callback_url, ui_locales)
     if isinstance(opened, Redirect):
         return opened
@@ -99,7 +99,7 @@ async def show_revocation(
     connection: str | None = None,
     token: str | None = None,
 ) -> Page | Redirect:
-    """Ask before a token is revoked."""
+    """Ask for confirmation before a SCIM token is revoked."""
     opened = await layout.open_connection(
         ctx, id_, f"{_PAGE}/revoke", callback_url, ui_locales, connection, token=token
     )
@@ -114,7 +114,7 @@ async def show_revocation(
 
 # sso_pages.revoke_token
 async def revoke_token(ctx: Context, id_: str, body: shapes.SsoTokenRevocationForm) -> Redirect:
-    """Revoke a token."""
+    """Revoke a SCIM token."""
     view, provider_id, reason = views.view(ctx), body["connection"], "token-revoked"
     connection = await _managed(ctx, id_, provider_id)
     if connection is None:
@@ -128,7 +128,7 @@ async def revoke_token(ctx: Context, id_: str, body: shapes.SsoTokenRevocationFo
 
 # sso_pages.confirm_directory
 async def confirm_directory(ctx: Context, id_: str, body: shapes.SsoConnectionForm) -> Redirect:
-    """Resume a stopped directory."""
+    """Resume a directory that was stopped because it disabled too many users."""
     view, provider_id, reason = views.view(ctx), body["connection"], "directory-confirmed"
     connection = await _managed(ctx, id_, provider_id)
     if connection is None:

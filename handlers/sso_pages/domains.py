@@ -20,7 +20,7 @@ async def show_domains(
     connection: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show the domains of a connection, and the records that prove those that are not verified."""
+    """Show the domains of a connection, and the DNS records to create for those that are not verified."""
     opened = await layout.open_connection(ctx, id_, _PAGE, callback_url, ui_locales, connection)
     if isinstance(opened, Redirect):
         return opened
@@ -47,7 +47,7 @@ async def add_domains(ctx: Context, id_: str, body: shapes.SsoDomainsForm) -> Re
 
 # sso_pages.verify_domains
 async def verify_domains(ctx: Context, id_: str, body: shapes.SsoConnectionForm) -> Redirect:
-    """Verify the domains of a connection by their records."""
+    """Verify the domains of a connection by their DNS records."""
     view, provider_id = views.view(ctx), body["connection"]
     if await layout.find(ctx, id_, provider_id) is None:
         return layout.gone(view, id_)
@@ -71,7 +71,7 @@ async def show_requirement(
     connection: str | None = None,
     domain: str | None = None,
 ) -> Page | Redirect:
-    """Ask before users of a domain are required to sign in with a connection."""
+    """Ask for confirmation before users of a domain are required to sign in with a connection."""
     return await _ask(ctx, id_, "require", "requirement.html", callback_url, ui_locales, connection, domain)
 
 
@@ -119,7 +119,7 @@ async def show_domain_removal(
     connection: str | None = None,
     domain: str | None = None,
 ) -> Page | Redirect:
-    """Ask before a domain is removed; the last one stays."""
+    """Ask for confirmation before a domain is removed; the last domain of a connection cannot be removed."""
     return await _ask(ctx, id_, "remove", "domain_removal.html", callback_url, ui_locales, connection, domain)
 
 

@@ -89,35 +89,35 @@ NOTICES = {
     "directory-not-stopped": N_("The directory is not stopped, so there was nothing to confirm."),
     "not-required": N_("Users with addresses in this domain can also sign in another way now."),
 }
-"""The texts that follow a form, by the value of the query parameter `reason`."""
+"""The English texts that the page after a form shows, by the value of the query parameter `reason`."""
 
 STATES = {"draft": N_("Draft"), "active": N_("Active"), "paused": N_("Paused")}
 PROTOCOLS = {"saml": "SAML 2.0", "oidc": "OpenID Connect"}
 
 
 def path_of(organization_id: str, rest: str = "") -> str:
-    """Return the path of a page of single sign-on below `pages.path`."""
+    """Return the path of a page of single sign-on below `pages.path`; `rest` is its end, such as `/new`."""
     return organization_layout.path_of(organization_id, f"/sso{rest}")
 
 
 def to(
     view: View, organization_id: str, rest: str, provider_id: str, *, reason: str | None = None
 ) -> Redirect:
-    """Return the redirect to a page of a connection; `rest` is its path after that of the connection."""
+    """Return the redirect to a page of a connection; `rest` is the end of its path, such as `/domains`."""
     return view.redirect(
         path_of(organization_id, f"/connection{rest}"), connection=provider_id, reason=reason
     )
 
 
 class Opened(NamedTuple):
-    """A page that the caller may see: its view, and the organization."""
+    """The view of a page that the caller may see, and the organization."""
 
     view: View
     organization: OrganizationRow
 
 
 class OpenedConnection(NamedTuple):
-    """The same for a page of a connection."""
+    """The view of a page that the caller may see, the organization, and the connection that the page is about."""
 
     view: View
     organization: OrganizationRow
@@ -132,7 +132,10 @@ async def open_page(
     ui_locales: str | None,
     **query: str | None,
 ) -> Opened | Redirect:
-    """Return a page for those who manage the connections of an organization; a redirect for everybody else."""
+    """Return the view of a page and the organization, if the caller may manage its connections; else a redirect.
+
+    `rest` is the end of the path of the page, such as `/new`; `query` has the page's own query parameters.
+    """
     view = views.view(ctx, path_of(organization_id, rest), callback_url, ui_locales, **query)
     found = await organization_layout.find(ctx, organization_id)
     if found is None:
@@ -151,7 +154,10 @@ async def open_connection(
     connection: str | None,
     **query: str | None,
 ) -> OpenedConnection | Redirect:
-    """Return a page of a connection; `rest` is its path after that of the connection."""
+    """Do the same as `open_page` for a page of a connection; redirect to the list if there is no such connection.
+
+    `connection` is the identifier of the connection; `rest` is the end of the path of the page, such as `/domains`.
+    """
     opened = await open_page(
         ctx,
         organization_id,
@@ -172,7 +178,8 @@ async def open_connection(
 async def find(ctx: Context, organization_id: str, provider_id: str) -> Connection | None:
     """Return a connection of an organization that the caller may manage, or None.
 
-    It is read in a transaction of its own, because rules may call the identity provider before theirs begins.
+    The connection is read in a transaction of its own, because an operation may call the identity provider before its
+    transaction begins.
     """
     return await ctx.in_new_transaction(
         partial(_find, organization_id=organization_id, provider_id=provider_id)
@@ -188,12 +195,12 @@ async def _find(ctx: Context, organization_id: str, provider_id: str) -> Connect
 
 
 def gone(view: View, organization_id: str) -> Redirect:
-    """Return the redirect to the list of connections, which says that there is no such connection."""
+    """Return the redirect to the list of connections, which shows that there is no such connection."""
     return view.redirect(path_of(organization_id), reason="gone")
 
 
 def render(ctx: Context, opened: Opened | OpenedConnection, template: str, /, **values: Any) -> Page:
-    """Return a page of single sign-on; `template` is the rest of its name."""
+    """Return a page of single sign-on, rendered from the template `account/sso_<template>` with `values`."""
     view, organization = opened.view, opened.organization
     if isinstance(opened, OpenedConnection):
         row = opened.connection.row

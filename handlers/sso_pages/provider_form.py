@@ -1,4 +1,4 @@
-"""The fields of forms about the identity provider of a connection, in the form in which operations take them."""
+"""Convert forms about the identity provider of a connection to the fields of API operations."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -39,13 +39,13 @@ _NAMES = {
     "oidcConfig.clientId": "clientId",
     "oidcConfig.clientSecret": "clientSecret",
 }
-"""The fields of forms, by those of operations that they stand for."""
+"""The names of form fields, by the fields of API operations that they stand for."""
 
 
 def sent_fields(body: Mapping[str, Any], protocol: str, *, is_new: bool = True) -> Mapping[str, Any]:
-    """Return the fields of an operation that a form contains. Raises ValidationError for those that are missing.
+    """Return the fields of an API operation from a form. Raises ValidationError if a required field is missing.
 
-    A form for a connection that exists may leave out the client secret, which then stays.
+    The client secret is required only if the connection `is_new`; an existing one keeps its secret.
     """
     if protocol == OIDC:
         needed = ("issuer", "clientId", "clientSecret") if is_new else ("issuer", "clientId")
@@ -62,7 +62,7 @@ def sent_fields(body: Mapping[str, Any], protocol: str, *, is_new: bool = True) 
 
 @contextmanager
 def named_fields() -> Iterator[None]:
-    """Name the fields of the form in the errors of the block, instead of those of the operation."""
+    """Replace, in a ValidationError of the block, the fields of an API operation by the fields of the form."""
     try:
         yield
     except ValidationError as error:

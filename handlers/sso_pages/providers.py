@@ -1,4 +1,4 @@
-"""Identity providers that the wizard knows: where they want the values of this service, and what they call them."""
+"""Identity providers that the wizard knows: where they are set up, and their words for the values of this service."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,33 +8,33 @@ SAML, OIDC = "saml", "oidc"
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """How a protocol is set up at an identity provider, in the words of its own pages, which are not translated."""
+    """How to set up a protocol at an identity provider, in the words of the provider's own pages, untranslated."""
 
     steps: str
-    """The way to the form with the values of this service."""
+    """The menus that lead to the form for the values of this service."""
     first: str
-    """What the assertion consumer service or the redirect URI is called there."""
+    """The provider's name for the assertion consumer service (SAML) or the redirect URI (OpenID Connect)."""
     second: str = ""
-    """What the entity id is called there."""
+    """The provider's name for the entity id (SAML)."""
     source: str = ""
-    """Where the metadata is found, or the issuer with the client id and secret."""
+    """Where to find the metadata (SAML), or the issuer, client id and client secret (OpenID Connect)."""
     example: str = ""
-    """What the URL of the metadata, or the issuer, looks like."""
+    """An example of the URL of the metadata (SAML), or of the issuer (OpenID Connect)."""
     settings: str = ""
-    """What else is to be set there."""
+    """Other settings that are required at the provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """An identity provider of the wizard."""
+    """An identity provider that the wizard knows."""
 
     key: str
-    """Its name in URLs, and in the suggested identifier of a connection."""
+    """The name of the provider in URLs, and in the suggested identifier of a connection."""
     name: str
     place: str
-    """Where it is set up."""
+    """Where the provider is set up, such as `Okta Admin Console`."""
     guides: Mapping[str, Guide] = field(default_factory=dict)
-    """By protocol, the usual one first."""
+    """The guides by protocol; the usual protocol comes first."""
 
 
 _ALL = (
@@ -228,10 +228,10 @@ PROVIDERS: Mapping[str, IdentityProvider] = {one.key: one for one in _ALL}
 
 
 def provider_of(key: str | None) -> IdentityProvider:
-    """Return the identity provider with a key; the one without instructions of its own for an unknown key."""
+    """Return the identity provider with a key; for an unknown key, the general one without instructions."""
     return PROVIDERS.get(key or "", PROVIDERS["other"])
 
 
 def protocol_of(provider: IdentityProvider, protocol: str | None) -> str:
-    """Return a protocol that an identity provider speaks: the one that was chosen, else the usual one."""
+    """Return `protocol` if the identity provider supports it, else the provider's usual protocol."""
     return protocol if protocol is not None and protocol in provider.guides else next(iter(provider.guides))

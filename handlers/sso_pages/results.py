@@ -1,4 +1,4 @@
-"""What a test sign-in has brought, as pages show it."""
+"""The result of a test sign-in, as pages show it."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -68,7 +68,7 @@ _REASONS: Mapping[str, str] = {
     ),
     "user_disabled": N_("The directory of the connection has disabled this user."),
 }
-"""Why a response, or the sign-in of a person, is refused, with what helps."""
+"""Why a response or a sign-in is refused, and what helps: texts by error code."""
 _ROLE_SOURCES = {
     "group": N_("from the rule for the group “%(group)s”"),
     "default": N_("the role of new members, because no rule for groups applies"),
@@ -82,7 +82,10 @@ _GONE = N_("This result was shown already, or has expired. Test again.")
 async def values(
     ctx: Context, view: View, row: ConnectionRow, result: str | None, error: str | None
 ) -> Mapping[str, Any]:
-    """Return the values of the template with a result, which is taken, or with the error of a response."""
+    """Return the template values for a test sign-in: for its `result`, or for the `error` of a refused response.
+
+    `result` is the token of the stored result, which is deleted.
+    """
     found = None
     if result:
         with suppress(SsoTestNotFound):
@@ -97,7 +100,7 @@ async def values(
 
 
 def _shown(view: View, found: TestResult) -> Mapping[str, str | None]:
-    """Return what a sign-in would do, in words."""
+    """Return the template values that say what a sign-in would do."""
     localization = view.localization
     source = None if found.role_source is None else localization.gettext(_ROLE_SOURCES[found.role_source])
     return {

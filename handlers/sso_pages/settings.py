@@ -34,7 +34,7 @@ async def show_settings(
 
 # sso_pages.update_settings
 async def update_settings(ctx: Context, id_: str, body: shapes.SsoSettingsForm) -> Redirect:
-    """Change the settings of a connection, unless it was changed after the form was shown."""
+    """Change the settings of a connection, unless the connection was changed after the form was shown."""
     view, provider_id = views.view(ctx), body["connection"]
     if await layout.find(ctx, id_, provider_id) is None:
         return layout.gone(view, id_)

@@ -1,4 +1,4 @@
-"""The fields of forms about the settings of a connection, in the form in which operations take them."""
+"""Convert between the form with the settings of a connection and the fields of API operations."""
 
 import json
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ FIELD_LABELS: Mapping[str, str] = {
 }
 
 _ATTRIBUTES = {"emailAttribute": "email", "nameAttribute": "name", "groupsAttribute": "groups"}
-"""The fields with names of attributes, with those of the mapping."""
+"""The form fields with names of attributes, and the members of the attribute mapping that they stand for."""
 
 
 def values(ctx: Context, view: View, row: ConnectionRow) -> Mapping[str, Any]:
-    """Return the values of the template with the form of a connection."""
+    """Return the template values for the form with the settings of a connection."""
     known = [name for name in ctx.policy[OrganizationPolicy].roles if name != OWNER]
     # Several roles, or one that is no longer configured, would otherwise be lost when another field is changed.
     offered = known if row.default_role in known else [row.default_role, *known]
@@ -69,9 +69,9 @@ def _stored(ctx: Context, row: ConnectionRow) -> Mapping[str, Any]:
 
 
 def sent_fields(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of an operation that a form contains; those of roles only if it has them.
+    """Return the fields of an API operation from a form; those about roles only if the form contains them.
 
-    Raises ValidationError.
+    Raises ValidationError if the roles of groups are malformed.
     """
     sent = {
         "name": body["name"].strip(),
@@ -87,5 +87,5 @@ def sent_fields(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def attribute_names(body: Mapping[str, Any]) -> Mapping[str, str | None]:
-    """Return the names of attributes that a form contains, by those of the mapping; None for the usual ones."""
+    """Return the names of attributes from a form, by member of the attribute mapping; None for the default name."""
     return {column: body.get(name, "").strip() or None for name, column in _ATTRIBUTES.items()}

@@ -1,4 +1,4 @@
-"""The page of test sign-ins: what came from the identity provider, and what a sign-in would do."""
+"""The page of test sign-ins: what the identity provider sent, and what a real sign-in would do."""
 
 from domain.context import Context
 from domain.sso_connections import testing
@@ -21,7 +21,7 @@ async def show_test(
     result: str | None = None,
     error: str | None = None,
 ) -> Page | Redirect:
-    """Show what a test sign-in has brought, once; or a button that begins one."""
+    """Show the result of a test sign-in, once; without a result, show a button that begins a test sign-in."""
     opened = await layout.open_connection(ctx, id_, _PAGE, callback_url, ui_locales, connection)
     if isinstance(opened, Redirect):
         return opened

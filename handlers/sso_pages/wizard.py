@@ -1,4 +1,4 @@
-"""The steps to a new connection: which identity provider, what it needs from here, and what is needed from it."""
+"""The steps to a new connection: choose the identity provider, copy values to it, and enter its values here."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ async def show_providers(
 
 
 class _Step(NamedTuple):
-    """What was chosen in the first step."""
+    """The identity provider and the protocol that were chosen in the first step."""
 
     provider: providers.IdentityProvider
     protocol: str
@@ -49,7 +49,7 @@ async def show_values(
     provider: str | None = None,
     protocol: str | None = None,
 ) -> Page | Redirect:
-    """Show the URLs of this service, and where the identity provider wants them."""
+    """Show the URLs of this service, and where to enter them at the identity provider."""
     step = _chosen(provider, protocol)
     opened = await layout.open_page(
         ctx, id_, "/new/copy", callback_url, ui_locales, provider=provider, protocol=protocol
@@ -80,7 +80,7 @@ async def show_creation(
     protocol: str | None = None,
     provider_id: str | None = None,
 ) -> Page | Redirect:
-    """Ask for what this service needs from the identity provider; without an identifier begin at the first step."""
+    """Ask for the data of the identity provider; redirect to the first step if there is no `provider_id`."""
     step = _chosen(provider, protocol)
     opened = await layout.open_page(
         ctx,
@@ -101,7 +101,7 @@ async def show_creation(
 
 # sso_pages.create_connection
 async def create_connection(ctx: Context, id_: str, body: shapes.SsoCreationForm) -> Redirect:
-    """Create a draft, and redirect to its domains."""
+    """Create a connection in the state draft, and redirect to the page with its domains."""
     view, protocol = views.view(ctx), body["protocol"]
     with named_fields():
         sent = sent_fields({**body}, protocol)

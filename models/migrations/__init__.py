@@ -1,1 +1,1 @@
-"""The schema: Alembic's environment and the numbered migrations."""
+"""The migrations of the database schema: Alembic's environment and the numbered versions."""

@@ -30,10 +30,10 @@ _REFUSALS: dict[str, type[errors.Refusal]] = {
 }
 
 ENTRIES = "entries"
-"""The parameter of a page with the entries of its form; the responder of pages reads it instead of the handler."""
+"""The query parameter with the encrypted values of a refused form. `PageResponder` reads it; handlers do not get it."""
 
 PARAMETERS = "parameters"
-"""The argument of an operation of the OAuth protocol: everything that was sent."""
+"""The handler's argument in operations of the OAuth protocol: all parameters as they were sent."""
 
 Targets = tuple[tuple[str, type[errors.Refusal]], ...]
 """The fields of the query or of the body that hold a redirect target, each with the error for an untrusted one."""
@@ -41,7 +41,7 @@ Targets = tuple[tuple[str, type[errors.Refusal]], ...]
 
 @dataclass(frozen=True, slots=True)
 class OperationInputs:
-    """Everything an operation reads from a request, with its compiled schemas."""
+    """The parameters and the body that an operation reads from a request, with their compiled schemas."""
 
     query: Parameters | None
     path: Parameters | None
@@ -49,7 +49,7 @@ class OperationInputs:
     """The schema of the body; None if the operation reads none."""
     media_type: str
     reads_body: bool
-    """Whether a body must have the right media type and form; on GET a body is ignored instead."""
+    """Whether a body is read, and must have the right media type and form. A GET ignores its body."""
     always_reads: bool
     """Whether the contract has no 400 for this operation: a query with invalid parameters then counts as empty."""
     query_targets: Targets
@@ -59,14 +59,15 @@ class OperationInputs:
     """The arguments of a request without a query, if the operation reads nothing else and requires no parameter."""
 
     def parse(self, raw: bytes, head: RequestHeaders) -> Any:
-        """Return the value of the body as sent. Raises UnsupportedMediaType, BadRequest."""
+        """Return the parsed body, not yet validated. Raises UnsupportedMediaType, BadRequest."""
         return request_body.parse(raw, head, self.media_type)
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
         """Return the checked arguments of the handler by name.
 
-        `content` is the value of the body, `raw` the body as sent. Raises ValidationError naming every field that
-        failed, and the refusals of redirect targets.
+        `captured` holds the values of the path template, `content` the parsed body, `raw` its bytes. Raises
+        ValidationError naming every invalid field, and for an untrusted redirect target InvalidCallbackUrl,
+        InvalidRedirectUrl, InvalidErrorCallbackUrl or InvalidNewUserCallbackUrl.
         """
         if not query and self.without is not None:
             return dict(self.without)
@@ -94,8 +95,11 @@ class OperationInputs:
         return arguments
 
     def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
-        """Return the arguments of a page that is shown again: its query is the form's fields, and its path has the
-        values of the form's path. Raises as `arguments`."""
+        """Return the arguments of a page that is shown again after its form was refused.
+
+        The form's `fields` take the place of the query; `captured` holds the values of the path template. Raises
+        ValidationError, and for an untrusted redirect target the same errors as `arguments`.
+        """
         failures: Failures = {}
         arguments: dict[str, Any] = {}
         if self.path is not None:
@@ -128,7 +132,7 @@ class OperationInputs:
 @dataclass(frozen=True, slots=True)
 class ProtocolInputs:
     """The inputs of an operation of the OAuth protocol: its parameters as they were sent, from the body of a POST or
-    from the query. Its rule says what is wrong with them, in the words of the protocol."""
+    from the query. The rule of the operation validates them, because the protocol has errors of its own."""
 
     reads_body: bool
     media_types: Sequence[str]
@@ -143,7 +147,10 @@ class ProtocolInputs:
         return parameters_of(request_body.parse_pairs(raw, head, self.media_types))
 
     def arguments(self, query: bytes, captured: dict[str, str], content: Any, raw: bytes) -> dict[str, Any]:
-        """Return the parameters of the request; those in the query of a POST only must not be in its body, too."""
+        """Return the parameters of the request by `PARAMETERS`.
+
+        Those of a POST are in its body. They are marked as faulty if the query has one of the same name.
+        """
         if self.reads_body and not query:
             return {PARAMETERS: content}
         in_query = _query_parameters(query)
@@ -225,7 +232,7 @@ def _body_schema(operation: AbstractOperation, media_type: str) -> Schema | None
 
 
 def compile_targets(properties: dict[str, Any]) -> Targets:
-    """Find the redirect targets among the properties of a schema. Raises ValueError for one without an error."""
+    """Return the redirect targets among the properties of a schema. Raises ValueError if one has no error class."""
     names = [name for name, schema in properties.items() if _is_target(schema)]
     unknown = sorted(set(names) - set(_REFUSALS))
     if unknown:
@@ -234,9 +241,10 @@ def compile_targets(properties: dict[str, Any]) -> Targets:
 
 
 def check_targets(targets: Targets, origins: TrustedOrigins, values: dict[str, Any]) -> None:
-    """Refuse an untrusted redirect target; remove an empty one, which counts as absent.
+    """Check that the redirect targets in `values` are trusted; delete empty ones from `values`.
 
-    Raises InvalidCallbackUrl, InvalidRedirectUrl, InvalidErrorCallbackUrl, InvalidNewUserCallbackUrl.
+    For an untrusted target, raises its error: InvalidCallbackUrl, InvalidRedirectUrl, InvalidErrorCallbackUrl or
+    InvalidNewUserCallbackUrl.
     """
     for name, refusal in targets:
         target = values.get(name)

@@ -69,7 +69,7 @@ class LazyOperations(Mapping[str, Operation]):
         self._compiled: dict[str, Operation] = {}
 
     def declare(self, operation_id: str, compile_: Callable[[], Operation]) -> None:
-        """Add the operation that a function compiles. Raises ValueError for a second one of the same name."""
+        """Add an operation that `compile_` compiles at its first use. Raises ValueError if the operationId is taken."""
         # Two operations with one operationId would share compiled parts, including the security of one of them.
         if operation_id in self._declared:
             raise ValueError(f"the contract names two operations {operation_id}")
@@ -122,7 +122,7 @@ class CompiledApi(AbstractRoutingAPI):
     def add_operation(self, path: str, method: str) -> None:
         """Declare one operation and add its route. Connexion calls this method for each operation of the contract.
 
-        Raises ValueError for a second operation of the same name, and for an extension that does not exist.
+        Raises ValueError if the operationId is taken, or if the extension `x-gatewright` has an unknown key.
         """
         declared = self.specification.get_operation(path, method)
         operation_id, extension = declared["operationId"], extension_of(declared)
@@ -210,12 +210,12 @@ def build(
 ) -> ASGIApp:
     """Return the ASGI application that serves a contract (OpenAPI 3.0, bundled) with the package `handlers`.
 
-    `disabled` holds the operationIds whose paths do not exist. `max_body` is in bytes. A contract that is not checked
-    yet (`is_checked`) is validated, and all of its operations are compiled, which takes seconds.
+    The operations whose operationIds are in `disabled` get no route. `max_body` is in bytes. If `is_checked` is false,
+    the contract is validated and all of its operations are compiled at once, which takes seconds.
 
     Raises:
         InvalidSpecification, ResolverError: Connexion's, for an invalid contract and for a missing handler.
-        ValueError, TypeError: the contract cannot be served as it is written.
+        ValueError, TypeError: the contract does not match its handlers, or has something that is not supported.
     """
     if not is_checked:
         OpenAPISpecification(document)

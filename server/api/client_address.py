@@ -15,7 +15,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 LONGEST_USER_AGENT = 512  # defence: R34 user-agent-length
-"""Characters of a User-Agent that are stored."""
+"""The longest User-Agent that is stored, in characters; a longer one is cut."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _HOP = re.compile(
@@ -60,7 +60,7 @@ def clean_user_agent(raw: bytes | None) -> str | None:
 
 
 class ClientAddressResolver:
-    """The resolver of client addresses. It trusts X-Forwarded-For only as far as trusted proxies wrote it."""
+    """The resolver of client addresses. It reads X-Forwarded-For only as far as trusted proxies wrote it."""
 
     def __init__(self, trusted_proxies: Sequence[Network]) -> None:
         """Create the resolver; `trusted_proxies` are the networks of the operator's own proxies."""
@@ -69,8 +69,9 @@ class ClientAddressResolver:
     def resolve(self, peer: str | None, forwarded_for: Sequence[bytes]) -> str | None:
         """Return the client's IP address in canonical spelling, or None if there is none (a Unix socket).
 
-        `peer` is the address of the socket's peer, `forwarded_for` the values of X-Forwarded-For in their order,
-        read from the right, past trusted hops, to the first other address. Reading stops at an invalid address.
+        `peer` is the address of the socket's peer, `forwarded_for` the values of X-Forwarded-For in their order. If the
+        peer is a trusted proxy, the addresses are read from the right: the first that is not a trusted proxy's is the
+        client's. At an invalid address, the last valid one is the client's.
         """
         hop = _parse(peer) if peer is not None else None
         if hop is None:

@@ -13,7 +13,7 @@ _ORIGINS_REMEMBERED = 256
 _EXPOSED = b"set-auth-token, set-auth-jwt, Retry-After, X-Retry-After, X-Request-Id"
 
 ANY_ORIGIN: tuple[Header, ...] = ((b"access-control-allow-origin", b"*"),)
-"""The CORS headers of a public document for an origin that is not trusted: without credentials."""
+"""The CORS headers that let any origin read a response, but only of a request without credentials."""
 
 PREFLIGHT: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"GET, POST"),
@@ -54,7 +54,7 @@ def check_script(origins: TrustedOrigins, head: RequestHeaders) -> None:
 def check_same_origin(base_url: str, head: RequestHeaders) -> None:
     """Raise CrossSiteForm unless a form was sent by a page of this service.
 
-    Browsers without Fetch Metadata, and all browsers at an http URL, are identified by the Origin header instead.
+    Browsers send no Sec-Fetch-Site at an http URL, and old ones never do: then Origin must be that of `base_url`.
     """
     site = head.every(b"sec-fetch-site")
     # defence: H1 same-origin

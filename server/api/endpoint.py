@@ -11,7 +11,7 @@ from server.api.request import Operation, Request
 
 
 class Endpoint:
-    """Runs the handlers of operations: `server.api.interfaces.Endpoint`."""
+    """Runs the handlers of operations. Implements `server.api.interfaces.Endpoint`."""
 
     def __init__(self, run: Runner, policy: Cookies) -> None:
         self._run = run

@@ -43,7 +43,9 @@ _GENERIC: dict[int, type[Refusal]] = {
         errors.Unavailable,
     )
 }
-"""The messages of other HTTP errors; their own text is dropped, because it may repeat input."""
+"""The refusals whose messages are sent for HTTP errors of the framework, by status. The text of the error itself is
+dropped, because it may repeat input.
+"""
 
 _CLOSING = frozenset({408, 413, 414, 431})
 """Statuses after which the connection closes, because the rest of the request is not read."""
@@ -74,13 +76,13 @@ def log_defect(error: Exception, request_id: str) -> None:
 
 
 def log_outage(refusal: Refusal, request_id: str) -> None:
-    """Log why the database was unavailable; the response only asks the client to retry."""
+    """Log the cause if the refusal is Unavailable; the response only asks the client to retry."""
     if refusal.code == errors.Unavailable.code and refusal.__cause__ is not None:
         _log.warning("service_unavailable", request_id=request_id, reason=reason(refusal.__cause__))
 
 
 def render_refusal(refusal: Refusal) -> ErrorResponse:
-    """Return status, headers and body of a refusal; a body without fields is encoded once per class."""
+    """Return status, headers and JSON body of a refusal."""
     status = refusal.status
     if isinstance(refusal, errors.ValidationError):
         body = _validation_body(refusal)

@@ -1,4 +1,4 @@
-"""The headers of one request, and the parsing of them that several stages share."""
+"""The headers of one request, and the parsing of headers that several stages of the pipeline need."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,10 @@ MALFORMED = ""
 
 
 class RequestHeaders:
-    """The headers of a request by lower-case name, as in ASGI; `repeated` is true if a name occurs twice.
+    """The headers of a request, with lower-case names.
 
-    `headers` are unchanged; `fields` and `every` have values without surrounding whitespace.
+    `headers` is the list of ASGI. `fields` has the last value of each name, without surrounding whitespace; `repeated`
+    is true if any name occurs more than once.
     """
 
     __slots__ = ("fields", "headers", "repeated")
@@ -30,14 +31,14 @@ class RequestHeaders:
         self.repeated = len(self.fields) != len(self.headers)
 
     def every(self, name: bytes) -> list[bytes]:
-        """Return every value sent under a name."""
+        """Return all values of the headers with this name, without surrounding whitespace."""
         if self.repeated:
             return [value.strip(_WHITE_SPACE) for field, value in self.headers if field == name]
         value = self.fields.get(name)
         return [] if value is None else [value]
 
     def occurs_once(self, name: bytes) -> bool:
-        """Return whether exactly one value was sent under a name."""
+        """Return whether exactly one header has this name."""
         return name in self.fields and (not self.repeated or len(self.every(name)) == 1)
 
     def size(self) -> int:
@@ -84,8 +85,8 @@ class RequestHeaders:
     def bearer(self) -> str | None:
         """Return the token of the Authorization header.
 
-        None without the header, or with another scheme, which a proxy may use. MALFORMED for
-        several headers, a value that is not a credential, and a bearer token with invalid characters.
+        None without the header, or for another scheme, because a proxy may use one. MALFORMED for several headers, a
+        value that is not a credential, and a bearer token with invalid characters.
         """
         value = self.fields.get(b"authorization")
         if value is None:

@@ -20,7 +20,7 @@ class Sessions(Protocol):
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the caller of the only session of these tokens that is live at `now`; None if none or several are.
 
-        Each token has 32 characters. Raises Unavailable.
+        Each token has 32 characters; `by_cookie` is stored in the caller. Raises Unavailable.
         """
 
     def extension(self, request: Request, caller: Caller) -> datetime | None:
@@ -36,7 +36,7 @@ class Challenges(Protocol):
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Any | None:
         """Return the only challenge of these tokens (`2fa_…`) that is live at `now`; None if none or several are.
 
-        Raises Unavailable.
+        `by_cookie` is whether a cookie held them. Raises Unavailable.
         """
 
 
@@ -48,24 +48,30 @@ class ApiKeys(Protocol):
         """Whether operations with an API key in their security requirement accept API keys."""
 
     async def find(self, key: str, request: Request) -> Caller:
-        """Return the caller with this key, and count one use. Raises the reason for a refusal, and Unavailable."""
+        """Return the caller with this key, and count one use.
+
+        Raises the refusal that says why a key is not accepted, and Unavailable.
+        """
 
     def verifier(self, token: str) -> str | None:
-        """Return the name of the service with a verifier token, or None."""
+        """Return the name of the service that has this verifier token; None for an unknown token."""
 
 
 class Endpoint(Protocol):
     """The function that runs a handler in a Context and commits."""
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
-        """Run the handler for an admitted request, commit, and return its result. Raises refusals."""
+        """Run the handler for an admitted request, commit, and return the handler's result. Raises its refusals."""
 
 
 class Refusals(Protocol):
-    """The audit of refusals raised by the pipeline."""
+    """The recorder of refusals that the pipeline raises or passes on."""
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
-        """Record a refusal of an operation, named by its path in the contract, without delaying the response."""
+        """Record a refusal without delaying the response.
+
+        `template` is the operation's path in the contract; None if no operation was found.
+        """
 
 
 class RequestHook(Protocol):
@@ -77,19 +83,19 @@ class RequestHook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Everything outside the pipeline that it calls during a request."""
+    """The objects that the pipeline calls during a request."""
 
     sessions: Sessions
     challenges: Challenges
     api_keys: ApiKeys
     endpoint: Endpoint
     run: Runner
-    """Runs the rules that no operation calls."""
+    """Runs jobs of the pipeline itself, such as recording a failed SCIM request, each in its own transaction."""
     addresses: ClientAddressResolver
     cipher: Cipher
     clock: Clock
     refusals: Refusals
     limiter: RequestLimiter | None = None
-    """None if requests are not limited."""
+    """The request limit; None if requests are not limited."""
     request_hooks: Sequence[RequestHook] = ()
-    """Metrics and tracing."""
+    """The hooks to call for every response: metrics and tracing, if enabled."""

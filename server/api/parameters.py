@@ -22,17 +22,20 @@ class Parameters:
     place: str
     schema: Schema
     converters: dict[str, Callable[[str], Any]]
-    """Converters by wire name. A converter returns the value, or the text unchanged if it is invalid."""
+    """Converters by wire name. A converter returns the value of a text, or an invalid text unchanged."""
     arguments: dict[str, str]
     """The handler's names by wire name."""
     required: bool
     lists: frozenset[str] = frozenset()
-    """The parameters that may be given several times."""
+    """The names of the parameters that may be given several times; each becomes a list."""
     takes_any_text: bool = False
     """Whether U+0000 is allowed: the text is compared, cleaned or passed on, but never stored."""
 
     def read_query(self, query: bytes, failures: Failures) -> dict[str, Any]:
-        """Return the declared parameters of a query string; ignore all others. Adds to `failures`."""
+        """Return the converted values of the declared parameters in a query string; ignore all others.
+
+        Adds a problem to `failures` for text that is not UTF-8 or has U+0000, and for a parameter given twice.
+        """
         values: dict[str, Any] = {}
         for piece in query.split(b"&") if query else ():
             name, _, text = piece.partition(b"=")
@@ -51,23 +54,26 @@ class Parameters:
         return values
 
     def read_fields(self, fields: Mapping[str, str], failures: Failures) -> dict[str, Any]:
-        """Return the declared parameters from the non-empty fields of a form. Adds to `failures`."""
+        """Return the converted values of the declared parameters in the non-empty fields of a form.
+
+        Adds a problem to `failures` for text that has U+0000.
+        """
         return {
             name: self._value(name, fields[name], failures) for name in self.arguments if fields.get(name)
         }
 
     def read_path(self, captured: dict[str, str]) -> dict[str, Any]:
-        """Return the values of the path template. U+0000 is allowed here: a token with it is simply unknown."""
+        """Return the converted values of the path template. U+0000 is allowed: a token that contains it is unknown."""
         return {name: self.converters[name](text) for name, text in captured.items()}
 
     def check(self, values: dict[str, Any], failures: Failures) -> None:
-        """Validate with the schema. Adds to `failures`, which keeps the first problem of each field."""
+        """Validate values with the schema. Adds the problems to `failures`, which keeps the first one of each field."""
         if not self.schema.is_valid(values):
             for field, text in self.schema.failures(values).items():
                 failures.setdefault(field, text)
 
     def fill(self, arguments: dict[str, Any], values: dict[str, Any]) -> None:
-        """Set every parameter under the handler's name; an absent parameter is None."""
+        """Set every parameter in `arguments` under the handler's name; an absent parameter is None."""
         for name, argument in self.arguments.items():
             arguments[argument] = values.get(name)
 
@@ -83,7 +89,7 @@ class Parameters:
 def compile_parameters(
     place: str, parameters: Iterable[dict[str, Any]], *, takes_any_text: bool = False
 ) -> Parameters | None:
-    """Compile the contract's parameters with this value of `in`; return None if there are none."""
+    """Compile the parameters whose `in` is `place` (`query` or `path`); return None if there are none."""
     declared = [parameter for parameter in parameters if parameter["in"] == place]
     if not declared:
         return None

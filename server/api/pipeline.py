@@ -31,7 +31,8 @@ from server.observability.redaction import mask_path
 class Pipeline:
     """An ASGI application; scopes other than HTTP are passed on to the next application.
 
-    If no operation is found, the error is rendered by that of `others` to which the path belongs, or as JSON.
+    If no operation is found, the first responder of `others` whose `holds` is true for the path renders the error; if
+    there is none, the error is JSON.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Pipeline:
         self._cors_of = cors.cors(policy.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond to a request."""
+        """Respond to an HTTP request."""
         if scope["type"] != "http":
             await self._next_app(scope, receive, send)
             return

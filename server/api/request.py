@@ -19,20 +19,23 @@ from server.api.headers import RequestHeaders
 from server.api.responses import DEFAULT_HEADERS, answer
 
 MAX_TARGET = 8 * 1024
-"""Bytes of path and query before decoding."""
+"""The longest path with its query, in bytes before decoding."""
 
 MAX_HEADERS = 16 * 1024
-"""Bytes of all header lines on the wire."""
+"""The largest size of all header lines together, in bytes on the wire."""
 
 
 class Responder:
-    """The responses of one kind of operations, and the checks that only this kind needs; by default JSON and none."""
+    """The base class of responders: they render the responses of one kind of operations, and make its special checks.
+
+    This class responds with JSON and checks nothing.
+    """
 
     always: tuple[Header, ...] = DEFAULT_HEADERS
     """The headers of every response."""
 
     def holds(self, path: str) -> bool:
-        """Return whether a path that no operation has belongs to operations of this kind."""
+        """Return whether this responder renders the error for a path that no operation has."""
         return False
 
     def begin(self, request: "Request") -> None:
@@ -42,10 +45,16 @@ class Responder:
         """Check that the caller may know that the operation exists. Raises NotFound and other refusals."""
 
     def check_origin(self, request: "Request", operation: "Operation", *, by_cookie: bool) -> None:
-        """Check the origin of a request. Raises InvalidOrigin and the other errors of `server.api.cors`."""
+        """Check the origin of a request.
+
+        Raises CrossSiteNavigationLoginBlocked, MissingOrNullOrigin, InvalidOrigin, CrossSiteForm.
+        """
 
     def admit(self, request: "Request", operation: "Operation") -> ErrorResponse | None:
-        """Return a response if the caller must not make this valid request, else None. Raises SessionNotFresh."""
+        """Return a response if the caller may not make this valid request; None if the handler shall run.
+
+        Raises SessionNotFresh, CookiesBlocked.
+        """
         return None
 
     def respond(self, request: "Request", operation: "Operation", result: Any) -> ErrorResponse:
@@ -57,7 +66,7 @@ class Responder:
         return self.fail(request, refusal)
 
     def fail(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
-        """Return the response to a failed request, without calling a handler again."""
+        """Return the error response without calling a handler; `refuse` may call one to show a form again."""
         return render_refusal(refusal)
 
 
@@ -65,12 +74,15 @@ class Security(Protocol):
     """The authentication that an operation requires."""
 
     async def authenticate(self, request: "Request") -> None:
-        """Find the caller and set it on the request. Raises Unavailable, Unauthenticated and similar refusals."""
+        """Find the caller, challenge or verifier by the credentials of the request, and set it on the request.
+
+        Raises Unavailable, Unauthenticated, InvalidTwoFactorCookie, ValidationError, and the refusals of API keys.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One compiled operation of the contract: everything its requests need, decided at the first one."""
+    """One operation of the contract, compiled at its first request to everything that its requests need."""
 
     operation_id: str
     """The operationId, as in `sessions.revoke_others`."""
@@ -84,7 +96,7 @@ class Operation:
     extension: OperationExtension
     checks_origin: bool
     refuses_impersonation: bool
-    """Whether it is refused while an administrator impersonates a user."""
+    """Whether the operation is refused while an administrator impersonates a user."""
 
 
 # Not frozen, because the stages set attributes one after the other.
@@ -100,30 +112,30 @@ class Request:
     responder: Responder
     """The operation's responder, once the operation is found."""
     cookies: list[Header] = field(default_factory=list)
-    """Set-Cookie headers of the response, also of an error, unless the response sets the same cookie itself."""
+    """Set-Cookie headers that are added to the response, also to an error, unless it sets the same cookie itself."""
     operation: Operation | None = None
-    """Once it is found."""
+    """The requested operation; None until it is found."""
     captured: dict[str, str] = field(init=False)
     """The values of the path template."""
     accepts_any_origin: bool = False
     """Whether pages of every origin may read the response."""
     body: bytes = b""
     content: Any = None
-    """The body, parsed; None until that is done."""
+    """The parsed body; None until it is parsed."""
     now: datetime = field(init=False)
     """The time at which the request was complete; all its checks and its rule use this time."""
     caller: Caller | None = None
-    """The caller, once it is known."""
+    """The authenticated caller; None until authentication, and for callers without credentials."""
     challenge: Any = None
-    """The live two-factor challenge of a pending token, as returned by `Challenges`, or None."""
+    """The live challenge of a pending two-factor sign-in, as returned by `Challenges.find`, or None."""
     verifier: str | None = None
-    """The name of the service that verifies an API key, once it is known."""
+    """The name of the service that is authenticated to verify an API key, or None."""
     page: PageRequest | None = None
-    """The request of a hosted page, as the handler sees it."""
+    """The facts that a handler of hosted pages needs: languages, form, and the refusal to show; None elsewhere."""
     by_cookie: bool = False
     """Whether the caller was authenticated by a cookie."""
     ending: tuple[Header, ...] = ()
-    """Set-Cookie headers that clear the pending cookie, for a refusal that ends the challenge."""
+    """Set-Cookie headers that clear the cookie of the pending sign-in; sent with a refusal that ends the challenge."""
     arguments: dict[str, Any] = field(init=False)
     """The handler's arguments in addition to `ctx`: `body`, and the parameters by their pythonic names."""
 

@@ -16,7 +16,7 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
 MAX_DEPTH = 1000  # defence: R27 max-depth
-"""Levels of nested arrays and objects."""
+"""Most levels of nested arrays and objects in a body."""
 
 _MEDIA_TYPE = re.compile(r"([!#$%&'*+.^_`|~\w-]+/[!#$%&'*+.^_`|~\w-]+)[ \t]*((?:;.*)?)", re.ASCII | re.DOTALL)
 _CHARSET = re.compile(r";\s*charset\s*=\s*(\"?)([^\";\s]*)\1\s*(?=;|\Z)", re.ASCII | re.IGNORECASE)
@@ -46,7 +46,7 @@ async def read(receive: Receive, max_body: int) -> bytes:
 
 
 def parse(raw: bytes, head: RequestHeaders, media_type: str, other: str | None = None) -> Any:
-    """Return the value of a body in one of two media types; an empty one counts as `{}`.
+    """Return the value of a body of type `media_type` or, if given, `other`; an empty body counts as `{}`.
 
     Raises UnsupportedMediaType, BadRequest.
     """
@@ -62,9 +62,9 @@ def parse(raw: bytes, head: RequestHeaders, media_type: str, other: str | None =
 
 
 def parse_pairs(raw: bytes, head: RequestHeaders, media_types: Sequence[str]) -> Sequence[tuple[str, str]]:
-    """Return the names and values of a form, or of a JSON object of strings, in one of these media types.
+    """Return the names and values of a form or, if `media_types` has it, of a JSON object; none for an empty body.
 
-    Raises UnsupportedMediaType, BadRequest.
+    Members of the object that are not strings are left out. Raises UnsupportedMediaType, BadRequest.
     """
     _check_coding(head)
     if not raw:
@@ -116,7 +116,7 @@ def _parse_json(raw: bytes) -> Any:
 
 
 def parse_form(raw: bytes) -> dict[str, str]:
-    """Return the fields of a form; empty if a field occurs twice, because it is ambiguous which value counts.
+    """Return the fields of a form; no fields at all if one occurs twice, because it is unclear which value counts.
 
     Raises BadRequest for bytes that are not UTF-8.
     """

@@ -59,7 +59,7 @@ FULL_RESPONSE: Literal["gatewright.whole"] = "gatewright.whole"
 
 
 class IncompleteResponseError(Exception):
-    """The rest of a response cannot be sent, for the reason that it is raised from: the connection has to be closed."""
+    """The rest of a response cannot be sent, so the connection has to be closed. `__cause__` is the reason."""
 
 
 class FullResponse(TypedDict):
@@ -81,7 +81,7 @@ _HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 
 
 def answer(result: Any, method: str, head: RequestHeaders) -> ErrorResponse:
-    """Return status, headers and body for a handler's result."""
+    """Return status, headers and body for a handler's result; `method` and `head` are those of the request."""
     if isinstance(result, Reply):
         return result.status, (CONTENT_TYPE, *result.headers), orjson.dumps(result.body)
     if isinstance(result, Redirect):
@@ -127,12 +127,12 @@ def is_known(etag: bytes, head: RequestHeaders) -> bool:
 
 
 def options(allow: str, *, is_preflight: bool) -> ErrorResponse:
-    """Return the response to OPTIONS: the allowed methods, and CORS headers for a trusted origin."""
+    """Return the response to OPTIONS with the allowed methods `allow`, and for a preflight with its CORS headers."""
     return 204, ((b"allow", allow.encode()), *(PREFLIGHT if is_preflight else ())), b""
 
 
 def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
-    """Add Set-Cookie headers, but only the first one for each cookie name."""
+    """Return the response with more Set-Cookie headers: the first one for each cookie that it does not set itself."""
     status, headers, body = rendered
     taken = {_cookie_name(value) for name, value in headers if name == b"set-cookie"}
     added: dict[bytes, Header] = {}
@@ -144,9 +144,9 @@ def with_cookies(rendered: ErrorResponse, more: list[Header]) -> ErrorResponse:
 
 
 def with_host_only_cookies_cleared(rendered: ErrorResponse) -> ErrorResponse:
-    """Clear the host-only twin of each cookie that the response sets or clears for a domain.
+    """Return the response so that it also clears the cookie without Domain for each cookie that it sets with a Domain.
 
-    Its header precedes the cookie's: a client that treats both as one cookie uses the last header.
+    The clearing headers come first: a client that takes both for one cookie uses the last header.
     """
     status, headers, body = rendered
     twins = cookies.clear_host_only_cookies(headers)
@@ -166,7 +166,7 @@ def send_answer(
     *,
     always: tuple[Header, ...] = DEFAULT_HEADERS,
 ) -> Awaitable[None]:
-    """Send a response with the common headers; HEAD gets Content-Length but no body."""
+    """Send a response with the headers in `always` and `cors`; HEAD gets Content-Length but no body."""
     status, headers, body = rendered
     whole: dict[str, Any] = {
         "type": FULL_RESPONSE,
@@ -188,8 +188,8 @@ async def send_stream(
 ) -> None:
     """Send a response whose body comes in parts; each is requested when the client has taken most of the last one.
 
-    The parts are closed as soon as the client is gone. `headers` are added. Raises IncompleteResponseError if the parts
-    raise a refusal or the database is unavailable, and other exceptions of the parts.
+    `parts` is closed as soon as the client disconnects. `headers` are sent in addition to those of `rendered`. Raises
+    IncompleteResponseError if `parts` raises a refusal or the database is unavailable, and its other exceptions.
     """
     status, own, _ = rendered
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *own]})

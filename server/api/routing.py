@@ -39,15 +39,15 @@ class Routes:
     """All enabled paths. Paths match exactly and case-sensitively after percent-decoding."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
-        """Create routes to these operations, by operationId."""
+        """Create an empty table of routes; `operations` has the operations by operationId."""
         self._operations = operations
         self._fixed: dict[str, Route] = {}
         self._templated: dict[str, tuple[re.Pattern[str], Route]] = {}
         self.words: set[str] = set()
-        """The segments of the paths."""
+        """All segments of the paths; the access log shows only these words of an unknown path."""
 
     def add(self, path: str, method: str, operation_id: str, extension: OperationExtension) -> None:
-        """Add the operation of a path of the contract, base path included."""
+        """Add an operation. `path` is a path template of the contract, base path included."""
         if _TEMPLATE.search(path) is None:
             place = self._fixed.setdefault(path, Route())
         else:
@@ -84,7 +84,7 @@ class Routes:
 
 
 def check_separators(scope: Scope) -> None:
-    """Refuse a path with an encoded slash or backslash that would decode to a known path. Raises NotFound."""
+    """Raise NotFound for a path with an encoded slash or backslash, which would decode to another path."""
     raw_path = scope.get("raw_path") or b""
     # Not by `in`: for bytes, Python would first try whether they are a number, and make an exception of it.
     if raw_path.find(b"%") >= 0 and _ENCODED_SEPARATOR.search(raw_path):  # defence: R39 encoded-separator
@@ -92,7 +92,7 @@ def check_separators(scope: Scope) -> None:
 
 
 def filled(template: str, captured: dict[str, str]) -> str:
-    """Return the path of a template with these values, encoded."""
+    """Return a path template filled with the percent-encoded values of `captured`."""
     return _TEMPLATE.sub(lambda found: quote(captured[found[1]], safe=""), template)
 
 

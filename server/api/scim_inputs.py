@@ -12,15 +12,15 @@ from server.api.headers import RequestHeaders
 from server.json_depth import contains_nul, depth
 
 REQUEST = "request"
-"""The argument of an operation of the SCIM protocol."""
+"""The handler's argument in operations of the SCIM protocol: a `ScimRequest`."""
 MEDIA_TYPE = "application/scim+json"
 MOST_NESTED = 32
-"""Levels of arrays and objects in a body."""
+"""Most levels of nested arrays and objects in a body."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScimInputs:
-    """The inputs of one operation. Its rule says what is wrong with them, in the words of the protocol."""
+    """The inputs of one operation. They are not validated here, because the protocol has errors of its own."""
 
     reads_body: bool
     media_type: str = MEDIA_TYPE
@@ -37,7 +37,10 @@ class ScimInputs:
     def arguments(
         self, query: bytes, captured: Mapping[str, str], content: Any, raw: bytes
     ) -> dict[str, Any]:
-        """Return the request. Raises InvalidSyntax for a query that is not UTF-8, has U+0000, or a name twice."""
+        """Return the request as the argument `REQUEST`.
+
+        Raises InvalidSyntax if the query is not UTF-8, or has U+0000 or a name twice.
+        """
         try:
             pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
         except ValueError:

@@ -31,14 +31,14 @@ PROTOCOL_TOKENS = frozenset({"OAuth token", "SCIM token"})
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The location of a security scheme's token: a Bearer header, a cookie with its configured name, or a header."""
+    """The location of a security scheme's token: this cookie or this header; the Bearer header if both are None."""
 
     cookie: bytes | None = None
     header: bytes | None = None
     pending: bool = False
     verifier: bool = False
     protocol: bool = False
-    """Whether it is a credential of another protocol, which the rule of the operation checks."""
+    """Whether the credential belongs to another protocol. It is then checked by the rule of the operation, not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class AllowAnyone:
 
 @dataclass(frozen=True, slots=True)
 class RequireSession:
-    """Authentication that requires a session, or uses it if present (`optional`)."""
+    """Authentication that requires a session; if `optional`, a request without a session is accepted, too."""
 
     sessions: Sessions
     cookie: bytes
@@ -85,9 +85,9 @@ class RequireSessionOrKey:
     session: RequireSession
 
     async def authenticate(self, request: Request) -> None:
-        """Find the caller.
+        """Find the caller by the API key if one was sent, else by the session.
 
-        Raises Unavailable, Unauthenticated, ValidationError, and the reason why a key is refused.
+        Raises Unavailable, Unauthenticated, ValidationError, and the refusal that says why a key is not accepted.
         """
         sent = request.head.every(self.header)
         if not sent:
@@ -106,7 +106,7 @@ class RequireVerifier:
     keys: ApiKeys
 
     async def authenticate(self, request: Request) -> None:
-        """Find the service by the Bearer header. Raises Unauthenticated."""
+        """Find the name of the service by the token in the Bearer header. Raises Unauthenticated."""
         request.verifier = self.keys.verifier(request.head.bearer() or "")
         if request.verifier is None:  # defence: KEY14 verifier
             raise errors.Unauthenticated
@@ -161,9 +161,9 @@ class RequireChallenge:
 
 
 def security_map(policy: Cookies) -> dict[str, type]:
-    """Return Connexion's map from scheme type to handler; the handlers only return the location of the token.
+    """Return Connexion's map from scheme type to handler. The handlers return a `Credential`: where the token is sent.
 
-    The contract names the cookies by their defaults; the operator may have renamed them.
+    A cookie has its default name in the contract, and its configured name in the `Credential`.
     """
 
     class Bearer(BearerSecurityHandler):
@@ -190,7 +190,7 @@ def security_map(policy: Cookies) -> dict[str, type]:
 
 
 class SecurityCompiler:
-    """A compiler of security requirements, as a subclass of Connexion's factory of security handlers."""
+    """A compiler of security requirements. Connexion's `factory` finds where the token of each scheme is sent."""
 
     def __init__(self, factory: SecurityHandlerFactory, policy: Cookies, dependencies: Dependencies):
         self._factory = factory

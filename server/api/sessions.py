@@ -32,7 +32,10 @@ class SessionStore:
     run: Runner
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
-        """Return the only session of these tokens that is live at `now`, or None. Deletes those that have ended."""
+        """Return the caller of the only session of these tokens that is live at `now`; None if none or several are.
+
+        Deletes sessions of these tokens that are no longer live.
+        """
         if len(sent) == 1:
             token = sent[0]
             # defence: V35 V36 V38 JWT3 JWT6 session-lookup
@@ -75,8 +78,7 @@ class SessionStore:
     async def extend(self, request: Request, caller: Caller, expires_at: datetime) -> None:
         """Extend the caller's session and its cookie, also if the request fails later.
 
-        If the write fails, the request continues with the unchanged session: it may write nothing itself, or not need
-        the locked row.
+        If the write fails, the request continues with the unchanged session, because it may only need to read.
         """
         try:
             job = partial(expiry.extend, session=caller.session, expires_at=expires_at)
@@ -98,7 +100,7 @@ class ChallengeStore:
     database: Database
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Challenge | None:
-        """Return the only live challenge of these pending tokens, or None."""
+        """Return the only live challenge of these pending tokens; None if none or several are live."""
         rows = await asyncio.gather(*(challenges.find(self.database.reads, token, now) for token in sent))
         live = [challenge for challenge in rows if challenge is not None]
         return live[0] if len(live) == 1 else None  # defence: V27 one-challenge
@@ -111,15 +113,18 @@ class KeyStore:
     run: Runner
     are_sessions: bool
     verifiers: Sequence[tuple[str, bytes]]
-    """The names of services, and the SHA-256 of their tokens."""
+    """The names of services, each with the SHA-256 of its verifier token."""
 
     async def find(self, key: str, request: Request) -> Caller:
-        """Return the caller with this key, and count one use. Raises the reason for a refusal, and Unavailable."""
+        """Return the caller with this key, and count one use.
+
+        Raises the refusal that says why a key is not accepted, and Unavailable.
+        """
         job = partial(verification.authenticate, text=key)
         return await self.run(job, RequestFacts(request.now, request.client))
 
     def verifier(self, token: str) -> str | None:
-        """Return the name of the service with a verifier token, or None. Always compares with all stored tokens."""
+        """Return the name of the service that has this verifier token, or None. Always compares with all tokens."""
         digest = tokens.digest(token)
         # Digests of equal length, compared in constant time, and all of them: the time shows nothing about any token.
         # defence: KEY10 KEY14 KEY24 compare

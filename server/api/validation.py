@@ -85,7 +85,7 @@ class Schema:
     """The compiled schema of an object: the body, or all query or path parameters of an operation together."""
 
     def __init__(self, place: str, schema: dict[str, Any]) -> None:
-        """Take the schema of the values in `place` (`body`, `query`, `path`), in OpenAPI 3.0's dialect."""
+        """Create the schema; it is compiled later. `place` is `body`, `query` or `path`; `schema` is OpenAPI 3.0's."""
         self.properties: dict[str, Any] = schema.get("properties", {})
         """The schemas of the members, as the contract has them."""
         self._schema = schema
@@ -110,7 +110,7 @@ class Schema:
         return _fits(self._validator, value)
 
     def failures(self, value: Any) -> Failures:
-        """Return the problems of an invalid value, in the contract's order of fields."""
+        """Return the problems of an invalid value by field, in the contract's order of fields."""
         if not isinstance(value, dict):
             return {self._place: NO_OBJECT}
         by_field: Failures = {}
@@ -122,7 +122,7 @@ class Schema:
         return by_field or {self._place: WRONG_FORM}
 
     def nul_failures(self, value: dict[str, Any]) -> Failures:
-        """Return the fields that contain U+0000; unknown members count as part of the whole value."""
+        """Return the fields that contain U+0000, with that problem; for a member without a schema, the whole value."""
         names = [name for name, item in value.items() if contains_nul([name, item])]
         return {self.name(name if name in self.properties else ""): NUL for name in names}
 
@@ -224,7 +224,7 @@ def to_json_schema(schema: Any) -> Any:
 
 
 def describe(error: ValidationError, schema: dict[str, Any]) -> str:
-    """Return the end of the sentence that begins with the field: `must be an email address`."""
+    """Return the message for an error without the field's name, such as `must be an email address`."""
     kind = error.kind.name
     details = {} if kind in ("anyOf", "oneOf") else error.kind.as_dict()
     rule = _at(schema, error.schema_path[:-1])

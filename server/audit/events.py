@@ -33,5 +33,5 @@ def service_started(ctx: Context, process_id: int) -> None:
 
 
 def secrets_rewritten(ctx: Context, rewritten: Mapping[str, int], remaining: int) -> None:
-    """Record how many values of each column were re-encrypted, and how many may remain under an older secret."""
+    """Record how many values of each column were re-encrypted, and how many in total may remain under older secrets."""
     record(ctx, SECRETS_REWRITTEN, rewritten=dict(rewritten), remaining=remaining)

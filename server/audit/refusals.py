@@ -37,14 +37,20 @@ class Audit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RefusalAuditor:
-    """The auditor of refusals by the API layer; rules audit their own refusals."""
+    """Counts all refusals in the metrics, and audits those of origins and redirect targets.
+
+    These are raised by the API layer; rules audit their own refusals.
+    """
 
     audit: Audit
     clock: Clock
     metrics: MetricsRegistry | None = None
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
-        """Queue an audit record for a refusal of an operation, without delaying the response."""
+        """Count a refusal, and queue an audit record if it is of an origin or a redirect target.
+
+        `template` is the operation's path in the contract; None if no operation was found.
+        """
         if self.metrics is not None:
             self.metrics.refusal(refusal)
         write = _NOTES.get(type(refusal))

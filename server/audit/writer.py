@@ -20,22 +20,22 @@ from server.database.database import Database
 from server.observability import logs
 
 WAITING_AT_MOST = 100
-"""Records that may be queued; further records are counted and dropped."""
+"""Most records that may be queued; further records are dropped, and their number is logged."""
 
 PAUSE = 1.0
 """Seconds between two transactions of the writer, so that a flood of refusals does not become a flood of writes."""
 
 COUNT_EVERY = 10.0
-"""Seconds between two transactions that write only counts; a process that is killed loses the counts of so many."""
+"""Seconds between two transactions that write only counts; a process that is killed loses the counts of this time."""
 
 _MOST_KINDS = 1000
-"""Kinds of events that are counted between two transactions; further kinds are not counted."""
+"""Most kinds of events that are counted between two transactions; further kinds are not counted."""
 
 _COLUMNS = tuple(field.name for field in fields(AuditRow))
 _FACTS = tuple(name for name in _COLUMNS if name != "event")
 
 _Kind = tuple[datetime, str, str, str]
-"""A row of `daily_count`: day, event, way in, code."""
+"""The key of a row of `daily_count`: day, event, method of signing in, error code. An absent one is empty."""
 
 NO_COUNTS: Mapping[_Kind, int] = MappingProxyType({})
 
@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 def log(records: Sequence[AuditRecord]) -> None:
-    """Log each record as one line, a failed action as a warning."""
+    """Write each record to the log as one line; a failed action is a warning."""
     for record in records:
         facts = {name: value for name in _FACTS if (value := getattr(record, name)) not in (None, {})}
         facts["time"] = wire.instant(record.time)
@@ -51,16 +51,16 @@ def log(records: Sequence[AuditRecord]) -> None:
 
 
 def defer_record(db: Transaction, record: AuditRecord) -> None:
-    """Defer the insertion of a record in a transaction."""
+    """Insert a record with the transaction's next statement or its commit."""
     db.defer(ADD_AUDIT, **{name: getattr(record, name) for name in _COLUMNS})
 
 
 class AuditWriter:
-    """The background writer of audit records of the API layer and of the service itself, and of the counts of all.
+    """Writes audit records of the API layer and of the service itself in the background, and the counts of all events.
 
     At most `WAITING_AT_MOST` records are written every `PAUSE` seconds. Records that cannot be written are dropped;
-    counts wait for the next transaction. They are not written with the events of requests, because all sign-ins of a
-    day would wait for the lock of one row.
+    counts that cannot be written are kept for the next transaction. Requests do not write counts in their own
+    transactions, because all sign-ins of a day would wait for the lock of one row.
     """
 
     def __init__(self, database: Database) -> None:
@@ -81,7 +81,7 @@ class AuditWriter:
             self._writer = asyncio.create_task(self._serve())
 
     def count(self, records: Sequence[AuditRecord]) -> None:
-        """Count events, which are written elsewhere or dropped."""
+        """Count the events of records; the records themselves are not queued."""
         for record in records:
             day = record.time.replace(hour=0, minute=0, second=0, microsecond=0)
             kind = (day, record.event, record.method or "", record.code or "")
@@ -120,10 +120,7 @@ class AuditWriter:
 async def write_in_new_transaction(
     database: Database, records: Sequence[AuditRecord], counts: Mapping[_Kind, int] = NO_COUNTS
 ) -> bool:
-    """Write records and counts in a transaction of their own; return whether they were written.
-
-    Records that were not are only in the log.
-    """
+    """Write records and counts in a transaction of their own; return False, after logging why, if that fails."""
     try:
         async with database.transaction() as session:
             for record in records:

@@ -53,9 +53,9 @@ def create(  # noqa: PLR0913 - one parameter per option
     refill: Refill = None,
     rate: Rate = None,
 ) -> None:
-    """Create a key and print it, alone, on standard output.
+    """Create an API key, and print it.
 
-    It is shown only once.
+    The key is printed alone on standard output, and is shown only once.
 
     Example: gatewright api-keys create --user ada@example.com --name ci --for 90d --permissions files=read
     """
@@ -101,7 +101,7 @@ def list_keys(
 
 @app.command()
 def show(key: KeyId, as_json: AsJson = False) -> None:
-    """Show one key; its text is never shown.
+    """Show one key, without its secret text.
 
     Example: gatewright api-keys show pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
@@ -135,7 +135,7 @@ def update(
 
 @app.command()
 def disable(key: KeyId) -> None:
-    """Refuse a key from now on; it can be enabled again.
+    """Disable a key: it is refused until it is enabled again.
 
     Example: gatewright api-keys disable pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
@@ -144,7 +144,7 @@ def disable(key: KeyId) -> None:
 
 @app.command()
 def enable(key: KeyId) -> None:
-    """Accept a disabled key again.
+    """Enable a disabled key again.
 
     Example: gatewright api-keys enable pW2nX8cL5vB1mK7qR4tZ9yHf3GsJ6dAe
     """
@@ -176,7 +176,7 @@ def find() -> None:
 
 @app.command()
 def verify(permissions: Permissions = None) -> None:
-    """Verify a key as services do, without using it up.
+    """Verify a key as services do, without counting a use.
 
     Asks for the key, or reads it from standard input if that is not a terminal.
 
@@ -188,9 +188,9 @@ def verify(permissions: Permissions = None) -> None:
 
 @app.command()
 def verifier(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the service.")]) -> None:
-    """Make a token with which a service verifies keys.
+    """Create a token with which a service can verify API keys.
 
-    Prints it, and on standard error the entry for the settings; nothing is stored.
+    Prints the token on standard output, and the entry for the settings on standard error. Nothing is stored.
 
     Example: gatewright api-keys verifier files
     """

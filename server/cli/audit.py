@@ -32,7 +32,7 @@ class TimeArgument:
 
 
 def moment(written: str | TimeArgument) -> TimeArgument:
-    """Return the moment for `24h` (ago) or `2026-01-31T12:00` (UTC unless it has an offset). Raises ValueError."""
+    """Parse a time such as `24h` (ago) or `2026-01-31T12:00` (UTC unless it has an offset). Raises ValueError."""
     if isinstance(written, TimeArgument):
         return written
     try:
@@ -92,7 +92,7 @@ def audit(
 
 
 def shape(record: Any) -> dict[str, Any]:
-    """Return a record as JSON, with the names of the columns."""
+    """Return an audit record in the form of JSON, with the names of its columns."""
     return {**record._asdict(), "time": wire.instant(record.time)}
 
 

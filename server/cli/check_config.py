@@ -27,9 +27,9 @@ NOTHING: Mapping[str, str] = {}
 
 
 def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
-    """Return the settings of this process and configure its log; `overrides` take precedence over the environment.
+    """Load the settings of this process, configure its log, and return the settings.
 
-    Raises ConfigurationError.
+    `overrides` are environment variables that take precedence over those of the process. Raises ConfigurationError.
     """
     environ = {**os.environ, **overrides}
     settings = load_settings(environ, Path.cwd())
@@ -43,7 +43,7 @@ def read(overrides: Mapping[str, str] = NOTHING) -> Settings:
 def check_config() -> None:
     """Check whether the service would start.
 
-    Fails with a line for each setting that is missing or invalid, and for each GATEWRIGHT_ variable that names none.
+    Fails with a line for each setting that is missing or invalid, and for each GATEWRIGHT_ variable that is no setting.
 
     Example: gatewright check-config
     """
@@ -63,7 +63,7 @@ def check_config() -> None:
 
 
 def mail_route(settings: Settings) -> str:
-    """Return the sender of emails and its target."""
+    """Return how emails are sent and where to, as text for the summary."""
     mail = settings[MailSettings]
     smtp = mail.smtp
     return {

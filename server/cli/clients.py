@@ -77,7 +77,8 @@ def create(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Create a client, and print its secret.
 
-    It is shown only once, alone on standard output; instead, a client without a secret has its id there.
+    The secret is printed alone on standard output, and is shown only once. For a client without a secret, the id is
+    printed there.
 
     Example: gatewright clients create Shop --redirect-uri https://shop.example/callback
     """
@@ -179,7 +180,9 @@ def update(  # noqa: PLR0913 - one parameter per option
     metadata: Metadata = None,
     enable: Annotated[bool, typer.Option("--enable", help="Enable a disabled client.")] = False,
 ) -> None:
-    """Change a client. Options that may be repeated replace what it had; null in --metadata removes a member.
+    """Change a client.
+
+    An option that may be repeated replaces all previous values. A null in --metadata removes a member.
 
     Example: gatewright clients update app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K --name "Shop 2"
     """
@@ -225,9 +228,10 @@ def delete(client: Client, yes: Yes = False) -> None:
 
 @app.command()
 def rotate_secret(client: Client) -> None:
-    """Replace the secret of a client, and print the new one.
+    """Replace the secret of a client, and print the new secret.
 
-    It is shown only once, alone on standard output. The previous one is accepted for 24 hours, too.
+    The new secret is printed alone on standard output, and is shown only once. The previous secret is also accepted for
+    24 hours.
 
     Example: gatewright clients rotate-secret app_Zx9Cv4Bn7Mw2Qe5Rt0YuJd8K
     """

@@ -27,8 +27,8 @@ def partition(
     """Partition the audit records by month (PostgreSQL).
 
     The service can keep running. No record is copied; one index is added, with about a sixth of the size of the table.
-    Afterwards the service creates the partitions of the months to come, and drops a month when audit.retention has
-    passed since its end. An interrupted conversion continues when the command is run again.
+    Afterwards the service creates the partitions of future months, and drops the partition of a month when
+    audit.retention has passed since its end. An interrupted conversion continues when the command is run again.
 
     Example: gatewright database partition --dry-run
     """

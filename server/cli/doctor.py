@@ -1,4 +1,4 @@
-"""`gatewright doctor`: Check the installation, and say how to fix it."""
+"""`gatewright doctor`: Check the installation, and say how to fix problems."""
 
 import os
 from dataclasses import asdict
@@ -22,7 +22,7 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """Check the installation, and say how to fix it.
+    """Check the installation, and say how to fix problems.
 
     Checks settings, database, email, providers, limits, clock and files. Fails if something is wrong.
 

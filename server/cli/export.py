@@ -65,7 +65,8 @@ async def _write_users(settings: Settings, file: BinaryIO) -> int:
 async def write_users(unit_of_work: UnitOfWork, file: BinaryIO) -> int:
     """Write all users from one snapshot, page by page, and return their number.
 
-    The transaction only reads, so it blocks nothing. Raises Unavailable, also if it would have to begin again.
+    The transaction only reads, so it blocks nothing. Raises Unavailable, also if the transaction would have to be
+    repeated.
     """
     begun = False
 

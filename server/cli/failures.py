@@ -19,7 +19,7 @@ _EXPECTED = (ConfigurationError, DatabaseAbsent, SchemaRefused, SourceRefused, D
 
 
 def report(error: Exception) -> bool:
-    """Print an expected error in plain lines on standard error, and return whether it was one."""
+    """Print an error that an operator can fix on standard error; return False, without printing, for other errors."""
     if not isinstance(error, _EXPECTED):
         return False
     program = paint("gatewright:", "red", sys.stderr)

@@ -42,9 +42,9 @@ def revoke(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """End all grants of a user, or to a client, with their tokens.
+    """Revoke all grants of a user or to a client, with their tokens.
 
-    A JSON Web Token that an API verifies by itself is accepted until it expires. Consents stay: while the user is
+    A JSON Web Token that an API verifies by itself is accepted until it expires. Consents are kept: while the user is
     signed in, a client can get a new grant.
 
     Example: gatewright grants revoke --user ada@example.com

@@ -21,7 +21,7 @@ app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
 
 @app.command()
 def test(email: Annotated[str, typer.Argument(metavar="EMAIL", help="Recipient of the test email.")]) -> None:
-    """Send a test email as mail.sender says, and wait for the result.
+    """Send a test email by the configured mail.sender, and wait for the result.
 
     Example: gatewright mail test ada@example.com
     """
@@ -56,7 +56,7 @@ def preview(
 ) -> None:
     """Show an email with example values.
 
-    It is made by the settings and templates in force. Nothing is sent, and no database is needed.
+    The email is rendered with the current settings and templates. Nothing is sent, and no database is needed.
 
     Example: gatewright mail preview reset-password --locale de --output previews
     """

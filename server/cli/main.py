@@ -27,11 +27,11 @@ _FIRST = ("serve", "migrate", "openapi", "check-config", "doctor", "settings")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a command is: a module of server/cli, with a group `app` or a function of the name of the module."""
+    """The location of a command: a module of server/cli with a group `app`, or with a function of the module's name."""
 
     module: str
     summary: str
-    """The first line of its help."""
+    """The first line of the command's help."""
 
 
 def _locate() -> Iterator[tuple[str, Location]]:
@@ -71,7 +71,10 @@ class LazyCommands(Mapping[str, Command]):
 
 
 def load_command(name: str) -> Any:
-    """Return what a command runs: a function, or a group of further commands. Raises KeyError for an unknown name."""
+    """Import the module of a command; return its function, or its group of commands.
+
+    Raises KeyError for an unknown name.
+    """
     location = COMMANDS[name]
     module = import_module(f"{__package__}.{location.module}")
     return getattr(module, "app", None) or getattr(module, location.module)
@@ -87,21 +90,21 @@ def _load(name: str) -> Command:
 
 
 class Commands(TyperGroup):
-    """The commands, with one way to report errors."""
+    """The group of all commands, which reports their errors."""
 
     def __init__(self, **attributes: Any) -> None:
-        """Create the group with typer's attributes and our commands."""
+        """Create the group with the attributes that typer passes, and with `LazyCommands` as its commands."""
         super().__init__(**{**attributes, "commands": LazyCommands()})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; refuse arguments that cannot be stored as text."""
+        """Parse the command line. Exit with status 2 if an argument is not UTF-8 or has NUL, so cannot be stored."""
         if not all(map(_is_text, args)):
             typer.echo("gatewright: the arguments must be text in UTF-8 without NUL", err=True)
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an expected error becomes lines on standard error and the exit status 1."""
+        """Run a command. For an error that an operator can fix, print it on standard error and exit with status 1."""
         try:
             return super().invoke(ctx)
         except (typer.Exit, typer.Abort):

@@ -34,7 +34,8 @@ def migrate(
 
 
 async def prepare(settings: Settings, mode: Literal["auto", "check"], *, search_index: bool = False) -> None:
-    """Wait for the database, and migrate or check its schema; create the indexes for searches if asked to.
+    """Wait for the database, and migrate or check its schema, as `mode` says; with `search_index`, create the indexes
+    for searches, too.
 
     Raises DatabaseAbsent, SchemaRefused, and ValueError for a database URL that cannot be used.
     """

@@ -22,7 +22,7 @@ class Version(StrEnum):
 
 
 class Ids(StrEnum):
-    """The form of operation ids."""
+    """The form of the operationIds in the document."""
 
     DOTTED = "dotted"
     FLAT = "flat"

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have, and their values."""
+"""Options and arguments that several commands have, and functions that read them."""
 
 import os
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ def repeated(name: str, metavar: str, meaning: str) -> Any:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given."""
+    """Return the options that the user has given: those that are neither None nor an empty list."""
     return {name: value for name, value in options.items() if value is not None and value != []}
 
 
 def duration(text: str) -> timedelta:
-    """Return the duration that an option names. Raises BadParameter."""
+    """Parse a duration such as `7d`. Raises BadParameter."""
     try:
         return durations.parse(text)
     except ValueError as fault:
@@ -35,16 +35,16 @@ def duration(text: str) -> timedelta:
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask for confirmation, unless `--yes` was given; any answer but yes ends the command."""
+    """Ask a question, unless `yes` is true; abort the command if the answer is not yes."""
     if not yes:
         typer.confirm(question, abort=True)
 
 
 @contextmanager
 def created(option: str, path: str | None) -> Iterator[BinaryIO | None]:
-    """Yield the file that an option names, which only its owner may read, or None without one.
+    """Create the file that an option names, with mode 0600, and yield it, open for writing; None if `path` is None.
 
-    Raises ConfigurationError.
+    An existing file is emptied. Raises ConfigurationError.
     """
     if path is None:
         yield None

@@ -117,7 +117,7 @@ def update(
 def delete(org: Org, yes: Yes = False) -> None:
     """Delete an organization.
 
-    Its members, invitations, teams and API keys go with it; users are kept.
+    Its members, invitations, teams and API keys are deleted, too; users are kept.
 
     Example: gatewright orgs delete acme
     """

@@ -15,16 +15,16 @@ from rich.text import Text
 Row = TypeVar("Row")
 
 _WIDTH = 10_000
-"""Columns of a table that does not go to a terminal, so that every row is one line."""
+"""The width in characters of a table that is not printed to a terminal, so that every row is one line."""
 _PROSE = frozenset({"", "Found", "Fix", "Details", "User agent", "Value"})
-"""Columns whose text may be wrapped."""
+"""The titles of columns whose text may be wrapped."""
 _LEAST = 20
-"""Minimum width of such a column."""
+"""Minimum width in characters of a column whose text may be wrapped."""
 _NO_COLOURS: Mapping[str, str] = {}
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things, such as `1 user` or `2 users`."""
+    """Return a number with its noun, such as `1 user` or `2 users`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -57,7 +57,11 @@ def print_list(
     as_json: bool,
     colours: Mapping[str, str] = _NO_COLOURS,
 ) -> None:
-    """Print rows as a table and their number, or as JSON: `cells` and `shape` say what is shown of each."""
+    """Print rows as a table with their number, or as a JSON array.
+
+    `cells` returns the cells of a row in the order of `columns`, `shape` the JSON object of a row. `colours` are the
+    colours of cells by their text.
+    """
     if as_json:
         print_json(list(map(shape, found)))
         return
@@ -69,10 +73,10 @@ def print_list(
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], colours: Mapping[str, str] = _NO_COLOURS
 ) -> None:
-    """Print rows of values under their columns; `colours` are those of certain cells.
+    """Print rows of values as a table; `columns` are the titles, `colours` the colours of cells by their text.
 
-    A terminal gets no empty columns, and one block per row if the rows are too wide for it. Only prose is wrapped.
-    Markup in cells counts as text, and control characters are replaced.
+    On a terminal, empty columns are left out, and each row is a block of lines if the table is too wide. Control
+    characters in cells are replaced.
     """
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     cells = [[_visible(cell(value)) for value in row] for row in rows]

@@ -29,8 +29,8 @@ def export(
 ) -> None:
     """Write the built-in templates to a folder.
 
-    They are a start for pages.templates_dir. Files that exist are replaced only after a confirmation. Keep only those
-    that you change: the others then stay as new versions bring them.
+    Set pages.templates_dir to the folder to use its templates. Existing files are replaced only after a confirmation.
+    Delete the templates that you do not change, so that new versions of the program can change them.
 
     Example: gatewright pages export templates --template sign_in.html
     """

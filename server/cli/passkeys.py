@@ -36,7 +36,7 @@ def remove(
     remove_all: Annotated[bool, typer.Option("--all", help="Remove all passkeys of the user.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Remove a passkey of a user, or all; sessions stay.
+    """Remove one or all passkeys of a user; sessions are kept.
 
     Example: gatewright passkeys remove --user ada@example.com --all
     """

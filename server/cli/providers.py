@@ -65,7 +65,7 @@ def check(
 
 
 def redirect_uri(settings: Settings, provider_id: str) -> str:
-    """Return the URL that users come back to, which is registered with the provider."""
+    """Return the redirect URI of a provider, which has to be registered there."""
     return f"{settings.base_url}{settings.base_path}/callback/{provider_id}"
 
 

@@ -28,7 +28,8 @@ def create(
 ) -> None:
     """Create a token, and print it.
 
-    It is shown only once, alone on standard output. It is accepted while oauth.registration is "token".
+    The token is printed alone on standard output, and is shown only once. It is accepted while oauth.registration is
+    "token".
 
     Example: gatewright registration-tokens create ci --uses 5 --expires-in 7d
     """
@@ -56,7 +57,7 @@ def revoke(
     token: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Identifier of the token, as listed.")],
     yes: Yes = False,
 ) -> None:
-    """Revoke a token; clients that it has registered stay.
+    """Revoke a token; clients that were registered with it are kept.
 
     Example: gatewright registration-tokens revoke Tz4Xc7Vb1Nm8Ad5Sf2Gh9Jk6Pl3Oi0Uy
     """

@@ -27,7 +27,7 @@ def create(
 ) -> None:
     """Create a token for the directory of a connection, and print it.
 
-    It is shown only once, alone on standard output.
+    The token is printed alone on standard output, and is shown only once.
 
     Example: gatewright scim-tokens create acme "Entra ID"
     """

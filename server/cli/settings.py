@@ -18,7 +18,7 @@ from server.database.address import parse
 
 HEAD = ("| Setting | Default | Meaning |", "|---|---|---|")
 BY_CORES = {"password.hash_workers": "CPU cores, at most 4"}
-"""Defaults that depend on the machine."""
+"""Descriptions of defaults that depend on the machine, by key."""
 
 
 def settings(
@@ -35,7 +35,7 @@ def settings(
 ) -> None:
     """Show the settings in force, and where each comes from.
 
-    Secrets are masked. The values need not be valid together: check-config checks that.
+    Secrets are masked. Whether the values are valid together is not checked here, but by check-config.
 
     Example: gatewright settings session --changed
     """
@@ -71,7 +71,7 @@ def _database(url: SecretStr) -> str:
 
 
 def table() -> str:
-    """Return the settings in the order of the documentation; `docs/settings.py` makes a page of them."""
+    """Return a Markdown table of all settings, in the order of the documentation."""
     rows = [_row(".".join(path), field) for path, field in fields(AllSettings)]
     return "\n".join((*HEAD, *rows))
 

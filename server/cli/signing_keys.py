@@ -22,7 +22,9 @@ from server.services import Services
 app = typer.Typer(help="Administer the keys that sign tokens.", no_args_is_help=True)
 
 ATTEMPTS, PAUSE = 350, 0.1
-"""How often, and how many seconds apart, a command tries to get the lease; a crashed instance holds it for 30 s."""
+"""How often, and at intervals of how many seconds, a command tries to get the lease. A crashed instance holds it for
+30 s.
+"""
 
 
 @app.command("list")
@@ -46,9 +48,9 @@ def rotate(
     ] = None,
     now: Annotated[bool, typer.Option("--now", help="Sign with the new key at once.")] = False,
 ) -> None:
-    """Create new keys, which sign after jwt.publish_ahead.
+    """Create new keys, which begin to sign after jwt.publish_ahead.
 
-    With --now they sign at once: verifiers then meet a key that they have to fetch first.
+    With --now they sign at once: services that verify tokens must then fetch the new keys first.
 
     Example: gatewright signing-keys rotate --algorithm ES256
     """
@@ -60,10 +62,10 @@ def rotate(
 def revoke(
     kid: Annotated[str, typer.Argument(metavar="KEY", help="The key, as listed.")], yes: Yes = False
 ) -> None:
-    """Revoke a key; another one replaces it at once.
+    """Revoke a key, and replace it by another one at once.
 
-    Within 30 seconds no instance publishes it or signs with it. Tokens that it has signed are refused by services as
-    soon as they fetch the keys again.
+    After at most 30 seconds no instance publishes the revoked key or signs with it. Services refuse tokens that it has
+    signed as soon as they fetch the keys again.
 
     Example: gatewright signing-keys revoke oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U
     """

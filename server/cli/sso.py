@@ -131,8 +131,8 @@ def create(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Create a connection.
 
-    It is to an OpenID provider, or by its metadata to a SAML identity provider. Its domains need no proof. The URLs to
-    register at the provider are printed.
+    The connection is to an OpenID provider or, with --metadata, to a SAML identity provider. Its domains need no proof.
+    Prints the URLs to register at the provider.
 
     Example: gatewright sso create acme --domain acme.example --issuer https://login.acme.example
     --client-id gatewright --client-secret-file secret.txt
@@ -191,7 +191,8 @@ def update(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Change a connection.
 
-    Another issuer, client id or endpoint ends the identities of the connection and the sessions opened through it.
+    Another issuer, client id or endpoint deletes the identities of the connection, and ends the sessions that were
+    opened through it.
 
     Example: gatewright sso update acme --state active
     """
@@ -209,7 +210,7 @@ def update(  # noqa: PLR0913 - one parameter per option
 def pause(provider: Provider) -> None:
     """Stop sign-ins through a connection.
 
-    Its users keep their sessions. gatewright sso update PROVIDER --state active resumes it.
+    Its users keep their sessions. gatewright sso update PROVIDER --state active allows sign-ins again.
 
     Example: gatewright sso pause acme
     """
@@ -230,7 +231,7 @@ async def _update(ctx: Context, provider_id: str, sent: Mapping[str, Any]) -> Co
 def delete(provider: Provider, yes: Yes = False) -> None:
     """Delete a connection.
 
-    The identities of its users and the sessions that were opened through it end.
+    The identities of its users are deleted, and the sessions that were opened through it end.
 
     Example: gatewright sso delete acme
     """
@@ -253,7 +254,7 @@ def check_metadata(
         ),
     ],
 ) -> None:
-    """Show what the metadata of a provider says.
+    """Show the contents of a provider's metadata.
 
     Nothing is stored.
 

@@ -21,7 +21,10 @@ def read_fields(
     metadata: str | None,
     group_roles: list[str] | None,
 ) -> dict[str, Any]:
-    """Return the fields that the options and their files contain. Raises ConfigurationError."""
+    """Return the fields of a connection that the options and the files they name contain. Raises ConfigurationError.
+
+    `fields`, `secret_file` and `metadata` are paths; options that were not given are None.
+    """
     sent = _read_document(fields)
     oidc = given(
         clientId=client_id,
@@ -68,7 +71,7 @@ def _validator() -> Draft202012Validator:
 
 
 def read_file(option: str, path: str) -> str:
-    """Return the text of the file that an option names, or of standard input (-). Raises ConfigurationError."""
+    """Return the text of the file that an option names; `-` is standard input. Raises ConfigurationError."""
     if path == "-":
         return sys.stdin.read()
     with file_errors(f"{option}: {path}"):

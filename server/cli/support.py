@@ -12,12 +12,18 @@ Result = TypeVar("Result")
 
 
 def run(job: Callable[[Context], Awaitable[Result]]) -> Result:
-    """Run one rule in a transaction of its own."""
+    """Open the services, run one rule in a transaction of its own, and return its result.
+
+    Raises the refusals of the rule, ConfigurationError, DatabaseAbsent and SchemaRefused.
+    """
     return run_services(lambda services: services.unit_of_work.run(job))
 
 
 def run_services(job: Callable[[Services], Awaitable[Result]]) -> Result:
-    """Run a job with open services."""
+    """Open the services, run a job with them, and return its result.
+
+    Raises the errors of the job, ConfigurationError, DatabaseAbsent and SchemaRefused.
+    """
     settings = check_config.read()
 
     async def run() -> Result:

@@ -23,9 +23,9 @@ Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
 
 @app.command()
 def promote(user: Identifier, role: Role = "admin") -> None:
-    """Add a role to those of a user, such as admin.
+    """Give a user a role, such as admin, in addition to other roles.
 
-    This makes the first administrator: sign up, then promote yourself.
+    To become the first administrator, sign up, and then promote yourself.
 
     Example: gatewright users promote ada@example.com
     """
@@ -37,7 +37,7 @@ def promote(user: Identifier, role: Role = "admin") -> None:
 
 @app.command()
 def demote(user: Identifier, role: Role = "admin", yes: Yes = False) -> None:
-    """Take a role from a user.
+    """Take a role away from a user.
 
     A user without any other role gets the default role.
 
@@ -95,7 +95,7 @@ def impersonations(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """List or end the sessions in the name of users.
+    """List or end the sessions of administrators who impersonate users.
 
     Example: gatewright users impersonations --end --yes
     """

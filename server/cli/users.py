@@ -109,7 +109,7 @@ def create(
 
 @app.command()
 def set_password(user: Identifier) -> None:
-    """Set a user's password and end every session.
+    """Set a user's password, and end all sessions of the user.
 
     Asks for the password, or reads it from standard input if that is not a terminal.
 
@@ -160,7 +160,7 @@ def ban(
 
 @app.command()
 def unban(user: Identifier) -> None:
-    """Lift a ban.
+    """Lift the ban of a user.
 
     Example: gatewright users unban ada@example.com
     """
@@ -196,7 +196,7 @@ def sign_out_everyone(yes: Yes = False) -> None:
 def two_factor_reset(user: Identifier, yes: Yes = False) -> None:
     """Remove a lost second factor and sign the user out.
 
-    First make sure that the request comes from the user: the password alone is then enough.
+    First make sure that the request comes from the user, who can then sign in with the password alone.
 
     Example: gatewright users two-factor-reset ada@example.com
     """

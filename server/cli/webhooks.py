@@ -78,7 +78,7 @@ def create(
 ) -> None:
     """Create an endpoint, and print its secret.
 
-    It is shown only once, alone on standard output.
+    The secret is printed alone on standard output, and is shown only once.
 
     Example: gatewright webhooks create crm https://crm.example.com/hooks --event user.created
     """
@@ -128,9 +128,10 @@ def delete(endpoint: Endpoint, yes: Yes = False) -> None:
 
 @app.command()
 def rotate_secret(endpoint: Endpoint, secret_file: OwnSecret = None) -> None:
-    """Replace the secret of an endpoint, and print the new one.
+    """Replace the secret of an endpoint, and print the new secret.
 
-    It is shown only once, alone on standard output. The previous one signs for webhooks.secret_overlap, too.
+    The new secret is printed alone on standard output, and is shown only once. For webhooks.secret_overlap, the
+    previous secret signs, too.
 
     Example: gatewright webhooks rotate-secret crm
     """
@@ -194,8 +195,8 @@ def redeliver(
 ) -> None:
     """Send the events of deliveries again.
 
-    Each keeps its webhook-id. A running service sends them within a minute. One that cannot be sent again does not
-    stop the others.
+    Each event keeps its webhook-id. A running service sends the events within a minute. If a delivery cannot be
+    repeated, the others are repeated nevertheless.
 
     Example: gatewright webhooks redeliver Tz4Xc7Vb1Nm8Ad5Sf2Gh9Jk6Pl3Oi0Uy
     """
@@ -223,7 +224,8 @@ def verify(
 ) -> None:
     """Verify the signature of a captured request.
 
-    It is read from standard input: its headers, one a line, an empty line, and the body exactly as it was received.
+    The request is read from standard input: the headers, one per line, an empty line, and the body exactly as it was
+    received.
 
     Example: gatewright webhooks verify --secret-file secret.txt < request.txt
     """

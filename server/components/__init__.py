@@ -1,1 +1,1 @@
-"""Periodic work: clean-up, rotation of encryption keys."""
+"""The components of the service: one module per capability, with its adapters, periodic jobs and checks of settings."""

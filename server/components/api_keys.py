@@ -15,23 +15,26 @@ from server.components.component import Component, Core, PeriodicJob
 from server.config.groups.api_keys import ApiKeySettings
 
 EVERY = 5.0
-"""Seconds between two writes."""
+"""Seconds between two writes of last uses."""
 
 _BATCH = 500
-"""Keys that one statement writes."""
+"""Most keys that one statement updates."""
 
 _MOST = 100_000
-"""Keys, and refusals, that are kept in memory; further ones are dropped."""
+"""Most keys with an unwritten use, and most refusals, that are kept in memory."""
 
 _MINUTE = timedelta(minutes=1)
 _BURST = 100
-"""Invalid keys within a minute that cause an audit record."""
+"""Number of invalid keys of one verifier within a minute that causes an audit record."""
 
 _latest = bindparam("latest", type_=Instant())
 
 
 class ApiKeyUsage(Component):
-    """The uses of keys without counters, and the refusals of the last minute. Implements `domain.ports.KeyUsage`."""
+    """Remembers the last uses of API keys until they are written, and the refusals of the last minute.
+
+    Implements `domain.ports.KeyUsage`.
+    """
 
     def __init__(self, core: Core) -> None:
         self._is_enabled = core.settings[ApiKeySettings].enabled
@@ -48,23 +51,23 @@ class ApiKeyUsage(Component):
         core.port.add(ApiKeyUsage, self)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Write the last uses."""
+        """Return the job that writes the last uses; none if API keys are disabled."""
         if self._is_enabled:
             yield PeriodicJob("api_key_usage", self.write, EVERY)
 
     def verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification, if metrics are enabled."""
+        """Count a verification by its result and the service that asked for it, if metrics are enabled."""
         if self._metrics is not None:
             self._metrics.key_verified(verifier, result)
 
     def used(self, key_id: str, now: datetime) -> None:
-        """Record a use, unless one within the interval was already written."""
+        """Remember a use for the next write, unless one was written within `api_keys.last_request_interval`."""
         written = self._written.get(key_id)
         if (written is None or now - written >= self._interval) and len(self._used) < _MOST:
             self._used[key_id] = now
 
     def is_first(self, *what: str, now: datetime) -> bool:
-        """Return whether this is the first such refusal within a minute."""
+        """Return whether this is the first refusal of its kind within a minute; `what` names the kind."""
         last = self._seen.get(what)
         if last is not None and last <= now < last + _MINUTE:
             return False
@@ -75,7 +78,7 @@ class ApiKeyUsage(Component):
         return True
 
     def is_burst(self, verifier: str, now: datetime) -> bool:
-        """Count an invalid key, and return whether it reaches the limit per minute of a verifier."""
+        """Count an invalid key of a verifier; return whether it is the one that makes a burst (100 within a minute)."""
         begin, number = self._unknown.get(verifier, (now, 0))
         if not begin <= now < begin + _MINUTE:
             begin, number = now, 0
@@ -83,7 +86,7 @@ class ApiKeyUsage(Component):
         return number + 1 == _BURST
 
     async def write(self) -> None:
-        """Write the last uses. Those that cannot be written are dropped, because no decision depends on them."""
+        """Write the last uses to the database. If that fails they are dropped, because no decision depends on them."""
         used, self._used = self._used, {}
         if not used:
             return

@@ -1,6 +1,6 @@
 """Clean-up of expired rows, by one instance at a time.
 
-It only limits the size of the tables: every reader of a row checks the expiry itself.
+It only limits the size of the tables: code that reads a row checks the expiry itself.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ FOR_EVER = timedelta(0)
 """The value of a retention setting for rows that are never removed."""
 
 Period = Callable[[str], timedelta]
-"""A function that returns the retention for the setting of this name."""
+"""A function that returns the value of the retention setting of this name; `FOR_EVER` keeps the rows."""
 
 _log = structlog.get_logger(__name__)
 
@@ -51,10 +51,11 @@ _log = structlog.get_logger(__name__)
 async def run(
     database: Database, clock: Callable[[], datetime], holder: str, period: Period = lambda _: FOR_EVER
 ) -> None:
-    """Clean up once if `holder` has or gets the lease, so that only one of all instances does.
+    """Remove all expired rows, and log their number by table, unless another instance has the lease of the clean-up.
 
-    The lease is kept until the next run, so that other instances do nothing in between. A longer clean-up
-    extends the lease.
+    `holder` is the name of this instance in the lease. The lease lasts until the next run, so that no other instance
+    cleans up in between, and is extended during a long clean-up. `period` returns the retention settings, by default
+    `FOR_EVER`.
     """
 
     async def is_ours() -> bool:
@@ -67,7 +68,10 @@ async def run(
 async def run_partitions(
     database: Database, clock: Callable[[], datetime], holder: str, period: Period
 ) -> None:
-    """Create the monthly partitions to come and drop expired ones, if `holder` has or gets the lease."""
+    """Create the next monthly partitions of the table `audit` and drop expired ones.
+
+    Does nothing if another instance than `holder` has the lease.
+    """
     now = clock()
     if await take_lease(database, _PARTITIONS_LEASE, holder, now=now, seconds=_PARTITIONS_EVERY):
         await maintain(database, now, period("audit.retention") or None)
@@ -81,7 +85,7 @@ async def delete_expired(
 ) -> dict[str, int]:
     """Remove all rows that have expired at `now`, in short transactions; return the number of rows by table.
 
-    After each full batch `may_continue`, if given, returns whether to continue.
+    If `may_continue` is given, it is called after each full batch; if it returns False, the removal stops.
     """
     removed: Counts[str] = Counts()
     for expired in _expired_rows(now, period):
@@ -163,7 +167,7 @@ class Cleanup(Component):
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Remove expired rows; retention periods that are settings are looked up by name."""
+        """Return the jobs that remove expired rows and maintain the partitions of the table `audit`."""
         core = self._core
         job = partial(run, core.database, core.clock, tokens.token(), partial(value_of, core.settings))
         yield PeriodicJob("cleanup", job, EVERY)

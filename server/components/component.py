@@ -23,7 +23,7 @@ from server.rate_limit import Store
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The parts of every service, from which its components are created."""
+    """The objects of a service that every component is created with."""
 
     settings: Settings
     policy: Policy
@@ -41,7 +41,7 @@ class Core:
 
 
 class PeriodicJob(NamedTuple):
-    """A background job that is repeated every `every` seconds."""
+    """A background job that runs at startup, and again `every` seconds after the end of each run."""
 
     name: str
     run: Callable[[], Awaitable[object]]
@@ -56,12 +56,12 @@ class Component:
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield one line per reason not to start with these settings, each beginning with the key."""
+        """Yield one line for each reason not to start with these settings; it begins with the key of the setting."""
         yield from ()
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
-        """Return the policies that are not filled by a group of settings."""
+        """Return the policies of the capability that a group of settings does not create by itself."""
         return ()
 
     def jobs(self) -> Iterable[PeriodicJob]:
@@ -73,10 +73,10 @@ class Component:
         return ()
 
     async def start(self) -> None:
-        """Run at startup, before the first request; the database is available."""
+        """Do what must be done at startup before the first request. The database is available."""
 
     async def close(self) -> None:
-        """Stop running work; the database is still available."""
+        """Stop running work and close the connections of the component. The database is still available."""
 
 
 def component_classes() -> Sequence[type[Component]]:

@@ -18,7 +18,7 @@ COMMAND = (sys.executable, "-c", "from server.cli.main import run; run()", "doct
 
 
 class Doctor(Component):
-    """The component that keeps the last findings."""
+    """The component that runs the checks for administrators, and keeps the last findings in memory."""
 
     def __init__(self, core: Core) -> None:
         core.port.add(LastReport, LastReport())
@@ -26,10 +26,11 @@ class Doctor(Component):
 
 
 async def run_checks(command: Sequence[str] = COMMAND, within: float = WITHIN) -> Sequence[Finding]:
-    """Run the checks and return their findings. Implements `domain.ports.InstallationChecks`.
+    """Run `command` in another process and return the findings of its checks. Implements
+    `domain.ports.InstallationChecks`.
 
-    A process of its own, with the environment and the folder of this one, because the checks block, and load libraries
-    that the service may not need. It is stopped after `within` seconds.
+    The checks block, and load libraries that the service may not need. If the process takes longer than `within`
+    seconds it is killed; then, or if it prints no findings, the only finding says so.
     """
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -1,4 +1,4 @@
-"""The process that responds, and the row in which it says that it runs."""
+"""The running processes of the service: each writes a row with the time at which it was last seen."""
 
 import os
 import socket
@@ -27,11 +27,11 @@ class Heartbeat(Component):
         core.port.add(Heartbeat, self)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Write the row."""
+        """Return the job that writes the row."""
         yield PeriodicJob("instances", self.write, EVERY)
 
     async def write(self) -> None:
-        """Write that this process runs."""
+        """Write the row of this process with the current time and its settings."""
         database = self._core.database
         settings = instances.settings_text(self._core.port[SettingsInForce]())
         async with database.transaction() as transaction:

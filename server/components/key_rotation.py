@@ -28,11 +28,11 @@ EVERY = 3600.0
 COLUMNS = tuple(
     str(column) for table in metadata.tables.values() for column in table.c if column.info.get("encrypted")
 )
-"""The encrypted columns as `table.column`, which is also their purpose."""
+"""The encrypted columns as `table.column`, which is also the purpose that their values are encrypted for."""
 
 
 class RotationResult(NamedTuple):
-    """The result of a pass over one column: values re-encrypted, and values left under older secrets."""
+    """The result of a pass over one column: values re-encrypted, and values that may remain under older secrets."""
 
     rewritten: int
     remaining: int
@@ -46,9 +46,9 @@ async def reencrypt(
 ) -> dict[str, int]:
     """Re-encrypt values of older secrets under the newest secret, reading `batch` rows at a time.
 
-    A pass that changed a value is audited.
-    Returns and logs for each column how many values may remain under an older secret. If it is 0 for all columns and
-    no instance writes with an older secret, the older secrets can be removed. Empty if there is only one secret.
+    Returns and logs for each column how many values may remain under an older secret. If that is 0 for all columns, and
+    no instance writes with an older secret, the older secrets can be removed. Returns an empty mapping, without reading
+    anything, if there is only one secret. `report` is called with the results if any value was changed.
     """
     if not keyring.rotating:
         return {}
@@ -117,7 +117,7 @@ class KeyRotation(Component):
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Re-encrypt values of older secrets."""
+        """Return the job that re-encrypts values of older secrets."""
         core = self._core
         job = partial(reencrypt, core.database.transaction, core.cipher, report=self._audit)
         yield PeriodicJob("rewriting", job, EVERY)

@@ -1,4 +1,4 @@
-"""Emails: the templates with example values, for previews."""
+"""Previews of emails: the templates, rendered with example values."""
 
 from datetime import datetime
 from functools import cached_property
@@ -33,7 +33,7 @@ class Previews:
         return backends.renderer(self._settings)
 
     def render(self, template: str, language: str, now: datetime) -> MailPreview:
-        """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
+        """Return the email of a template in one of the languages. Raises BrokenMailTemplate if rendering fails."""
         payload = preview.example(templates()[template], language, now)
         try:
             mail = self._renderer.render(backends.example_row(template, payload, now), now)

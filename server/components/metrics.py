@@ -27,7 +27,7 @@ _STATM = Path("/proc/self/statm")
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """The sampler of a running service."""
+    """Sets the gauges of a running service."""
 
     metrics: MetricsRegistry
     hasher: PasswordHasher
@@ -35,7 +35,7 @@ class Sampler:
     clock: Clock
 
     async def sample(self) -> None:
-        """Set all gauges. The gauges of the outbox keep their values while the database is unavailable."""
+        """Set all gauges to the current values. Those of the outbox are unchanged while the database is unavailable."""
         metrics = self.metrics
         *sizes, refused = self.hasher.state()
         for gauge, value in zip(metrics.hash_pool, sizes, strict=True):
@@ -68,7 +68,7 @@ class Sampler:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory of this process in bytes; without /proc, its maximum so far."""
+    """Return the resident memory of this process in bytes; on a system without /proc, its maximum so far."""
     try:
         return int(_STATM.read_text("ascii").split()[1]) * getpagesize()
     except OSError:
@@ -84,7 +84,7 @@ class Metrics(Component):
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Set the gauges."""
+        """Return the job that sets the gauges; none if metrics are disabled."""
         core = self._core
         if core.metrics is not None:
             sampler = Sampler(core.metrics, core.hasher, core.database, core.clock)

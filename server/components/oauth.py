@@ -1,4 +1,4 @@
-"""The OAuth provider in a running service: the library behind its rules, and the erasure of old responses."""
+"""The OAuth provider in a running service: the library for token requests, and the erasure of old responses."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from server.components.component import Component, Core, PeriodicJob
 from server.config.groups.oauth import OAuthSettings
 
 EVERY = 60.0
-"""Seconds between two erasures: a response is kept for so much longer than `oauth.refresh_reuse_grace`."""
+"""Seconds between two erasures. A response may be kept for this time longer than `oauth.refresh_reuse_grace`."""
 
 
 class OAuthProvider(Component):
-    """Registers the engine of the token endpoint if the provider is on."""
+    """The component that registers the engine of the token endpoint, if the provider is enabled."""
 
     def __init__(self, core: Core) -> None:
         self._is_enabled = core.settings[OAuthSettings].enabled
@@ -24,12 +24,12 @@ class OAuthProvider(Component):
             core.port.add(TokenEngine, _decide)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Erase the responses of refreshes that can no longer be repeated."""
+        """Return the job that erases stored responses of refreshes that can no longer be repeated."""
         if self._is_enabled:
             yield PeriodicJob("refresh_replays", self.forget_replays, EVERY)
 
     async def forget_replays(self) -> None:
-        """Erase the responses once."""
+        """Erase the stored responses of refreshes that can no longer be repeated."""
         await self._run(refresh.forget_replays)
 
 

@@ -1,4 +1,4 @@
-"""OAuth clients: verification of their assertions, and the clients from the configuration."""
+"""OAuth clients: verification of client assertions, metadata documents, and the clients of the configuration."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,10 +20,10 @@ from server.outbound.urls import parse_url
 
 
 class ClientSignatures:
-    """The verifier of assertions. Implements `domain.oauth_clients.assertions.AssertionVerifier`."""
+    """The verifier of client assertions. Implements `domain.oauth_clients.assertions.AssertionVerifier`."""
 
     def verify(self, assertion: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the claims if one of these keys has signed them, or None."""
+        """Return the claims of an assertion if one of these keys has signed it, else None."""
         return signatures().verify_assertion(assertion, keys)
 
 
@@ -44,7 +44,7 @@ class OAuthClients(Component):
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield what configured clients cannot be without."""
+        """Yield the problems of the clients in `oauth.clients`."""
         chosen = settings[OAuthSettings]
         policy = chosen.client_policy(settings)
         allowed_ports = settings[WebhookSettings].allowed_ports
@@ -67,11 +67,11 @@ class OAuthClients(Component):
                 yield f"{key}.backchannel_logout_uri: {error}"
 
     async def start(self) -> None:
-        """Have the table of clients follow the configuration."""
+        """Make the table of clients match `oauth.clients`, if the OAuth provider is enabled."""
         if self._is_enabled:
             await self._core.run(configuration.apply)
 
     async def close(self) -> None:
-        """End the requests for documents."""
+        """Cancel the running HTTP requests for the metadata documents of clients."""
         if self._documents is not None:
             await self._documents.close()

@@ -1,4 +1,4 @@
-"""Back-channel logout: the queue that tells clients of the end of sessions."""
+"""Back-channel logout: the queue of messages to OAuth clients whose user's session has ended."""
 
 from collections.abc import Iterable
 
@@ -9,13 +9,13 @@ from server.outbox.queue import Queue
 
 
 class BackchannelLogout(Component):
-    """The component that tells clients of the OAuth provider of the end of sessions."""
+    """The component that sends logout tokens to OAuth clients when a session ends."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def queues(self) -> Iterable[Queue]:
-        """Return the queue of logout tokens."""
+        """Return the queue of logout tokens; none if back-channel logout is disabled."""
         core = self._core
         if core.policy[BackchannelLogoutPolicy].enabled:
             yield logout_queue(core.policy, core.port, core.run, core.clock, core.metrics)

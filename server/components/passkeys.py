@@ -1,4 +1,4 @@
-"""Passkeys: the checks of authenticators' responses, and a warning about passkeys that cannot be used."""
+"""Passkeys: verification of the responses of authenticators, and a warning about passkeys that cannot be used."""
 
 import structlog
 
@@ -20,7 +20,7 @@ class Passkeys(Component):
         core.port.add(Authenticators, authenticators.Authenticators())
 
     async def start(self) -> None:
-        """Log how many passkeys were created for another domain: browsers never offer them here."""
+        """Log a warning with the number of passkeys of another domain, which browsers never offer for this one."""
         if not self._core.settings[PasskeySettings].enabled:
             return
         number = await self._core.run(passkeys.count_foreign)

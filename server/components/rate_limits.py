@@ -1,4 +1,4 @@
-"""Rate limits: the request limit, and a report if the store of the counters has lost them."""
+"""Rate limits: the request limit, and a check whether the Valkey or Redis server has lost its counters."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -19,7 +19,7 @@ class RateLimits(Component):
         self._core = core
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Check every few seconds whether the store has lost its counters."""
+        """Return the job that checks for lost counters; none if the counters are in the database."""
         core = self._core
         if core.settings[LimitSettings].store.get_secret_value() == rate_limit.DATABASE:
             return
@@ -30,7 +30,10 @@ class RateLimits(Component):
 
 
 def request_limiter(core: Core) -> RequestLimiter | None:
-    """Return the limiter of requests by network and operation; None if requests are not limited."""
+    """Return the limiter that counts requests by network and operation; None if requests are not limited.
+
+    A limit that is reached is audited.
+    """
     quota = core.policy[RateLimitPolicy].requests
     if not quota.number:
         return None

@@ -1,4 +1,4 @@
-"""The messages of SAML in a running service."""
+"""SAML in a running service: the library that writes and verifies its messages."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from server.components.component import Component, Core
 
 
 class Saml(Component):
-    """Registers the messages of SAML, which are loaded at the first use."""
+    """The component that registers the library for SAML messages, which is loaded at its first use."""
 
     def __init__(self, core: Core) -> None:
         core.port.add(SamlLibrary, _load)

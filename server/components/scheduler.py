@@ -20,7 +20,7 @@ _log = structlog.get_logger(__name__)
 async def run_periodically(
     name: str, job: Callable[[], Awaitable[object]], *, every: float, stop: asyncio.Event
 ) -> None:
-    """Run `job` now and then every `every` seconds until `stop` is set; a failed run is logged."""
+    """Run `job` at once, and again `every` seconds after each run, until `stop` is set; a failed run is logged."""
     while not stop.is_set():
         try:
             await job()
@@ -45,9 +45,9 @@ async def _wait(stop: asyncio.Event, seconds: float) -> None:
 
 
 async def take_lease(database: Database, name: str, holder: str, *, now: datetime, seconds: float) -> bool:
-    """Take the lease of the task `name` until `now` plus `seconds`; return whether `holder` has it.
+    """Take or extend the lease of the task `name` for `holder`, for `seconds` from `now`; return whether it succeeded.
 
-    It succeeds if no other instance holds the lease or the lease has expired; its holder may extend it.
+    It fails if another holder has a lease that has not expired.
     """
     taking = lease.take(database.dialect, name, holder, now=now, until=now + timedelta(seconds=seconds))
     async with database.transaction() as session:

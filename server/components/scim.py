@@ -1,4 +1,4 @@
-"""Directories in a running service: the library behind the SCIM protocol, loaded if directories are on."""
+"""Directories in a running service: the library for the SCIM protocol, loaded if `scim.enabled` is true."""
 
 from domain.scim.protocol import ScimProtocol
 from domain.scim.totals import TotalsCache
@@ -8,7 +8,7 @@ from server.config.groups.scim import ScimSettings
 
 
 class Directories(Component):
-    """Registers the engine of the SCIM protocol, and the totals of large directories, if directories are on."""
+    """The component that registers the engine of the SCIM protocol and the cache of totals, if SCIM is enabled."""
 
     def __init__(self, core: Core) -> None:
         if core.settings[ScimSettings].enabled:

@@ -1,4 +1,4 @@
-"""Sessions: the number of sessions of a user from which the oldest ones have to be looked up."""
+"""Sessions: the number of a user's sessions below which a sign-in need not look for old sessions to end."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from server.crypto.hash_pool import MAX_PREPARING
 
 
 class Sessions(Component):
-    """The component that computes the policy that depends on the number of concurrent sign-ins."""
+    """The component that computes the threshold from the session limit and the number of concurrent sign-ins."""
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:
-        """Return the number of sessions up to which no eviction is needed, with room for concurrent sign-ins."""
+        """Return the threshold: `session.max_per_user` less the sign-ins that may run at once; None without a limit."""
         most, password = settings[SessionSettings].max_per_user, settings[PasswordSettings]
         # So many sign-ins may have read the number of sessions and not yet added theirs.
         under_way = MAX_PREPARING + password.hash_queue + password.hash_workers

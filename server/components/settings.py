@@ -1,4 +1,4 @@
-"""The settings in force, for administrators of the service."""
+"""The settings that this process runs with, for administrators of the service."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _DIGEST_BYTES = 16
 
 
 class ListedSettings(Component):
-    """The component that knows where each setting comes from."""
+    """The component that lists each setting with its value and source."""
 
     def __init__(self, core: Core) -> None:
         self._settings = core.settings
@@ -22,7 +22,7 @@ class ListedSettings(Component):
         core.port.add(SettingsInForce, self._list)
 
     async def start(self) -> None:
-        """Read the file of the settings, before somebody changes it."""
+        """Collect the list at startup, before somebody changes the settings file."""
         self._list()
 
     def _list(self) -> Sequence[SettingInForce]:

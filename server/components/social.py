@@ -15,20 +15,20 @@ from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instru
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """The clients by provider id, and the resources that are closed with them."""
+    """The clients of the identity providers, and what has to be closed at the end."""
 
     clients: IdentityProviders
     ends: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def close(self) -> None:
-        """Cancel running fetches, and close all connections."""
+        """Cancel running requests to the providers, and close all connections."""
         await self.ends.aclose()
 
 
 def providers_of(
     settings: Settings, clock: Clock, instrumentation: Instrumentation = NO_INSTRUMENTATION
 ) -> Providers:
-    """Return the clients of the configured providers. None of them is called before a user signs in."""
+    """Return the clients of the configured identity providers; no provider is called before a user signs in."""
     configured = configurations(settings)
     if not configured:
         return Providers(IdentityProviders())
@@ -45,7 +45,7 @@ def providers_of(
 
 
 class Social(Component):
-    """The component that registers the clients, which share an HTTP client."""
+    """The component that registers the clients of the configured identity providers. They share one HTTP client."""
 
     def __init__(self, core: Core) -> None:
         self._providers = providers_of(core.settings, core.clock, Instrumentation(core.metrics, core.span))
@@ -53,9 +53,9 @@ class Social(Component):
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield the problems of the configured providers."""
+        """Yield the problems of the configured identity providers."""
         return validation.check(settings)
 
     async def close(self) -> None:
-        """Cancel running calls, and close all connections."""
+        """Cancel running requests to the providers, and close all connections."""
         await self._providers.close()

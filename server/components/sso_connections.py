@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from server.sso.domain_names import DnsDomainNames
 
 RECHECK_EVERY = 3600.0
-"""Seconds from one look-up of the domains that are due, or of the certificates that end, to the next."""
+"""Seconds between two checks of verified domains, and between two checks for certificates that expire soon."""
 
 _log = structlog.get_logger(__name__)
 
 
 class LazyDomainNames:
-    """Domain names, by libraries that are loaded at the first use: they cost 60 ms."""
+    """Normalizes domain names and looks up TXT records by `DnsDomainNames`, which is loaded at the first use."""
 
     def __init__(self, servers: Sequence[tuple[str, int]]) -> None:
         self._servers = servers
         self._names: DnsDomainNames | None = None
 
     def normalize(self, text: str) -> str:
-        """Return a domain as `DnsDomainNames.normalize` does. Raises InvalidDomain."""
+        """Return a domain name in canonical form. Raises InvalidDomain."""
         return self._loaded().normalize(text)
 
     async def has_record(self, label: str, domain: str, value: str) -> bool:
-        """Return whether there is a record as `DnsDomainNames.has_record` does. Raises LookupFailed."""
+        """Return whether the domain has the TXT record `value` under `label`. Raises LookupFailed."""
         return await self._loaded().has_record(label, domain, value)
 
     def _loaded(self) -> "DnsDomainNames":
@@ -52,7 +52,7 @@ class LazyDomainNames:
 
 
 class SsoConnections(Component):
-    """The component of connections."""
+    """The component of single sign-on connections."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -67,7 +67,7 @@ class SsoConnections(Component):
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield the domains and roles of configured connections that cannot be used."""
+        """Yield the invalid domains and roles of the connections in `sso.connections`."""
         chosen = settings[SsoSettings]
         for name, one in chosen.connections.items():
             key = f"sso.connections.{name}"
@@ -81,13 +81,13 @@ class SsoConnections(Component):
                 yield from _role_problems(settings, f"{key}.group_roles", role)
 
     async def start(self) -> None:
-        """Apply the connections in the configuration to their table."""
+        """Make the table of connections match `sso.connections`, if enabled; log connections that cannot be applied."""
         if self._is_enabled:
             for problem in await self._core.run(configuration.apply):
                 _log.error("sso.connection_not_applied", provider=problem.provider_id, reason=problem.what)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """Look the records of verified domains up again, and watch the ends of certificates."""
+        """Return the jobs that check verified domains again, and look for certificates that expire soon."""
         if self._is_enabled:
             yield PeriodicJob("sso_domains", self._recheck, RECHECK_EVERY)
             yield PeriodicJob("sso_certificates", self._watch_certificates, RECHECK_EVERY)

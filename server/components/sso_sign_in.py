@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from server.identity_providers.http_client import Calls
 
 _TIMEOUT = 10.0
-"""Seconds of one call."""
+"""Timeout of a request to a provider, in seconds."""
 _LARGEST = 1024 * 1024
-"""Bytes of a response."""
+"""Largest response of a provider, in bytes."""
 _LABEL = "sso"
-"""The label of all connections in metrics, which may have no label for each organization."""
+"""The label of all connections in metrics; a label for each organization would make too many series."""
 
 
 class _OfConnections(Instrumentation):
@@ -78,12 +78,12 @@ class _LazyClients:
 
 
 class SsoSignIn(Component):
-    """The component that registers the clients."""
+    """The component that registers the clients of the connections' OpenID providers."""
 
     def __init__(self, core: Core) -> None:
         self._clients = _LazyClients(core)
         core.port.add(ConnectionProviders, self._clients)
 
     async def close(self) -> None:
-        """Cancel running calls, and close all connections."""
+        """Cancel running requests to the providers, and close all connections."""
         await self._clients.close()

@@ -1,4 +1,4 @@
-"""Webhooks: the guard of their URLs, the queue of deliveries, the end of what is kept, and the gauges."""
+"""Webhooks: the check of their addresses, the queue of deliveries, the erasure of old events, and the metrics."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,13 +15,13 @@ from server.webhooks.queue import delivery_queue
 from server.webhooks.sampler import Sampler
 
 SAMPLE_EVERY = 5.0
-"""Seconds between two samples of the gauges."""
+"""Seconds between two updates of the metrics."""
 ERASE_EVERY = 3600.0
 """Seconds from one erasure of past events to the next."""
 
 
 class Webhooks(Component):
-    """The component that sends events to endpoints."""
+    """The component that sends events to webhook endpoints."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -32,7 +32,7 @@ class Webhooks(Component):
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:
-        """Yield the URLs and events of configured endpoints that cannot be used."""
+        """Yield the invalid URLs and unknown events of the endpoints in `webhooks.endpoints`."""
         chosen = settings[WebhookSettings]
         for name, endpoint in chosen.endpoints.items():
             key = f"webhooks.endpoints.{name}"
@@ -46,19 +46,19 @@ class Webhooks(Component):
                     yield f"{key}.events: unknown event {event}"
 
     async def start(self) -> None:
-        """Have the table of endpoints follow the configuration."""
+        """Make the table of endpoints match `webhooks.endpoints`, if webhooks are enabled."""
         if self._is_enabled:
             await self._core.run(configuration.apply)
 
     def queues(self) -> Iterable[Queue]:
-        """Return the queue of deliveries."""
+        """Return the queue of deliveries; none if webhooks are disabled."""
         if not self._is_enabled:
             return
         core = self._core
         yield delivery_queue(core.settings, core.run, core.clock, self._guard, core.metrics)
 
     def jobs(self) -> Iterable[PeriodicJob]:
-        """End what has waited too long, erase the content of past events, and set the gauges."""
+        """Return the jobs that give up deliveries that waited too long, erase old events, and update the metrics."""
         core = self._core
         if not self._is_enabled:
             return

@@ -11,17 +11,19 @@ ES256, EDDSA, RS256 = -7, -8, -257
 ALGORITHMS = (EDDSA, ES256, RS256)
 """Accepted key algorithms by COSE number (RFC 8152, RFC 8812), in order of preference."""
 DEPTH = 4
-"""Nested arrays and maps in an attestation."""
+"""Most levels of nested arrays and maps in an attestation."""
 
 _UNSIGNED, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _SIMPLE = range(8)
 _FALSE, _NULL = 20, 22
 _RP_ID_HASH, _HEAD = 32, 37
-"""Bytes of the hash of the RP ID, and up to the credential (Web Authentication Level 3, section 6.1)."""
+"""Bytes of authenticator data: the hash of the RP ID, and everything before the credential (Web Authentication Level 3,
+section 6.1).
+"""
 _HAS_CREDENTIAL, _HAS_EXTENSIONS = 0x40, 0x80
 
 
 def check(attestation_object: bytes) -> None:
-    """Check an attestation object: of the format `none`, or `packed` without certificates. Raises ResponseRefused."""
+    """Check that an attestation has the format `none`, or `packed` without certificates. Raises ResponseRefused."""
     check_item(attestation_object)
     members = dict(_text_members(attestation_object))
     if set(members) != {"fmt", "attStmt", "authData"}:

@@ -11,14 +11,17 @@ if TYPE_CHECKING:
 
 
 class Authenticators:
-    """The checks of responses, which are done by `WebAuthn`. Nothing is stored."""
+    """Verifies the responses of authenticators by `WebAuthn`, which is loaded at the first response. Stores nothing."""
 
     algorithms: tuple[int, ...] = ALGORITHMS
 
     def verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
     ) -> NewCredential:
-        """Return the credential of a response to this challenge. Raises ResponseRefused."""
+        """Verify a response to this challenge that registers a passkey; return the new credential.
+
+        Raises ResponseRefused.
+        """
         return _webauthn().verify_attestation(response, challenge, expected)
 
     def verify_assertion(
@@ -29,7 +32,10 @@ class Authenticators:
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return the verified content of a response to this challenge, signed by this key. Raises ResponseRefused."""
+        """Verify a response to this challenge that signs in with a passkey; return its verified content.
+
+        Raises ResponseRefused, also if `public_key` has not signed it.
+        """
         return _webauthn().verify_assertion(response, challenge, expected, public_key, algorithm)
 
 

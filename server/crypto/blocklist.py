@@ -10,7 +10,7 @@ from server.config.groups.password import PasswordSettings
 from server.config.sources import reason
 
 COMMON_PASSWORDS = Path(__file__).with_name("common_passwords.txt")
-"""Sorted, in canonical form, one per line, after a first line that names their source."""
+"""The file of common passwords: sorted, in canonical form, one per line, after a first line that names the source."""
 
 
 def blocklist(enabled: bool, extra_file: Path | None) -> frozenset[str]:

@@ -18,9 +18,9 @@ from domain.sso.saml import CertificateFacts, KeyCertificate, MetadataRefused
 RSA_BITS = range(2048, 8193)
 CURVES = ("secp256r1", "secp384r1", "secp521r1")
 LIFETIME = timedelta(days=3650)
-"""Of a certificate of ours. Providers pin it like we pin theirs; many refuse one that has expired."""
+"""How long a certificate of this service is valid. Many providers refuse one that has expired."""
 _NOT_YET = timedelta(hours=1)
-"""How much earlier a certificate begins, for providers whose clock is behind."""
+"""How long before its creation a certificate becomes valid, for providers whose clock is behind."""
 _MOST_CHARACTERS = 16_384
 _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 _NOT_A_CERTIFICATE = "X509Certificate is not a certificate: copy it from the provider again."
@@ -28,7 +28,7 @@ _HASHES = {256: hashes.SHA256(), 384: hashes.SHA384(), 512: hashes.SHA512()}
 
 
 def load(certificate: str) -> x509.Certificate:
-    """Return a certificate in PEM, or in the base64 of metadata. Raises MetadataRefused, also for a weak key."""
+    """Load a certificate in PEM or, as in SAML metadata, in base64. Raises MetadataRefused, also for a weak key."""
     if len(certificate) > _MOST_CHARACTERS:
         raise MetadataRefused(_NOT_A_CERTIFICATE)
     try:
@@ -48,7 +48,7 @@ def load(certificate: str) -> x509.Certificate:
 
 
 def facts(certificate: str) -> CertificateFacts:
-    """Return the facts of a certificate. Raises MetadataRefused."""
+    """Return subject, fingerprint, validity and PEM of a certificate that `load` accepts. Raises MetadataRefused."""
     loaded = load(certificate)
     try:
         subject = loaded.subject.rfc4514_string()
@@ -66,7 +66,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def der(certificate: str) -> bytes:
-    """Return the DER form of a certificate. Raises MetadataRefused."""
+    """Return the DER form of a certificate that `load` accepts. Raises MetadataRefused."""
     return load(certificate).public_bytes(serialization.Encoding.DER)
 
 
@@ -100,7 +100,7 @@ def sign_rsa_sha256(private_key: str, message: bytes) -> bytes:
 # The checks of a key cost 28 ms, fifteen times as much as a response. Few connections have keys of their own.
 @lru_cache(maxsize=256)
 def load_private_key(private_key: str) -> rsa.RSAPrivateKey:
-    """Return an RSA key in PEM. Raises ValueError for other keys."""
+    """Load a private RSA key in PEM. Raises ValueError for other keys."""
     try:
         key = serialization.load_pem_private_key(private_key.encode(), password=None)
     except (TypeError, UnsupportedAlgorithm) as fault:
@@ -113,7 +113,10 @@ def load_private_key(private_key: str) -> rsa.RSAPrivateKey:
 def has_signed(
     certificate: x509.Certificate, family: str, bits: int, message: bytes, signature: bytes
 ) -> bool:
-    """Return whether a certificate's key made a detached signature: family `rsa` or `ecdsa`, SHA-2 of so many bits."""
+    """Return whether a certificate's key made the signature of `message`.
+
+    `family` is `rsa` or `ecdsa`; `bits` is the length of the SHA-2 hash (256, 384 or 512).
+    """
     key, algorithm = certificate.public_key(), _HASHES[bits]
     try:
         if family == "rsa" and isinstance(key, rsa.RSAPublicKey):

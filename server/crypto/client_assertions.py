@@ -16,7 +16,7 @@ from domain.oauth_clients.jwks import algorithms_of
 
 
 def verify_assertion(assertion: str, keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the claims if one of these public keys has signed them, or None."""
+    """Return the claims of an assertion if one of these public keys (a JWK Set) has signed it, else None."""
     for key in keys["keys"]:
         claims = _verified(assertion, key, algorithms_of(key))  # defence: O12 algorithm
         if claims is not None:

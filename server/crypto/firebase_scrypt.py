@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 EXPORTED, STORED = "$fbscrypt$", "$firebase-scrypt$"
-"""The prefixes of a hash with its signer key, in the form of Supabase Auth, and of one as it is stored here."""
+"""Prefixes of hashes: with the signer key, as Supabase Auth exports them, and without it, as they are stored here."""
 
 _EXPORTED = re.compile(
     r"\$fbscrypt\$v=1,n=(?P<log_n>[0-9]{1,2}),r=(?P<r>[0-9]{1,9}),p=(?P<p>[0-9]{1,9})"
@@ -31,7 +31,7 @@ _KEY_BYTES = 32
 
 
 def without_signer_key(hashed: str) -> str:
-    """Return a hash as it is stored, from either form. Raises ValueError for a damaged one."""
+    """Return a hash in the stored form; one in that form is returned as it is. Raises ValueError for a damaged hash."""
     match = _EXPORTED.fullmatch(hashed)
     if match is None:
         _parsed(hashed)
@@ -46,7 +46,7 @@ def without_signer_key(hashed: str) -> str:
 
 
 def cost(stored: str) -> tuple[int, int, int]:
-    """Return N, r and p of scrypt (RFC 7914, 2) of a stored hash. Raises ValueError for a damaged one."""
+    """Return the scrypt parameters N, r and p (RFC 7914, 2) of a stored hash. Raises ValueError for a damaged hash."""
     n, r, p, _, _ = _parsed(stored)
     return n, r, p
 

@@ -15,7 +15,7 @@ from server.crypto import firebase_scrypt, weak_hashes
 _BCRYPT_BYTES = 72
 """The bytes of a password that bcrypt reads. The format ignores all further bytes; the library refuses them."""
 SCRYPT_KEY_LENGTH = 64
-"""Bytes, in Django as in Better Auth."""
+"""Bytes of the key that scrypt derives, in Django as in Better Auth."""
 WORDPRESS = "$wp"
 """The prefix that WordPress 6.8 adds to its bcrypt hashes: `$wp$2y$10$…`."""
 
@@ -39,7 +39,7 @@ BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IG
 
 
 def matches(password: str, hashed: str) -> bool:
-    """Return whether a password, without normalization, matches the hash. Raises ValueError for an unknown format."""
+    """Return whether a password matches the hash; it is not normalized. Raises ValueError for an unknown format."""
     return _check_of(hashed)(password.encode())
 
 
@@ -86,4 +86,4 @@ _CHECKS: Mapping[str, _Check] = {
     firebase_scrypt.STORED: firebase_scrypt.matches,
     WORDPRESS: _matches_wordpress,
 }
-"""By the prefix of the hash."""
+"""The checks of hashes, by the prefix of the hash."""

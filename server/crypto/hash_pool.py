@@ -32,7 +32,11 @@ class BoundedExecutor:
     """A thread pool with a bounded queue."""
 
     def __init__(self, size: int, *, queue: int, wait: float, nice: int) -> None:
-        """Start no thread yet. `queue` jobs may wait for `wait` seconds; `nice` is added to the threads' niceness."""
+        """Create the pool; threads, at most `size`, are started when needed.
+
+        At most `queue` jobs wait for a thread, each for at most `wait` seconds. `nice` is added to the threads'
+        niceness.
+        """
         self._size = size
         self._queue = queue
         self._wait = wait
@@ -43,10 +47,11 @@ class BoundedExecutor:
 
     @contextlib.asynccontextmanager
     async def admission(self) -> AsyncIterator[None]:
-        """Admit a few callers at a time, in order of arrival, to prepare a hash. Raises Overloaded.
+        """Admit a few callers at a time, in order of arrival, to prepare a hash in the `async with` block.
 
-        Otherwise a burst of callers would be looked up and refused in one iteration of the event loop, and retry in the
-        next. The preparation may wait for a database that hangs, so admission is refused after `wait` seconds.
+        Without it, a burst of callers would block the event loop with database look-ups before the queue refuses them.
+        Raises Overloaded if the queue is full, or after `wait` seconds, because a preparation may wait for a database
+        that hangs.
         """
         try:
             async with asyncio.timeout(self._wait):
@@ -74,7 +79,10 @@ class BoundedExecutor:
     async def run(
         self, job: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """Run a job and return its result; drop it if the caller is cancelled before it begins. Raises Overloaded."""
+        """Run a job in a thread and return its result; a job that has not begun is dropped if the caller is cancelled.
+
+        Raises Overloaded if the queue is full, or if no thread has begun the job after the longest wait.
+        """
         if self._is_full:
             raise self._refusal()
         work = self._executor.submit(job, *arguments, **named)  # defence: V72 executor
@@ -102,7 +110,7 @@ class BoundedExecutor:
 
 
 def lower_priority(nice: int) -> None:
-    """Add to the niceness of this thread, so that the event loop, which all requests need, gets the processor first.
+    """Add `nice` to the niceness of this thread, so that the event loop gets the processor first.
 
     Only Linux has a niceness per thread. On an idle processor, hashing is not slower.
     """

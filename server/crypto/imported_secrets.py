@@ -21,20 +21,22 @@ from domain.data_import.eligibility import Field, Problem, WeakHash
 from server.crypto import firebase_scrypt, foreign_hashes, weak_hashes
 
 LONGEST = 1024
-"""Characters of a hash."""
+"""The longest hash that is accepted, in characters."""
 SCRYPT_BYTES = 256 * 2**20
 SCRYPT_WORK = 2**24
-"""N times r times p; Better Auth's is 2**18."""
+"""The highest cost of scrypt that is accepted: N times r times p. Better Auth's is 2**18."""
 ARGON2_KIB = 1024 * 1024
 ARGON2_WORK = 4 * 1024 * 1024
-"""KiB times passes; OWASP's strongest recommendation is about a twentieth."""
+"""The highest cost of argon2 that is accepted: KiB times passes. OWASP's strongest recommendation is about a
+twentieth."""
 ARGON2_LANES = 16
-"""Each is a thread while a password is checked."""
+"""Most lanes of argon2 that are accepted; each is a thread while a password is checked."""
 PBKDF2_ROUNDS = 10_000_000
 BCRYPT_ROUNDS = 15
-"""As a power of two."""
+"""The highest cost of bcrypt that is accepted: the base-2 logarithm of the rounds."""
 PHPASS_ROUNDS = 20
-"""As a power of two; these cost about half a second. WordPress has 13."""
+"""The highest cost of phpass that is accepted: the base-2 logarithm of the rounds. It takes about half a second;
+WordPress has 13."""
 
 UNKNOWN = (
     "is in no format that can be checked (argon2, bcrypt, scrypt, pbkdf2, phpass, digests, those of Better Auth,"
@@ -54,9 +56,9 @@ _PASSLIB: CryptContext = foreign_hashes.PASSLIB
 
 
 def accepted(hashed: str) -> str | WeakHash:
-    """Return a hash as it is stored, or a fast hash, which is stored only after it is wrapped.
+    """Return an accepted hash in the form in which it is stored, or a `WeakHash` that has to be wrapped before.
 
-    Raises Problem if it cannot be verified, or not in reasonable time.
+    Raises Problem if the hash cannot be verified at sign-in, or not in reasonable time.
     """
     try:
         weak = weak_hashes.parse(hashed)
@@ -69,7 +71,10 @@ def accepted(hashed: str) -> str | WeakHash:
 
 
 def stored(hashed: str) -> str:
-    """Return a hash that is not a fast one as it is stored. Raises Problem as `accepted` does."""
+    """Return a hash that is no `WeakHash` in the form in which it is stored.
+
+    Raises Problem if the hash cannot be verified at sign-in, or not in reasonable time.
+    """
     if len(hashed) > LONGEST or not hashed.isascii() or not hashed.isprintable():
         raise _problem(UNKNOWN)
     if hashed.startswith(weak_hashes.PREFIX):
@@ -95,9 +100,9 @@ def stored(hashed: str) -> str:
 
 
 def decrypt_better_auth(sealed: Any, secrets: Sequence[str]) -> bytes | None:
-    """Decrypt what Better Auth has encrypted; None when none of the secrets fits.
+    """Decrypt a value that Better Auth has encrypted; return None if it is malformed or none of the secrets fits.
 
-    That is XChaCha20-Poly1305 under the SHA-256 of a secret, in hexadecimal digits, with the nonce in front.
+    The format is XChaCha20-Poly1305 under the SHA-256 of a secret, in hexadecimal digits, with the nonce in front.
     """
     envelope = _ENVELOPE.fullmatch(sealed) if isinstance(sealed, str) else None
     try:

@@ -51,7 +51,7 @@ def import_jwk(jwk: str) -> Key:
 
 
 def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], typ: str = "JWT") -> str:
-    """Return a token signed with a private key."""
+    """Return a JWT of these claims, signed with a private key. Its header has `algorithm`, `kid` and `typ`."""
     # Explicit typing: a token of another kind, signed by the same key, must not be accepted as this one (RFC 8725,
     # 3.11).
     header = {"alg": algorithm, "kid": kid, "typ": typ}  # defence: JWT4 typ
@@ -61,7 +61,7 @@ def sign(key: Key, algorithm: str, kid: str, claims: Mapping[str, Any], typ: str
 
 
 def kid_of(token: str) -> str | None:
-    """Return the id of the key that a token names, which is not verified; None for malformed tokens."""
+    """Return the key id in the header of a token, which is not verified; None for a malformed token."""
     try:
         kid = _header(token)["kid"]
     except (LookupError, TypeError, ValueError):
@@ -70,7 +70,10 @@ def kid_of(token: str) -> str | None:
 
 
 def verify(key: Key, algorithm: str, kid: str, token: str, typ: str = "JWT") -> Mapping[str, Any] | None:
-    """Return the claims of a token that has exactly the header of `sign` and a good signature, or None."""
+    """Return the claims if this key has signed the token and its header is exactly that of `sign`, else None.
+
+    Times in the claims are not checked.
+    """
     # The header is what `sign` writes and nothing else: no other algorithm, no key of its own, no `crit`.
     try:
         if _header(token) != {"alg": algorithm, "kid": kid, "typ": typ}:  # defence: JWT19 header

@@ -41,11 +41,11 @@ class Keyring:
         return len(self._secrets) > 1
 
     def encrypt(self, purpose: str, text: str) -> bytes:
-        """Encrypt under the newest secret. The purpose is a fixed name, such as `outbox.payload`."""
+        """Return a text encrypted under the newest secret. `purpose` is a fixed name, such as `outbox.payload`."""
         return self._fernets_for(purpose)[0].encrypt(text.encode())
 
     def decrypt(self, purpose: str, ciphertext: bytes) -> str | None:
-        """Decrypt under any of the secrets; return None if none matches or the value is for another purpose."""
+        """Return the decrypted text; None if no secret fits, or if the value was encrypted for another purpose."""
         try:
             return self._fernets_for(purpose)[1].decrypt(ciphertext).decode()
         except InvalidToken:
@@ -60,7 +60,7 @@ class Keyring:
         return True
 
     def digests(self, purpose: str, text: str) -> list[bytes]:
-        """Return the HMAC-SHA256 under every secret, newest first: store the first, compare with all."""
+        """Return the HMAC-SHA256 of a text under each secret, newest first. Store the first, and compare with all."""
         keys = self._digest_keys.get(purpose)
         if keys is None:
             # defence: R44 digest-keys

@@ -28,16 +28,16 @@ _TAG_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class HashingRules:
-    """The cost of one argon2id hash, and the limits of concurrent and waiting hashes."""
+    """The cost of an argon2id hash, and the limits on concurrent and waiting hashes."""
 
     memory_kib: int = 19456
     time: int = 2
     """Passes over the memory."""
     parallelism: int = 1
     workers: int = 1
-    """Threads."""
+    """Number of threads that hash."""
     queue: int = 64
-    """Jobs that may wait for a thread."""
+    """Most jobs that may wait for a thread."""
     wait: timedelta = timedelta(seconds=5)
     """The longest wait of a queued job."""
     nice: int = 10
@@ -90,7 +90,7 @@ class PasswordHasher:
     """Hashing and verification in a bounded thread pool. Implements `domain.ports.Hasher`."""
 
     def __init__(self, rules: HashingRules, span: Span = nullcontext) -> None:
-        """Create the hasher without starting a thread or hashing: the dummy only has to cost as much as a hash."""
+        """Create the hasher; no thread is started and nothing is hashed yet. `span` traces each hash."""
         self._argon2 = CryptContext(
             schemes=["argon2"],
             argon2__type="ID",
@@ -110,7 +110,10 @@ class PasswordHasher:
         )
 
     def admission(self) -> AbstractAsyncContextManager[None]:
-        """Admit a few callers at a time, in order of arrival, to prepare a hash. Raises Overloaded."""
+        """Admit a few callers at a time, in order of arrival, to prepare a hash in the `async with` block.
+
+        Raises Overloaded.
+        """
         return self._threads.admission()
 
     async def hash(self, password: str) -> str:
@@ -119,9 +122,10 @@ class PasswordHasher:
             return await self._threads.run(self._hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
-        """Return whether the password matches; None or a broken hash takes as long as a valid one. Raises Overloaded.
+        """Return whether the password matches the hash. Raises Overloaded.
 
-        Returns False for more than 1,024 code points, without hashing.
+        For None or a broken hash it returns False after the time of a real check. For a password of more than 1,024
+        code points it returns False at once.
         """
         # Before normalizing and hashing, whose cost grows with the length (as in Django, CVE-2013-1443).
         if len(password) > LONGEST_PASSWORD:  # defence: V72 R35 password-length

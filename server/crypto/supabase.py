@@ -17,9 +17,9 @@ KEY_BYTES = 32
 
 
 def parse_keys(text: str) -> dict[str, bytes]:
-    """Return the keys by their ids, from the value of GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS.
+    """Return the keys by id from `text`, the value of GOTRUE_SECURITY_DB_ENCRYPTION_DECRYPTION_KEYS.
 
-    Raises ValueError.
+    Raises ValueError if it is malformed.
     """
     keys: dict[str, bytes] = {}
     for number, entry in enumerate(text.strip().split(","), 1):
@@ -42,7 +42,7 @@ def is_encrypted(value: str) -> bool:
 
 
 def decrypt(value: str, row_id: str, keys: Mapping[str, bytes]) -> str | None:
-    """Return an encrypted value of the row in plain text; None if it is damaged or its key is missing."""
+    """Decrypt a value of the row with this id; return None if the value is damaged or its key is missing."""
     try:
         envelope = orjson.loads(value)
         key = HKDF(SHA256(), KEY_BYTES, salt=None, info=row_id.encode()).derive(keys[envelope["key_id"]])

@@ -17,14 +17,14 @@ from passlib.hash import argon2, phpass
 from domain.data_import.eligibility import WeakHash
 
 PREFIX = "$wrapped$"
-"""Of hashes that are stored."""
+"""The prefix of stored hashes."""
 
 _PHPASS_DIGITS = 22
 """Characters of the digest of phpass."""
 _ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
-"""By the hexadecimal digits of the digest."""
+"""The algorithms, by the number of hexadecimal digits of the digest."""
 _SALT = "[A-Za-z0-9+/]{1,342}"
-"""At most 256 bytes in base64 without padding."""
+"""Pattern of a salt: at most 256 bytes in base64 without padding."""
 _PLAIN = rf"(?:md5|sha1|sha256|sha512)(?:,before={_SALT})?(?:,after={_SALT})?"
 _SCHEME = rf"{_PLAIN}|phpass,ln=(?:[7-9]|[12][0-9]|30),salt=[./0-9A-Za-z]{{8}}"
 _WRAPPED = re.compile(rf"\$wrapped\$(?P<scheme>{_SCHEME})(?P<outer>\$argon2id\$.+)")
@@ -36,9 +36,9 @@ _PREFIXES = ("$digest$", "md5$", "sha1$", "{", "$P$", "$H$")
 
 
 def parse(hashed: str) -> WeakHash | None:
-    """Return a fast hash of another program, or None for a hash in another format.
+    """Parse a fast hash of another program; return None for a hash in another format.
 
-    The formats are those in docs/pages/guides/import.md. Raises ValueError for a damaged hash.
+    The formats are listed in docs/pages/guides/import.md. Raises ValueError for a damaged hash.
     """
     if _HEXADECIMAL.fullmatch(hashed):
         return WeakHash(_ALGORITHMS[len(hashed)], hashed.lower())
@@ -77,7 +77,7 @@ def unwrapped(hashed: str) -> tuple[str, str] | None:
 
 
 def log_rounds(scheme: str) -> int:
-    """Return the base-2 logarithm of the rounds of phpass; 0 for a digest, which has one."""
+    """Return the base-2 logarithm of a scheme's rounds; 0 for a digest, which has one round, unlike phpass."""
     return int(_settings(scheme)[1].get("ln", 0))
 
 

@@ -64,13 +64,16 @@ def _refusing(check: Callable[Arguments, Result]) -> Callable[Arguments, Result]
 
 
 class WebAuthn:
-    """The checks of responses. Nothing is stored."""
+    """Verifies the responses of authenticators. Stores nothing."""
 
     @_refusing
     def verify_attestation(
         self, response: Attestation, challenge: bytes, expected: RelyingParty
     ) -> NewCredential:
-        """Return the credential of a response to this challenge. Raises ResponseRefused."""
+        """Verify a response to this challenge that registers a passkey; return the new credential.
+
+        Raises ResponseRefused.
+        """
         attestation.check(response.attestation_object)
         verified = verify_registration_response(
             credential=RegistrationCredential(
@@ -110,7 +113,10 @@ class WebAuthn:
         public_key: bytes,
         algorithm: int,
     ) -> VerifiedAssertion:
-        """Return the verified content of a response to this challenge, signed by this key. Raises ResponseRefused."""
+        """Verify a response to this challenge that signs in with a passkey; return its verified content.
+
+        Raises ResponseRefused, also if `public_key` has not signed it.
+        """
         if _check_key(public_key) != algorithm:  # defence: P12 stored-algorithm
             raise ResponseRefused("the key is for another algorithm")
         attestation.check_authenticator_data(response.authenticator_data)
@@ -139,7 +145,8 @@ class WebAuthn:
 
 @_refusing
 def algorithm_of(public_key: bytes) -> int:
-    """Return the algorithm of an accepted key in COSE form. Raises ResponseRefused."""
+    """Return the COSE number of a key's algorithm, for a key in COSE form. Raises ResponseRefused for a key that is not
+    accepted."""
     return _check_key(public_key)
 
 

@@ -41,7 +41,10 @@ MASKS: Mapping[str, type[hashes.HashAlgorithm]] = {
 
 
 def unwrap_key(private_key: str, wrapped: bytes, digest: str, mask: str) -> bytes:
-    """Return the content key that RSA-OAEP has wrapped for a private key in PEM. Raises ValueError."""
+    """Return the content key that RSA-OAEP has wrapped for a private key in PEM.
+
+    `digest` is a key of `HASHES`, `mask` one of `MASKS`. Raises ValueError if the key does not fit.
+    """
     key = load_private_key(private_key)
     return key.decrypt(wrapped, OAEP(mgf=MGF1(MASKS[mask]()), algorithm=HASHES[digest](), label=None))
 
@@ -70,13 +73,13 @@ CONTENT: Mapping[str, tuple[int, Callable[[bytes, bytes], bytes]]] = {
     f"{_XENC}aes192-cbc": (24, _decrypt_cbc),
     f"{_XENC}aes256-cbc": (32, _decrypt_cbc),
 }
-"""By algorithm: the bytes of its key, and its decryption."""
+"""For each algorithm of content: the length of its key in bytes, and its decryption function."""
 
 
 def decrypt(algorithm: str, key: bytes, sealed: bytes) -> bytes:
-    """Return the plaintext. Raises ValueError for a key of another length, and for content that was changed.
+    """Return the plaintext. Raises ValueError for a key of the wrong length, and for content that was changed.
 
-    CBC notices few changes: what it returns is not trusted until a signature in it is verified.
+    CBC detects few changes, so its plaintext must not be trusted until a signature in it is verified.
     """
     length, decryption = CONTENT[algorithm]
     if len(key) != length:

@@ -48,7 +48,10 @@ def parse(url: str) -> Address:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield the problems of `database_url`, if it is set, and of the pool size."""
+    """Yield one line if `database_url` is invalid, or if `database.pool_size` is below 4 with PostgreSQL.
+
+    Yields nothing if `database_url` is not set.
+    """
     url = settings.database_url.get_secret_value()
     if not url:
         return

@@ -58,23 +58,23 @@ def _refusing_missing_tables() -> Iterator[None]:
 
 
 class PendingIndexes(NamedTuple):
-    """Indexes, rows, or checks of rows, of a migration that is not applied yet, for tables that exist."""
+    """The indexes and rows of a migration to come that can be created on existing tables before it is applied."""
 
     needs: str
-    """The revision that adds their columns."""
+    """The revision that adds the columns of the indexes."""
     indexes: Mapping[str, tuple[str, Sequence[Any], Any]]
-    """Table, columns and condition, by name."""
+    """Table, columns and condition of each index, by its name."""
     backfill: str | None = None
     """A statement that adds or checks rows, unless that was done before. It may read a large table for long."""
 
     def upgrade(self, connection: Connection) -> None:
-        """Apply the migrations up to that revision, in the transaction of the connection."""
+        """Apply the migrations up to the revision `needs`, in the transaction of the connection."""
         _upgrade_to(self.needs, connection)
 
     def create(self, connection: Connection) -> None:
-        """Create the indexes concurrently with requests; the connection commits every statement.
+        """Create the indexes while requests use the tables, and execute `backfill`.
 
-        Raises SchemaRefused.
+        The connection must commit every statement. Raises SchemaRefused if a table is missing.
         """
         operations = Operations(MigrationContext.configure(connection))
         with _refusing_missing_tables():
@@ -107,9 +107,9 @@ def _create_index(
 
 
 def pending_indexes(connection: Connection, head: str) -> list[PendingIndexes]:
-    """Return what PostgreSQL can build before the migrations it belongs to; nothing for an empty database.
+    """Return the indexes that PostgreSQL can create before the migrations up to the revision `head` are applied.
 
-    Raises SchemaRefused.
+    Returns none for an empty database. Raises SchemaRefused if the program does not know the schema's revision.
     """
     found = _refuse_unusable(connection, head)
     if found is None or found == head:
@@ -171,4 +171,4 @@ def _tables(connection: Connection) -> set[str]:
 
 
 STEPS: dict[Mode, Callable[[Connection, str], None]] = {"auto": _upgrade, "empty": _begin, "check": _check}
-"""The actions on a schema by mode, each on a connection in a transaction, by one process at a time."""
+"""The function that migrates or checks a schema, by mode. It is called in a transaction, in one process at a time."""

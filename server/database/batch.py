@@ -37,7 +37,7 @@ class Pending(NamedTuple, Generic[Item, Answer]):
 
 
 class Batcher(ABC, Generic[Item, Answer]):
-    """A queue of items, and one task that processes them in batches until the queue is empty."""
+    """A queue of items, and one task that processes the items in batches until the queue is empty."""
 
     def __init__(self, largest: int) -> None:
         """Create an empty queue; `largest` is the maximum number of items of a batch."""
@@ -87,7 +87,10 @@ class Batcher(ABC, Generic[Item, Answer]):
 
 
 async def both(first: Awaitable[Answer], second: Awaitable[Other]) -> tuple[Answer, Other]:
-    """Return two results that are under way. It takes a fraction of the time of `asyncio.gather`."""
+    """Await two awaitables concurrently and return their results. It takes a fraction of the time of `asyncio.gather`.
+
+    Raises the error of one that fails, without waiting for the other.
+    """
     begun, other = _begun(first), _begun(second)
     try:
         return await begun, await other

@@ -38,7 +38,7 @@ _REMEMBERED = 512
 """Maximum number of results in a row cache."""
 
 ROW = "row"
-"""The execution option of a statement that names the type of its rows: a NamedTuple with its columns."""
+"""The execution option of a statement that holds the type of its rows: a NamedTuple with the columns as fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class CompiledStatement(Generic[Result]):
     parameters: tuple[tuple[str, _Process], ...]
     """The name of each parameter, and the function that converts its value for the driver."""
     constants: Mapping[str, object]
-    """Values that are part of the statement."""
+    """The values of parameters that the statement itself sets."""
     result: Callable[[Row], Result]
     """Converts the columns of one row to a result."""
 
     def arguments(self, values: Mapping[str, object]) -> tuple[object, ...]:
-        """Return the parameters' values in their order."""
+        """Return the converted values of the parameters in the order of the SQL."""
         given = {**self.constants, **values} if self.constants else values
         return tuple(
             [given[name] if process is None else process(given[name]) for name, process in self.parameters]
@@ -148,10 +148,10 @@ def compile_unnest(query: ReadStatement[Result], dialect: Dialect) -> CompiledSt
 def compile_two(
     first: ReadStatement[Any], second: ReadStatement[Any], dialect: Dialect
 ) -> CompiledStatement[Row]:
-    """Compile a statement that looks up a value of each of two queries, for many pairs at once, given as two lists.
+    """Compile two queries into one statement for many pairs of values at once, given as two lists; PostgreSQL only.
 
-    PostgreSQL only. Each row begins with the position (from 1) of its pair; the columns of each query follow, after
-    one that is true if it has found a row. They are not decoded.
+    `first` looks up the first value of a pair, `second` the other. Each row begins with the position (from 1) of its
+    pair. Then follow, for each query, a column that is true if it has found a row, and its undecoded columns.
     """
     lists = [
         bindparam(name, type_=ARRAY(query.key.type)) for name, query in (("value", first), ("other", second))
@@ -185,10 +185,10 @@ def _asking(query: ReadStatement[Any], value: Any) -> _Select:
 
 
 def compile_in_list(query: ReadStatement[Any], dialect: Dialect, count: int) -> str:
-    """Return the SQL that looks up `count` values at once, which are its only parameters and may be equal; SQLite only.
+    """Return the SQL that looks up `count` values at once; SQLite only. The values are its only parameters.
 
     Each row begins with the value that it belongs to; the columns after that are not decoded. For a cacheable query
-    they are one JSON text, which is faster to read than single columns and serves as the key of the cache.
+    they are one JSON text, which is faster to read than single columns and is the key of the row cache.
     """
     values = [bindparam(f"value{place}", type_=query.key.type) for place in range(count)]
 
@@ -223,7 +223,7 @@ def read_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Ro
 
 
 def json_decoder(query: ReadStatement[Result], dialect: Dialect) -> Callable[[Row], Result]:
-    """Return the decoder of the columns after the first one of `compile_in_list`."""
+    """Return the decoder for the rows of `compile_in_list`, without their first column."""
     types = [column.type for column in query.statement.selected_columns]
     decode = decoder(types, query.from_row, dialect, bytes.fromhex if query.cacheable else None)
     if not query.cacheable:
@@ -247,9 +247,9 @@ def decoder(
     dialect: Dialect,
     to_bytes: _Process = None,
 ) -> Callable[[Row], Result]:
-    """Return a function that decodes columns by their types and creates the result.
+    """Return a function that decodes a row's columns by their types and returns what `make` creates from them.
 
-    `to_bytes` decodes columns of bytes, where they do not come as such.
+    `to_bytes` decodes columns of bytes that the driver returns in another form; None if it returns bytes.
     """
     processors = [_processor(kind, dialect, to_bytes) for kind in types]
     steps = tuple((index, process) for index, process in enumerate(processors) if process is not None)
@@ -276,7 +276,7 @@ def _processor(kind: TypeEngine[Any], dialect: Dialect, to_bytes: _Process) -> _
 def is_storable(value: object) -> bool:
     """Return whether a column can hold the value: text with NUL or a lone surrogate cannot be stored.
 
-    A query for such a text fails on one database and finds nothing on the other; callers return no rows instead.
+    A query for such a text would fail on PostgreSQL, so callers return no rows without a query.
     """
     if not isinstance(value, str):
         return True

@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 
 class DatabaseAbsent(Exception):
-    """The database could not be reached at start; the message is one line for the operator."""
+    """The database could not be reached at startup; the message is one line for the operator."""
 
 
 class _Closable(Protocol):
@@ -44,7 +44,10 @@ class _ClosableReads(_Closable, Reads, Protocol): ...
 
 
 class Database:
-    """A database. Connect in the process that uses it, because connections do not survive a fork."""
+    """A database: its transactions, its reads, and its connections, which are opened when they are needed.
+
+    A process must not use connections that another one has opened before a fork.
+    """
 
     def __init__(
         self,
@@ -90,8 +93,8 @@ class Database:
     ) -> list[Rows]:
         """Return the rows of each statement, read in one snapshot. Implements `domain.ports.Search`.
 
-        `within` limits the time of all statements; of several scans only one runs at a time. Raises SearchTimedOut, and
-        the errors of the driver.
+        `within` limits the time of all statements together. If `is_scan`, they wait until no other scan runs. Raises
+        SearchTimedOut, and the errors of the driver.
         """
         async with self._snapshot() as snapshot:
             await snapshot.start()  # An outage is not a slow search.
@@ -117,7 +120,7 @@ class Database:
         return self.pool.state()
 
     async def reach(self, patience: float = 30.0) -> None:
-        """Wait until the database responds; close it and raise DatabaseAbsent after `patience` seconds."""
+        """Wait until the database responds. After `patience` seconds, close the database and raise DatabaseAbsent."""
         try:
             await _reach(self, patience)
         except BaseException:
@@ -133,10 +136,11 @@ class Database:
 
 
 def create_database(url: str, *, pool_size: int, timeout: float, pooled: bool = False) -> Database:
-    """Return the database at `url` without connecting to it; `timeout` (seconds) is `database.timeout`.
+    """Return the database at `url` without connecting to it.
 
-    It uses at most `pool_size` connections. `pooled` is true if a pooler in transaction mode is in front of PostgreSQL.
-    Raises ValueError for an invalid URL, and for fewer than three connections to PostgreSQL.
+    It uses at most `pool_size` connections to PostgreSQL. `timeout`, in seconds, is the setting `database.timeout`: it
+    limits statements, and waiting for a connection or a lock. `pooled` is true if a pooler in transaction mode is in
+    front of PostgreSQL. Raises ValueError for an invalid URL, and for a `pool_size` below 3 with PostgreSQL.
     """
     address = parse(url)
     if address.dialect == "sqlite":

@@ -54,7 +54,7 @@ def is_unavailable(error: BaseException) -> bool:
 
 
 def is_missing_table(error: BaseException) -> bool:
-    """Return whether a statement names a missing table; SQLite has no error code for that, only a message."""
+    """Return whether a statement failed because a table does not exist."""
     return any(
         sqlstate(cause) == _UNDEFINED_TABLE
         or (isinstance(cause, sqlite3.Error) and str(cause).startswith("no such table"))
@@ -63,19 +63,19 @@ def is_missing_table(error: BaseException) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Return whether PostgreSQL is read-only: a standby, or configured so."""
+    """Return whether a statement failed because PostgreSQL is read-only: a standby, or configured so."""
     return any(sqlstate(cause) == _READ_ONLY for cause in _causes(error))
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Return whether PostgreSQL stopped waiting for a lock because of `lock_timeout`."""
+    """Return whether a statement failed because PostgreSQL waited for a lock longer than `lock_timeout`."""
     return any(sqlstate(cause) == _LOCK_NOT_AVAILABLE for cause in _causes(error))
 
 
 def reason(error: BaseException) -> str:
-    """Return the name and code of the first cause of an outage for the log, never its message.
+    """Return the name and code of the innermost cause of an outage, for the log; never its message.
 
-    As in `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
+    Examples: `SQLITE_FULL`, `ConnectionRefusedError`, `25006 ReadOnlySQLTransactionError`.
     """
     causes = list(_causes(error))
     known = [cause for cause in causes if _is_unavailable(cause) or sqlstate(cause) in _RETRYABLE_STATES]
@@ -87,7 +87,7 @@ def reason(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of the driver's message for the operator, or the error's name if there is no message.
 
-    It may hold values of statements, so it must not be logged.
+    The message may contain values of statements, so it must not be logged.
     """
     return str(getattr(error, "orig", None) or error).partition("\n")[0] or type(error).__name__
 

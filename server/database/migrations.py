@@ -30,7 +30,7 @@ _LOCK_TIMEOUT = 0.5
 """Seconds that a step waits for a table lock; meanwhile every request for that table waits behind it."""
 
 _RETRY_PAUSE = 2.0
-"""Seconds before the next attempt, in which those requests proceed."""
+"""Seconds before the next attempt, in which the waiting requests proceed."""
 
 
 _SEARCH_INDEXES = {"ix_user_email_trigrams": "email", "ix_user_name_trigrams": "lower(name)"}
@@ -45,11 +45,13 @@ class _Blocked(NamedTuple):
 
 
 async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) -> None:
-    """Migrate the schema to the newest revision ("auto"), do so only for an empty database ("empty"), or only check it.
+    """Migrate the schema of the database to the newest revision, or check that it is current.
 
-    One instance migrates while other instances wait, for at most `patience` seconds. An instance also waits that long
-    for a table that a long transaction uses, such as a backup; requests proceed in between. On PostgreSQL the indexes
-    of large tables are created concurrently before the migrations.
+    With the mode "auto" every schema is migrated, with "empty" only an empty database; otherwise, and with "check", the
+    schema is only checked. One instance migrates while the others wait, at most `patience` seconds. An instance also
+    waits that long for a table that a long transaction uses, such as a backup; requests proceed in between. On
+    PostgreSQL the indexes of large tables are created before the migrations, without blocking requests.
+
     Raises SchemaRefused if the schema is not current afterwards, or was created by a newer program.
     """
     if await current_is_head(database):
@@ -68,9 +70,10 @@ async def prepare(database: Database, mode: Mode, *, patience: float = 600.0) ->
 
 
 async def persist(attempt: Callable[[], Awaitable[bool]], patience: float) -> None:
-    """Repeat a change of the schema until it is made: until no other instance changes it, and no table is in use.
+    """Call `attempt`, a change of the schema, until it succeeds.
 
-    Raises SchemaRefused after `patience` seconds, and the errors of the database.
+    It is called again if it returns False, because another instance changes the schema, or if a table is in use. Raises
+    SchemaRefused after `patience` seconds, and the other errors of the database.
     """
     deadline = time.monotonic() + patience
     while (obstacle := await _try(attempt)) is not None:
@@ -121,9 +124,9 @@ def _with_users_locked(step: Callable[[Connection], None]) -> Callable[[Connecti
 
 
 async def run_alone(database: Database, step: Callable[[Connection], None]) -> bool:
-    """Run a step in one transaction that no other instance has at the same time, and commit it.
+    """Run a step in one transaction while no other instance runs one, and commit it.
 
-    Return whether it was run: False while another instance runs one.
+    Return False, without running the step, if another instance runs one now.
     """
     if database.dialect == "postgresql":
         return await _run_on_postgresql(database, step)
@@ -153,9 +156,10 @@ async def _run_on_postgresql(database: Database, step: Callable[[Connection], No
 async def run_outside_transactions(
     database: Database, step: Callable[[Connection], None], deadline: float
 ) -> bool:
-    """Run a step on PostgreSQL whose statements commit themselves, while no other instance migrates.
+    """Run a step on PostgreSQL, in which each statement is committed at once, while no other instance migrates.
 
-    Behind a pooler, which drops the setting, it waits for other transactions without a limit.
+    Return False, without running the step, if another instance migrates now. The statements wait for locks until the
+    deadline (`time.monotonic`); behind a pooler, which drops that setting, they wait without a limit.
     """
     # The lock needs its own connection, because CREATE INDEX CONCURRENTLY cannot run in a transaction.
     async with _engine(database) as engine, engine.begin() as holder:
@@ -186,9 +190,10 @@ def _run_on_sqlite(database: Database, step: Callable[[Connection], None]) -> bo
 
 
 async def add_search_indexes(database: Database) -> None:
-    """Create indexes for parts of names and addresses while the service runs; those that exist stay.
+    """Create the indexes that speed up searches for parts of names and email addresses, unless they exist.
 
-    Raises SchemaRefused on SQLite, and if the database's user may not create the extension.
+    The service may run meanwhile. Raises SchemaRefused on SQLite, and if the database's user may not create the
+    extension `pg_trgm`.
     """
     if database.dialect != "postgresql":
         raise SchemaRefused("only PostgreSQL has indexes for parts of texts")

@@ -1,7 +1,7 @@
 """Convert the table `audit` of a PostgreSQL database to monthly partitions, while the service runs.
 
-No record is copied: the table becomes the partition of everything before a month to come. Every step can be repeated,
-so an interrupted conversion is resumed by starting it again.
+No record is copied: the old table becomes the partition of all times before a future month, the bound. Every step can
+be repeated, so an interrupted conversion is resumed by starting it again.
 """
 
 import time
@@ -30,7 +30,9 @@ from server.database.partitions import (
 from server.database.schema import IS_INVALID, SchemaRefused, current_is_head
 
 _AT_LEAST = timedelta(days=32)
-"""The time that a conversion has until its bound; the table accepts no record after the bound until it is done."""
+"""The least time between the start of a conversion and its bound. Until the conversion is done, the table accepts no
+record after the bound.
+"""
 
 _KEY = "audit_id_time"
 _KIND = text("SELECT relkind FROM pg_class WHERE oid = to_regclass('audit')")
@@ -52,10 +54,10 @@ _GRANTS = text(
 
 
 async def partition(database: Database, now: datetime, *, patience: float = 600.0) -> bool:
-    """Convert the table; return False if it is partitioned already.
+    """Convert the table `audit`; return False if it is partitioned already.
 
-    A step waits at most half a second for a lock, and tries again for `patience` seconds. Raises SchemaRefused if the
-    schema is not current, if the table is in use for longer, and on SQLite.
+    A step that waits half a second for a lock fails, and is tried again for `patience` seconds. Raises SchemaRefused if
+    the schema is not current, if the table is in use for longer, and on SQLite.
     """
     if not await _can_convert(database):
         return False
@@ -70,9 +72,9 @@ async def partition(database: Database, now: datetime, *, patience: float = 600.
 
 
 async def estimate(database: Database) -> tuple[int, int] | None:
-    """Return the approximate number of records and the bytes they take; None if the table is partitioned already.
+    """Return the approximate number of audit records and their size in bytes; None if the table is partitioned already.
 
-    Raises SchemaRefused as `partition` does.
+    Raises SchemaRefused if the schema is not current, and on SQLite.
     """
     if not await _can_convert(database):
         return None
@@ -91,7 +93,7 @@ async def _can_convert(database: Database) -> bool:
 
 
 def add_bound(connection: Connection, *, now: datetime) -> None:
-    """Declare that all records are before a month to come; rows are checked later."""
+    """Add the constraint that all records are before the bound, a future month. `build` checks the existing rows."""
     if _is_partitioned(connection.scalar(_KIND)):
         return
     bound = connection.scalar(BOUNDS)
@@ -110,7 +112,10 @@ def add_bound(connection: Connection, *, now: datetime) -> None:
 
 
 def build(connection: Connection) -> None:
-    """Check the rows, and create the key that a partition needs, while requests read and write the table."""
+    """Create the unique index that a partition needs, and check that all rows are before the bound.
+
+    Requests read and write the table meanwhile.
+    """
     # Another process may have converted it since.
     if _is_partitioned(connection.scalar(_KIND)):
         return
@@ -122,7 +127,7 @@ def build(connection: Connection) -> None:
 
 
 def swap(connection: Connection) -> None:
-    """Put a partitioned table in the place of the table, which becomes its first partition."""
+    """Replace the table by a new partitioned table, of which it becomes the first partition."""
     connection.execute(text(f"LOCK TABLE {AUDIT} IN ACCESS EXCLUSIVE MODE"))
     if not _is_partitioned(connection.scalar(_KIND)):
         for statement in list(_swap(connection)):

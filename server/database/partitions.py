@@ -1,8 +1,8 @@
 """Monthly partitions of the table `audit` on PostgreSQL, once `gatewright database partition` has made them.
 
-The records from before are in one partition without a lower bound. Two more take records of the times before and after
-all months, so that no record is lost. There is no default partition: PostgreSQL reads partitions in the order of time,
-and only as many as a search needs, if their bounds tell that order.
+The records from before the conversion are in one partition without a lower bound. The partitions `EARLIER` and `LATER`
+take records of times before and after all months, so that no record is refused. There is no default partition, because
+PostgreSQL can then read the partitions in the order of time, and only as many as a search needs.
 """
 
 import re
@@ -18,14 +18,15 @@ from server.database.transaction import Transaction
 
 AUDIT = str(Audit.__tablename__)
 EARLIER, LATER = f"{AUDIT}_earlier", f"{AUDIT}_later"
-"""The partitions of the times before those that were dropped, and after the last month that has a partition."""
+"""The partition of all times before the end of the last dropped partition, and that of all times after the last month
+that has a partition."""
 _DEFAULT = f"{AUDIT}_default"
-"""The partition that version 0.2.0 had instead of these two."""
+"""The partition that version 0.2.0 had instead of `EARLIER` and `LATER`."""
 AHEAD = 2
-"""Months after the current one that have a partition."""
+"""Number of months after the current one for which partitions are created."""
 
 _LOCK_TIMEOUT = text("SET LOCAL lock_timeout = '1s'")
-"""Requests wait behind a statement that waits for the table; the job tries again later."""
+"""Limits how long a statement waits for the table, because requests wait behind it. The job tries again later."""
 PARTITIONS = (
     "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
     " WHERE i.inhparent = to_regclass('audit') ORDER BY c.relname"
@@ -61,12 +62,13 @@ def literal(month: datetime) -> str:
 
 
 def name_of(month: datetime, kind: str = "") -> str:
-    """Return the name of a month's partition; `kind` is `until_` or `before_` for what lies before the month."""
+    """Return the name of a month's partition, of the partition before the month (`kind` is `until_`), or of the
+    constraint that all records are before the month (`before_`)."""
     return f"{AUDIT}_{kind}{month:%Y_%m}"
 
 
 def end_of(name: str) -> datetime | None:
-    """Return the first moment after a partition, or that of a bound; None for `EARLIER` and `LATER`."""
+    """Return the first moment after the partition or constraint of this name; None for `EARLIER` and `LATER`."""
     if (match := _NAME.fullmatch(name)) is None:
         return None
     month = datetime(int(match[2]), int(match[3]), 1, tzinfo=UTC)
@@ -74,14 +76,14 @@ def end_of(name: str) -> datetime | None:
 
 
 async def partitions(transaction: Transaction) -> Partitions:
-    """Return the partitions of the table; none if it has not been partitioned."""
+    """Return the partitions of the table `audit`; none if it is not partitioned."""
     return {name: end_of(name) for name in (await transaction.execute(text(PARTITIONS))).scalars()}
 
 
 def creation(month: datetime) -> Iterator[str]:
-    """Yield the statements that create the partition of the first month that is in `LATER`, and move its records to it.
+    """Yield the statements that create the partition of a month and move its records there from `LATER`.
 
-    They need one transaction.
+    `month` must be the first month of `LATER`. The statements must be executed in one transaction.
     """
     name, begin, end = name_of(month), literal(month), literal(next_month(month))
     yield f"ALTER TABLE {AUDIT} DETACH PARTITION {LATER}"
@@ -110,8 +112,8 @@ def _removal(name: str, end: datetime) -> Iterator[str]:
 async def maintain(database: Database, now: datetime, keep: timedelta | None) -> None:
     """Create the partitions of this month and the next ones, and drop those whose records are all older than `keep`.
 
-    Does nothing if the table is not partitioned, except that the bound of an interrupted conversion is removed before
-    a record reaches it. Raises the errors of the driver, also when the table is in use for longer than a second.
+    `keep` None drops none. If the table is not partitioned, it only removes the bound of an interrupted conversion
+    before a record would reach it. Raises the errors of the driver, also if the table is in use for over a second.
     """
     async with database.transaction() as transaction:
         found = await partitions(transaction)
@@ -132,9 +134,9 @@ async def maintain(database: Database, now: datetime, keep: timedelta | None) ->
 
 
 async def tables_with_expired_rows(database: Database, table: Table) -> list[Table]:
-    """Return the tables whose expired rows are removed one by one: of a partitioned table, those that are no month's.
+    """Return the tables from which the expired rows of `table` are deleted: itself, or some of its partitions.
 
-    The other partitions are dropped as a whole.
+    These are the partitions that are not of one month; the others are dropped as a whole.
     """
     if table.name != AUDIT or database.dialect != "postgresql":
         return [table]

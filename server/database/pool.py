@@ -37,7 +37,7 @@ _WATCH_PAUSE = 0.25
 
 
 class Commit(NamedTuple):
-    """A running commit, and when (monotonic seconds) it was sent."""
+    """A commit without a response yet, and when it was sent (`time.monotonic`)."""
 
     request: "asyncio.Task[Any]"
     since: float
@@ -62,7 +62,7 @@ class PoolState(NamedTuple):
 
 
 def seconds_to(deadline: float) -> float:
-    """Return the seconds until a deadline, more than 0. Raises TimeoutError."""
+    """Return the seconds until a deadline (`time.monotonic`). Raises TimeoutError if it has passed."""
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
@@ -70,7 +70,7 @@ def seconds_to(deadline: float) -> float:
 
 
 class Pool(Generic[Connection]):
-    """At most `size` connections; `connect` opens one within the given number of seconds."""
+    """A pool of at most `size` connections."""
 
     def __init__(
         self,
@@ -80,12 +80,11 @@ class Pool(Generic[Connection]):
         *,
         reserve: int = 0,
     ) -> None:
-        """Create an empty pool; `connect` opens a connection.
+        """Create an empty pool; `connect` opens a connection within the given number of seconds.
 
-        `reserve` connections are left to callers that may hold a connection already, and would otherwise wait for each
-        other.
-        `find_lost` is given the connections with an unanswered commit, with the seconds since it was sent, and returns
-        those whose session no longer exists on the server.
+        `reserve` connections are kept for callers that may hold a connection already, and would otherwise wait for each
+        other. `find_lost` gets the connections with an unanswered commit, each with the seconds since the commit was
+        sent, and returns those whose session no longer exists on the server.
         """
         self._connect = connect
         self._size = size
@@ -121,7 +120,11 @@ class Pool(Generic[Connection]):
         )
 
     async def acquire(self, deadline: float, *, from_reserve: bool = False) -> Connection:
-        """Return an open connection; `release` must follow. Raises TimeoutError, and what connecting raises."""
+        """Return an open connection, which the caller must pass to `release`. Raises TimeoutError at the deadline
+        (`time.monotonic`), and the errors of connecting.
+
+        With `from_reserve`, it may be one of the reserved connections.
+        """
         permits = self._permits[from_reserve]
         if self._free and not self._free[-1].is_closed() and not any(each.locked() for each in permits):
             for each in permits:
@@ -178,7 +181,7 @@ class Pool(Generic[Connection]):
         return connection
 
     def note_read_only(self, error: BaseException) -> None:
-        """Count a connection that is dropped if the error says that its server is read-only."""
+        """Count a failed connection as read-only, if the error says so. The caller drops the connection."""
         self._read_only += is_read_only(error)
 
     def release(self, connection: Connection, *, drop: bool = False) -> None:
@@ -196,10 +199,9 @@ class Pool(Generic[Connection]):
     ) -> Answer:
         """Send a request that commits, and return the server's response. Raises the errors of the request.
 
-        Raises TimeoutError after `within` seconds without a response. The pool then keeps the connection
-        (`is_unanswered`) until the server has responded or the connection is lost, because the server may be waiting
-        for a replica; the same happens if the caller is cancelled. The request is never cancelled, because cancelling
-        the wait for a replica makes a commit visible that is not replicated.
+        Raises TimeoutError after `within` seconds without a response. Then, and if the caller is cancelled, the pool
+        keeps the connection (`is_unanswered`) until the server has responded or the connection is lost. The request is
+        never cancelled: the server may be waiting for a replica, and would make the commit visible without it.
         """
         commit = self._commits[connection] = Commit(
             asyncio.get_running_loop().create_task(request), time.monotonic()

@@ -1,4 +1,4 @@
-"""The schema this program needs, and whether a database has it."""
+"""The schema that this program needs, and the checks whether a database has this schema."""
 
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ _given = bindparam("value", type_=String(32))
 _schema = select(_version).select_from(table("alembic_version"))
 
 IS_INVALID = text("SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)")
-"""Query by name whether the creation of an index was interrupted."""
+"""Query that returns true if the index `name` is invalid, because its creation was interrupted."""
 
 SCRIPTS = Path(migrations.__file__).parent
 VERSIONS = SCRIPTS / "versions"
@@ -38,12 +38,12 @@ Mode = Literal["auto", "empty", "check"]
 
 
 class SchemaRefused(Exception):
-    """The program cannot work with the schema it found; the message is one line for the operator."""
+    """The program cannot use or change the schema of the database; the message is one line for the operator."""
 
 
 @cache
 def known() -> frozenset[str]:
-    """Return all revisions that this program knows, from the names of their files, in ascending order."""
+    """Return all revisions that this program knows, from the names of the migration files."""
     return frozenset(file.name.partition("_")[0] for file in VERSIONS.glob("[0-9]*_*.py"))
 
 
@@ -53,29 +53,36 @@ def head() -> str:
 
 
 async def current_is_head(database: Database) -> bool:
-    """Return whether the schema fits this version. Raises Unavailable when the database does not respond."""
+    """Return whether the schema is complete and at the newest revision that this program knows.
+
+    Raises Unavailable if the database does not respond.
+    """
     return await _has_row(database, _at_revision(database.dialect))
 
 
 async def prepare(database: Database, mode: Mode) -> None:
-    """Migrate or check the schema as `migrations.prepare` does, unless it is current. Raises SchemaRefused."""
+    """Migrate the schema or check it, as `mode` says, by `migrations.prepare`; do nothing if the schema is current.
+
+    Raises SchemaRefused if the schema is not current afterwards.
+    """
     # Migrations load Alembic and SQLAlchemy's asynchronous engines: a tenth of the time and memory of a start.
     if not await current_is_head(database):
         await lazy_import("server.database.migrations").prepare(database, mode)
 
 
 async def is_usable(database: Database) -> bool:
-    """Return whether this program, once started, can continue with the schema.
+    """Return whether a running service can use the database.
 
-    True for a newer schema: migrations only add, and the newer program may run next to this one during an upgrade.
-    False on a standby, which a pooler may lead to. Raises Unavailable if the database does not respond.
+    True also for a newer schema, because migrations only add: a newer program may run next to this one during an
+    upgrade. False for an older or incomplete schema, and for a standby. Raises Unavailable if the database does not
+    respond.
     """
     return await _has_row(database, _at_least(database.dialect))
 
 
 def tables_found(dialect: str) -> Select[tuple[str]]:
-    """Return a query for the existing tables of this program. It reads the catalogue, so that it waits for no lock and
-    reads no table."""
+    """Return a query for the names of this program's tables that exist. It reads only the catalogue, so it waits for no
+    lock."""
     names = sorted(metadata.tables)
     if dialect == "postgresql":
         known = values(column("name", String), name="known").data([(name,) for name in names])

@@ -17,7 +17,7 @@ IN_THREAD = "in_thread"
 """The execution option of a statement that touches many rows: SQLite runs it outside the event loop."""
 
 StatementHook = Callable[[str, Sequence[object]], AbstractContextManager[object]]
-"""Wraps the execution of a statement, given its SQL and its parameters."""
+"""A function that returns the context manager in which a statement is executed, for its SQL and parameters."""
 
 
 class Deferred(NamedTuple):
@@ -59,27 +59,30 @@ class Transaction(ABC):
         await self.close()
 
     async def execute(self, statement: Executable, /, **values: object) -> Rows:
-        """Execute a statement with the values it names, after deferred statements; return its rows."""
+        """Execute the deferred statements, then this one with the values of its parameters; return its rows."""
         await self.flush()
         return await self._execute(statement, values)
 
     async def execute_many(self, statement: Executable, values: Sequence[Mapping[str, object]]) -> None:
-        """Execute a statement once for each of many values, which all have the same names."""
+        """Execute the deferred statements, then this one for each mapping of values; all have the same keys."""
         await self.flush()
         if values:
             compiled = self._statements.compiled(statement, tuple(values[0]))
             await self._fetch_many(compiled.sql, [compiled.arguments(each) for each in values])
 
     def defer(self, statement: Executable, /, **values: object) -> None:
-        """Defer a statement to the next statement or the commit."""
+        """Add a statement to the deferred ones, which are executed before the next statement or with the commit."""
         self._deferred.append(Deferred(statement, values))
 
     def add(self, row: SQLModel) -> None:
-        """Defer the insertion of a row."""
+        """Add the insertion of a row to the deferred statements."""
         self._deferred.append(Deferred(insert(type(row)), values_of(row)))
 
     def require(self, statement: Executable, error: type[Exception], /, **values: object) -> None:
-        """Execute deferred statements only if this one returns a row; raise `error` if it returns none."""
+        """Set the guard of the deferred statements: they are executed only if this statement returns a row.
+
+        Otherwise, executing them raises `error`. A second guard replaces the first.
+        """
         self._guard = Guard(Deferred(statement, values), error)
 
     async def flush(self) -> None:
@@ -89,7 +92,7 @@ class Transaction(ABC):
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
-        """Begin a savepoint; an exception that leaves the block undoes what was done in it."""
+        """Execute the block in a savepoint; if it raises an exception, undo the changes of the block."""
         await self.flush()
         await self._fetch("SAVEPOINT part", ())
         try:
@@ -102,7 +105,7 @@ class Transaction(ABC):
         await self._fetch("RELEASE SAVEPOINT part", ())
 
     async def start(self) -> None:
-        """Begin now, and not at the first statement. Raises the errors of a database that does not respond."""
+        """Begin the transaction now instead of at its first statement. Raises the errors of the driver."""
         await self._begun()
 
     @abstractmethod

@@ -20,7 +20,7 @@ from server.config.value_types import is_http
 from server.doctor.findings import Finding, ok, warning, wrong
 
 LEAST_BITS = 100
-"""Least entropy of a secret in bits, computed from the frequencies of its characters."""
+"""Entropy in bits below which a secret counts as weak, computed from the frequencies of its characters."""
 
 _SECRET_KEYS = frozenset({"secrets", "database_url", "password", "client_secret", "private_key", "store"})
 _OTHERS = stat.S_IRWXO
@@ -28,7 +28,7 @@ _GROUP_AND_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def secrets(chosen: Settings) -> Iterator[Finding]:
-    """Yield the findings about the service keys; the configuration itself checks their length."""
+    """Yield the findings about `secrets`: entries that can be guessed, or are listed twice."""
     texts = [secret.get_secret_value() for secret in chosen.secrets]
     weak = [str(number) for number, text in enumerate(texts, 1) if bits(text) < LEAST_BITS]
     if weak:
@@ -108,7 +108,7 @@ def _metrics(chosen: Settings) -> Iterator[Finding]:
 
 
 def files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Iterator[Finding]:
-    """Yield the findings about the modes of files with secrets or valid links."""
+    """Yield the findings about the permissions of files that contain secrets or emails with valid links."""
     found = [*_files(chosen, environ, directory)]
     yield from found or [ok("files", "files with secrets are not readable by others")]
 
@@ -133,7 +133,7 @@ def _files(chosen: Settings, environ: Mapping[str, str], directory: Path) -> Ite
 
 
 def holds_secrets(path: Path) -> bool:
-    """Return whether a readable settings file sets a secret."""
+    """Return whether a settings file sets a secret; False if it cannot be read."""
     try:
         written = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

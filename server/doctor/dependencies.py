@@ -29,7 +29,7 @@ TIMEOUT = 5.0
 
 
 async def mail(chosen: Settings) -> list[Finding]:
-    """Check each configured sender; no email is sent."""
+    """Check each configured way to send mail, and return the findings; no email is sent."""
     kinds = {chosen[MailSettings].sender, chosen[PasswordResetSettings].effective_sender(chosen)}
     found: list[Finding] = []
     if "none" in kinds:
@@ -44,7 +44,10 @@ async def mail(chosen: Settings) -> list[Finding]:
 
 
 async def smtp(chosen: Settings, context: ssl.SSLContext | None = None) -> Finding:
-    """Connect, encrypt and sign in as for an email; `context` defaults to the certificates the system trusts."""
+    """Check that the mail server accepts a connection, its encryption and the sign-in; no email is sent.
+
+    `context` None trusts the certificate authorities of the system.
+    """
     settings = chosen[MailSettings]
     options = settings.smtp
     host = options.host or ""
@@ -118,7 +121,7 @@ def _fix(fault: BaseException) -> str:
 
 
 async def providers(chosen: Settings) -> list[Finding]:
-    """Compare the settings of each provider with what it publishes, concurrently."""
+    """Compare the settings of each identity provider with what it publishes, and return the findings."""
     configured = list(configurations(chosen).values())
     async with calls_of(chosen) as calls:
         told = await asyncio.gather(*(inspection.problems(calls, one) for one in configured))
@@ -140,7 +143,7 @@ def _split(problem: str) -> tuple[str, str]:
 
 
 async def limits(chosen: Settings) -> Finding:
-    """Check the store of the limits."""
+    """Check the server that counts for the rate limits, if any, and return the finding."""
     address = chosen[LimitSettings].store.get_secret_value()
     if not chosen[LimitSettings].enabled:
         return warning(
@@ -175,7 +178,7 @@ async def limits(chosen: Settings) -> Finding:
 
 
 async def public_address(chosen: Settings) -> Finding:
-    """Query the service at its public URL."""
+    """Request `/ok` at the public URL, and return the finding whether this service responds there."""
     address = f"{chosen.base_url}{chosen.base_path}/ok"
     try:
         # Without the proxies of HTTP_PROXY: users do not come through them.

@@ -20,7 +20,10 @@ from server.services import load_settings
 
 
 def examine(environ: Mapping[str, str], directory: Path, send_to: str | None = None) -> list[Finding]:
-    """Return all findings, in the order in which to fix them; `send_to` gets a test email."""
+    """Run all checks and return the findings, in the order in which to fix them.
+
+    A test email is sent to `send_to`, unless it is None.
+    """
     try:
         settings = load_settings(environ, directory)
     except ConfigurationError as fault:
@@ -64,7 +67,10 @@ async def _ask(settings: Settings, send_to: str | None) -> list[Finding]:
 async def examine_database(
     settings: Settings, clock: Clock, *, least_free: int = sqlite.LEAST_FREE
 ) -> list[Finding]:
-    """Check the database without writing to it or creating a file. `least_free` is in bytes."""
+    """Check the database and return the findings; nothing is written, and no file is created.
+
+    A disk with less than `least_free` bytes free is a problem.
+    """
     address = parse(settings.database_url.get_secret_value())
     if address.dialect == "sqlite":
         return list(sqlite.findings(settings, address, clock, least_free))

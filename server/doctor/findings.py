@@ -24,20 +24,20 @@ class Finding:
 
 
 def ok(check: str, found: str) -> Finding:
-    """Return the finding that something works."""
+    """Return a finding of `check` that something works; `found` says what."""
     return Finding(check, Verdict.OK, found)
 
 
 def warning(check: str, found: str, fix: str) -> Finding:
-    """Return the finding that something may be a mistake."""
+    """Return a finding that something may be a mistake; `fix` says what to do."""
     return Finding(check, Verdict.WARNING, found, fix)
 
 
 def wrong(check: str, found: str, fix: str) -> Finding:
-    """Return the finding that something does not work or is not safe."""
+    """Return a finding that something does not work or is not safe; `fix` says what to do."""
     return Finding(check, Verdict.WRONG, found, fix)
 
 
 def skipped(check: str, found: str) -> Finding:
-    """Return the finding that something was not checked."""
+    """Return a finding that something was not checked; `found` says why."""
     return Finding(check, Verdict.SKIPPED, found)

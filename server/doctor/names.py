@@ -1,4 +1,4 @@
-"""Names that rows have and the settings do not: roles of users, kinds of API keys, and domains of passkeys."""
+"""Names that are in the database but not in the settings: roles of users, kinds of API keys, domains of passkeys."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,13 +16,13 @@ QUERIES = (
     "SELECT kind, count(*) FROM api_key GROUP BY kind",
     "SELECT rp_id, count(*) FROM passkey GROUP BY rp_id",
 )
-"""The names in use, each with its number of rows."""
+"""Queries for the names in use, each with its number of rows: roles, kinds of API keys, and domains of passkeys."""
 
 Counts = Iterable[tuple[str, int]]
 
 
 def unknown(chosen: Settings, users: Counts, keys: Counts, passkeys: Counts) -> Iterator[Finding]:
-    """Yield a finding for each name that is not configured, with its number of rows."""
+    """Yield a finding for each name in the results of `QUERIES` that is not configured, with its number of rows."""
     policy = policy_of(chosen)
     configured, kinds = policy[RolePolicy].roles, policy[ApiKeyPolicy].kinds
     held = [(name, number) for role, number in users for name in roles.split(role)]

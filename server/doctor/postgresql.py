@@ -22,7 +22,7 @@ MOST_APART = 60.0
 """Seconds by which the clocks of instances may differ."""
 NOTICED = 1.0
 STEP = 30
-"""Seconds of one TOTP code."""
+"""Seconds for which a TOTP code is shown."""
 
 _UNKNOWN_DATABASE = "3D000"
 _NOT_AUTHORIZED = "28"
@@ -53,7 +53,7 @@ GROUP BY name ORDER BY name
 
 
 async def findings(chosen: Settings, address: Address, clock: Clock) -> list[Finding]:
-    """Check the server; nothing is written."""
+    """Check the PostgreSQL server and its database, and return the findings; nothing is written."""
     database = chosen[DatabaseSettings]
     timeout, pooled = database.timeout.total_seconds(), database.pooler == "transaction"
     try:
@@ -173,7 +173,11 @@ async def _timeouts(connection: Driver, timeout: float) -> list[Finding]:  # noq
 
 
 def check_timeouts(answered: float, timeout: float, is_kept: bool) -> Iterator[Finding]:
-    """Yield the findings about the seconds a response took, and whether the server enforces a timeout."""
+    """Yield a finding if a response took too long, and one if the server does not cancel slow statements.
+
+    `answered` is the time of the response and `timeout` is `database.timeout`, both in seconds. `is_kept` is whether
+    the server has a `statement_timeout`.
+    """
     if answered > timeout / 4:
         yield warning(
             "timeouts",
@@ -234,7 +238,10 @@ async def _clock(connection: Driver, chosen: Settings, clock: Clock) -> Finding:
 
 
 def check_clock(apart: float, tolerated: int) -> Finding:
-    """Return the finding about a clock `apart` seconds ahead of the database's; codes tolerate `tolerated` seconds."""
+    """Return the finding about the clock of this machine, which is `apart` seconds ahead of the database's.
+
+    Codes of authenticator apps are accepted up to `tolerated` seconds off.
+    """
     way = f"{abs(apart):.1f} s {'ahead of' if apart > 0 else 'behind'} the database's"
     if abs(apart) <= NOTICED:
         return ok("clock", f"within {NOTICED:g} s of the database's")

@@ -7,7 +7,7 @@ from server.doctor.findings import Finding, ok, warning, wrong
 
 
 def judge(chosen: Settings, revision: str | None) -> Finding:
-    """Return the finding about the revision of a database; None means that it has no schema."""
+    """Return the finding whether a schema at `revision` fits this program; None means that there is no schema."""
     if revision == schema.head():
         return ok("schema", f"at {revision}, which this program needs")
     if revision is not None and revision not in schema.known():

@@ -15,11 +15,14 @@ from server.doctor.findings import Finding, Verdict, ok, warning, wrong
 
 LEAST_SQLITE = (3, 35)
 LEAST_FREE = 256 * 2**20
-"""Free bytes of the disk below which writes will soon fail."""
+"""Free space of the disk, in bytes, below which writes will soon fail."""
 
 
 def findings(chosen: Settings, address: Address, clock: Clock, least_free: int) -> Iterator[Finding]:
-    """Yield the findings about the file, which is neither written nor created. `least_free` is in bytes."""
+    """Yield the findings about the database file, which is neither written nor created.
+
+    A disk with less than `least_free` bytes free is a problem.
+    """
     path = Path(address.target)
     if not path.parent.is_dir():
         yield wrong("database", f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")

@@ -20,8 +20,8 @@ from server.api.request import MAX_TARGET
 from server.http.response_cycle import EXTENSIONS, ResponseCycle, refusing
 
 MAX_OVERHEAD = 64 * 1024
-"""Bytes of an incomplete head, of line ends before a head, or of chunk extensions and trailers. The pipeline checks the
-size of complete heads; this bound is for heads that never end."""
+"""Maximum size in bytes of an incomplete head, of line ends before a head, or of chunk extensions and trailers. The
+pipeline checks the size of complete heads; this bound is for heads that never end."""
 
 CHUNK_SIZE = 4 * 1024
 """Bytes that are parsed at a time; the bound and the queue of requests are checked after each piece."""
@@ -104,7 +104,7 @@ class HttpProtocol(asyncio.Protocol):
             cycle.disconnect()
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, but buffer those behind a request that is not answered yet."""
+        """Parse received bytes; buffer those that follow a complete request until that request is answered."""
         for begin in range(0, len(data), CHUNK_SIZE):
             if self._is_closed or self._is_refused:
                 return
@@ -116,7 +116,7 @@ class HttpProtocol(asyncio.Protocol):
             self._parse(data[begin : begin + CHUNK_SIZE])
 
     def pause_writing(self) -> None:
-        """Stop writing until the client reads; it must do so within the timeout."""
+        """Stop writing until the client has read enough; it must do so within the request timeout."""
         self.writable.clear()
         self._expect_within(self._request_timeout)
 
@@ -184,7 +184,7 @@ class HttpProtocol(asyncio.Protocol):
         self._append(self._receiving)
 
     def on_chunk_header(self) -> None:
-        """Do not count the framing of a chunk as overhead, so that a body may have many small chunks."""
+        """Subtract the framing of a chunk from the overhead, so that a body may have many small chunks."""
         self._overhead = max(0, self._overhead - CHUNK_FRAME)
 
     def on_body(self, body: bytes) -> None:
@@ -194,7 +194,7 @@ class HttpProtocol(asyncio.Protocol):
             self._receiving.add_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request, and set the next timeout."""
+        """Mark the request as complete, and set the next timeout."""
         cycle, self._receiving = self._receiving, None
         self._overhead = 0
         self._restart_clock()
@@ -216,7 +216,7 @@ class HttpProtocol(asyncio.Protocol):
             self.transport.resume_reading()
 
     def finish(self, cycle: ResponseCycle) -> None:
-        """Continue after a complete response with the next queued request, or with buffered bytes."""
+        """Remove an answered request from the queue; continue with the next queued request and the buffered bytes."""
         self._queue.popleft()
         if not cycle.keep_alive:
             self.close()
@@ -230,9 +230,9 @@ class HttpProtocol(asyncio.Protocol):
         self._restart_clock()
 
     def close(self) -> None:
-        """Close the connection. If the client is still sending, first give it time to read the response.
+        """Close the connection. While the client is still sending, first discard its bytes for `DISCARD_TIMEOUT`.
 
-        A socket closed with unread bytes in it makes the peer's system discard the response (RFC 9112, 9.6).
+        If a socket were closed with unread bytes, the client's system would discard the response (RFC 9112, 9.6).
         """
         if self._is_closed:
             return

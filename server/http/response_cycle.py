@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from server.http.protocol import HttpProtocol
 
 EXTENSIONS: dict[str, dict[object, object]] = {FULL_RESPONSE: {}}
-"""The extensions of this cycle, as declared in the ASGI scope of a request."""
+"""The extensions that `ResponseCycle` supports, as declared in the ASGI scope of a request."""
 
 HIGH_WATER = 64 * 1024
-"""Bytes of a body that are buffered for the application before reading stops."""
+"""Size in bytes of the buffered part of a body above which reading from the socket stops."""
 
 _BODILESS = (204, 304)
 """Statuses whose responses have neither a body nor a length."""
@@ -37,7 +37,7 @@ _log = structlog.get_logger(__name__)
 
 
 class ResponseCycle:
-    """One request and its response. Accepts the message `FullResponse` in addition to those of ASGI, for one write.
+    """One request and its response. In addition to ASGI's messages it accepts `FullResponse`, which needs one write.
 
     The connection is closed after a response that is sent before the end of its request.
     """
@@ -76,12 +76,15 @@ class ResponseCycle:
         self._changed.set()
 
     def disconnect(self) -> None:
-        """Mark the client as disconnected, or as no longer read."""
+        """Mark the exchange as over: the client has disconnected, or the response is complete."""
         self._is_over = True
         self._changed.set()
 
     async def run(self) -> None:
-        """Run the application. A failure, or a missing response, is a defect and closes the connection."""
+        """Run the application. If it fails or does not respond, log a defect and respond with 500.
+
+        If the response has begun by then, close the connection instead.
+        """
         try:
             await self._app(self._scope, self.receive, self.send)
             if not self._is_over:
@@ -115,9 +118,9 @@ class ResponseCycle:
         return {"type": "http.request", "body": body, "more_body": self._more_body}
 
     async def send(self, message: Any) -> None:
-        """Write a part of the response or all of it.
+        """Write a part of the response or all of it; discard it if the client has disconnected.
 
-        Raises RuntimeError for a message out of order, and for a header that would break the response.
+        Raises RuntimeError for a message out of order, and for an invalid header.
         """
         if not self._protocol.writable.is_set():
             await self._protocol.writable.wait()
@@ -173,7 +176,7 @@ class ResponseCycle:
 
 
 def rendered(headers: Sequence[Header]) -> bytes:
-    """Return header lines. Raises RuntimeError for a line break in a value or an invalid name."""
+    """Return headers as lines of HTTP/1.1. Raises RuntimeError for an invalid name or a control character in values."""
     if _NOT_IN_NAMES.search(b"".join([name for name, _ in headers])):
         raise RuntimeError("a response has a header with an impossible name")
     if _NOT_IN_VALUES.search(b"".join([value for _, value in headers])):

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 PING_TIMEOUT = 60
-"""Seconds within which a process must respond to a ping, or be replaced. It cannot respond while it loads modules."""
+"""Seconds after which a process that does not respond to a ping is replaced. While it loads modules, it cannot
+respond."""
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 """The result of `signal.getsignal`: a function, SIG_DFL or SIG_IGN, or None for a handler not installed by Python."""
@@ -42,10 +43,11 @@ _log = structlog.get_logger(__name__)
 
 
 class ServiceConfig(Config):
-    """uvicorn's configuration from the settings. It is sent to other processes, so `load` creates all other objects."""
+    """uvicorn's configuration, made from the settings. It is sent to other processes, so the objects of a process, such
+    as the application, are not created before `load`."""
 
     def __init__(self, settings: Settings, workers: int, registry: "CollectorRegistry | None") -> None:
-        """Create the configuration; `registry` is the one for the metrics of a single process."""
+        """Create the configuration. `registry` is for the metrics of a single process; None for several processes."""
         self.settings = settings
         self.address = ""
         """The host and port that the service listens on, once they are known."""
@@ -53,7 +55,7 @@ class ServiceConfig(Config):
         self._is_announced = False
         self._is_stopping = False
         self._stops_at = math.inf
-        """When (monotonic seconds) to close the socket."""
+        """The time (`time.monotonic`) at which to close the socket; infinite until a signal."""
         self._close_socket: Callable[[], object] = _terminate
         self._requests: set[asyncio.Task[None]] = set()
         super().__init__(
@@ -177,9 +179,9 @@ def _has_ipv6_loopback() -> bool:
 
 
 def serve(settings: Settings, workers: int) -> None:
-    """Serve with `workers` processes until stopped. Exits with status 3 if the service cannot start.
+    """Serve with `workers` processes until a signal stops them. Exits with status 3 if the service cannot start.
 
-    Raises ConfigurationError when a port is taken.
+    Raises ConfigurationError if a port is taken.
     """
     settings = _divided(settings, workers)
     with metrics_port(settings, workers) as registry:
@@ -223,9 +225,10 @@ def _divided(settings: Settings, processes: int) -> Settings:
 
 
 def metrics_port(settings: Settings, workers: int = 1) -> AbstractContextManager["CollectorRegistry | None"]:
-    """Listen on `metrics.port`, if it is set; yield the registry for the metrics of a single process.
+    """Serve the metrics on `metrics.port` within the `with` block; do nothing if it is not set.
 
-    Raises ConfigurationError when the port is taken, or the folder for several processes cannot be made.
+    Yields the registry for the metrics of a single process; None without metrics and with several processes. Raises
+    ConfigurationError if the port is taken, or the folder that several processes need cannot be made.
     """
     if settings[MetricsSettings].port is None:
         return nullcontext()

@@ -21,7 +21,7 @@ class Workers(Multiprocess):
 
     @property
     def has_failed(self) -> bool:
-        """Return whether a process could not start; another attempt would fail in the same way."""
+        """Return whether a process has failed at startup; another attempt would fail in the same way."""
         return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
 
     def keep_subprocess_alive(self) -> None:
@@ -32,12 +32,12 @@ class Workers(Multiprocess):
             _log.warning("service.process_ended", pid=old.pid, status=old.exitcode)
 
     def handle_hup(self) -> None:
-        """Stop at SIGHUP, which reports a lost terminal. Settings are read once, so a restart would change nothing."""
+        """Stop all processes at SIGHUP, which means that the terminal was closed; do nothing under nohup."""
         if self._has_terminal:
             self.handle_term()  # defence: R25 workers-hang-up
 
     def terminate_all(self) -> None:
-        """Close the sockets, which would accept connections that no process serves, and stop every process."""
+        """Close the supervisor's sockets, so that they accept no more connections, and stop every process."""
         for listener in self.sockets:
             listener.close()  # defence: R24 close-listener
         super().terminate_all()

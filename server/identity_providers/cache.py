@@ -1,4 +1,4 @@
-"""A cached document of a provider: kept for an hour, and longer while the provider is down."""
+"""A cached document of an identity provider: kept for an hour, and longer while the provider is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,12 +15,15 @@ LIFE = timedelta(hours=1)
 PAUSE = timedelta(seconds=60)
 """Minimum time between two fetches because of an unknown key, and between two attempts while an old copy is used."""
 REFRESH_TIMEOUT = 2.0
-"""Seconds to wait for a new copy if there is an old one."""
+"""Seconds to wait for a new copy of a document before the old copy is used."""
 
 
 @dataclass(slots=True)
 class CachedDocument(Generic[Value]):
-    """The result of `fetch`, with its age by the service's clock. Concurrent callers share one fetch."""
+    """A document that `fetch` returns, kept in memory. Concurrent callers share one fetch.
+
+    `patience` is the time in seconds to wait for a new copy before the old one is used.
+    """
 
     fetch: Callable[[], Awaitable[Value]]
     clock: Clock
@@ -31,7 +34,10 @@ class CachedDocument(Generic[Value]):
     _running: asyncio.Task[ProviderError | None] | None = field(default=None)
 
     async def get(self) -> Value:
-        """Return the document; fetch it again if it is an hour old. Raises ProviderError if there is no copy."""
+        """Return the document; fetch it first if there is no copy, or if the copy is an hour old.
+
+        If a new fetch fails or takes too long, the old copy is returned. Raises ProviderError if there is no old copy.
+        """
         if self._held is None:
             await self._fetched()
         elif not self._is_within(LIFE, self._held[1]) and not self._is_within(PAUSE, self._failed_at):
@@ -44,9 +50,9 @@ class CachedDocument(Generic[Value]):
         return self._held[0]
 
     async def renewed(self) -> Value:
-        """Fetch the document again, because it lacks a key, and return it.
+        """Fetch the document again, because a key is missing in the copy, and return it.
 
-        Within a minute of the last such fetch, returns the cached document. Raises ProviderError if the fetch fails.
+        Within a minute after the last call that fetched, return the copy. Raises ProviderError if the fetch fails.
         """
         if self._running is not None:
             await self._fetched()

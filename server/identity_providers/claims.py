@@ -10,16 +10,16 @@ from server.identity_providers.configuration import Configuration
 
 _LONGEST_SUBJECT = 255
 _LONGEST_NAME_READ = 4096
-"""Characters of a name that are processed before it is truncated."""
+"""Number of characters of a name that are processed; the rest is ignored."""
 _LONGEST_ADDRESS = 65_536
-"""Characters of an email address that are shown; mail is only sent to addresses of up to 254 (RFC 5321)."""
+"""The longest email address that is accepted, in characters; mail is only sent to addresses of up to 254 (RFC 5321)."""
 _WORD = re.compile(r"[A-Za-z0-9_]{1,128}", re.ASCII)
 
 Profile = Mapping[str, Any]
 
 
 def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> Identity:
-    """Return the identity of a profile. Raises SubjectMissing if it has no subject."""
+    """Convert a provider's profile to an identity. Raises SubjectMissing if the profile has no subject."""
     subject = subject_of(_named(configuration, profile, "id"))
     return Identity(
         provider_id=configuration.traits.id,
@@ -34,9 +34,10 @@ def identity_of(configuration: Configuration, issuer: str, profile: Profile) -> 
 
 
 def completed(configuration: Configuration, claims: Profile, userinfo: Profile) -> Profile:
-    """Return the claims of an ID token, completed by userinfo. Raises IdentityRefused if the subjects differ.
+    """Return the claims of an ID token, with those that are missing in it taken from userinfo.
 
-    `email_verified` is only taken together with the address that it belongs to.
+    `email_verified` is only taken from the source that the email address is from. Raises IdentityRefused if the
+    subjects differ, and SubjectMissing.
     """
     if subject_of(userinfo.get("sub")) != subject_of(claims.get("sub")):  # defence: V18 userinfo-subject
         raise IdentityRefused
@@ -60,7 +61,7 @@ def subject_of(value: object) -> str:
 
 
 def found(profile: Profile, name: str) -> object:
-    """Return the value of a name, or at its dotted path; None if there is none."""
+    """Return the member `name` of a profile, or the value at that dotted path; None if there is none."""
     if name in profile:
         return profile[name]
     here: object = profile

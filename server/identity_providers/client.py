@@ -1,4 +1,4 @@
-"""The client of one configured provider, and the errors that rules get when it fails."""
+"""The client of one configured identity provider. It logs a fault of the provider and raises ProviderUnavailable."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -35,7 +35,10 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProviderClient:
-    """The client of one provider. Its calls raise ProviderUnavailable if it is down, slow, or sends garbage."""
+    """The client of one identity provider.
+
+    All methods that call the provider raise ProviderUnavailable if it is down, slow, or its response is invalid.
+    """
 
     configuration: Configuration
     calls: Calls
@@ -44,22 +47,28 @@ class ProviderClient:
 
     @property
     def traits(self) -> ProviderTraits:
-        """Return the traits of the provider that rules need."""
+        """The traits of the provider that the rules of sign-in need."""
         return self.configuration.traits
 
     async def authorization_url(self, params: AuthorizationParams) -> str:
-        """Return the authorization URL; uses cached metadata while the provider is down."""
+        """Return the URL of the provider to which a user is redirected to sign in.
+
+        While the provider is down, an old copy of its metadata is used.
+        """
         async with self._available():
             endpoint = await self.kind.authorization_endpoint()
         return messages.authorization_url(self.configuration, endpoint, params)
 
     async def check_issuer(self, issuer: str | None) -> None:
-        """Check the issuer in a redirect (RFC 9207). Raises IssuerMismatch."""
+        """Check the parameter `iss` of a redirect from the provider (RFC 9207). Raises IssuerMismatch."""
         async with self._available():
             await self.kind.check_redirect(issuer)
 
     async def exchange(self, params: CallbackParams, now: datetime) -> VerifiedIdentity:
-        """Exchange a code for a verified identity. Raises IssuerMismatch, CodeRefused, IdentityRefused."""
+        """Exchange an authorization code for tokens; return the verified identity with the tokens.
+
+        Raises IssuerMismatch, CodeRefused, IdentityRefused.
+        """
         # Before the exchange: the code of another provider must not be sent to this one (RFC 9207).
         await self.check_issuer(params.issuer)
         async with self._available():
@@ -72,7 +81,7 @@ class ProviderClient:
             return await self.kind.authenticate(params, messages.tokens_of(granted, now), now)
 
     async def verify(self, proof: IdTokenCredential, now: datetime) -> VerifiedIdentity:
-        """Verify an ID token that an application posted. Raises IdentityRefused."""
+        """Verify an ID token that an application posted; return its identity and the tokens. Raises IdentityRefused."""
         async with self._available():
             identity = await self.kind.verify_id_token(proof, now)
         # defence: V18 nonce-use
@@ -82,7 +91,10 @@ class ProviderClient:
         )
 
     async def refresh(self, refresh_token: str, now: datetime) -> Tokens:
-        """Renew tokens. Raises RefreshRefused."""
+        """Request new tokens with a refresh token, and return them. An invalid new ID token is left out.
+
+        Raises RefreshRefused if the provider does not accept the refresh token.
+        """
         async with self._available():
             granted = await self._granted(*messages.refresh_request(self.configuration, refresh_token, now))
             if granted is None:
@@ -90,9 +102,10 @@ class ProviderClient:
             return await self.kind.drop_invalid(messages.tokens_of(granted, now), now)
 
     async def identify(self, access_token: str, id_token: str | None, subject: str) -> Identity:
-        """Return the current identity of a token's owner. Raises IdentityRefused.
+        """Return the current identity of the user of an access token, from the userinfo endpoint.
 
-        Without a userinfo endpoint, the identity comes from the stored ID token, which was verified on receipt.
+        If the provider has no such endpoint, the identity is that in the stored `id_token`, which was verified on
+        receipt. Raises IdentityRefused, also if the identity has another subject than `subject`.
         """
         async with self._available():
             identity = await self.kind.fetch_userinfo(access_token, id_token)
@@ -101,7 +114,7 @@ class ProviderClient:
         return identity
 
     async def close(self) -> None:
-        """Cancel running fetches."""
+        """Cancel running requests for the provider's metadata and keys."""
         await self.kind.close()
 
     async def _granted(self, form: str, headers: Mapping[str, str]) -> Mapping[str, Any] | None:
@@ -131,7 +144,7 @@ def client_of(
     clock: Clock,
     instrumentation: Instrumentation = NO_INSTRUMENTATION,
 ) -> ProviderClient:
-    """Return the client of one provider: of plain OAuth 2.0 if endpoints are configured, else of OpenID Connect."""
+    """Return the client of one provider: for OAuth 2.0 if its endpoints are configured, else for OpenID Connect."""
     endpoints = configuration.endpoints
     client_class = (
         open_id(configuration, calls, clock) if endpoints is None else OAuth2(configuration, endpoints, calls)

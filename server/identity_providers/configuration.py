@@ -1,4 +1,4 @@
-"""One provider as it is configured: its table in the settings, completed by its preset."""
+"""The configuration of one identity provider: its table in the settings, completed by its preset."""
 
 import uuid
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ class Configuration:
     signing_key: SigningKey | None = field(repr=False)
     token_auth: Literal["post", "basic"]
     issuers: tuple[str, ...]
-    """The accepted issuers, of the discovery document and in ID tokens; may be empty for OAuth 2.0."""
+    """The accepted issuers in the discovery document and in ID tokens; may be empty for OAuth 2.0."""
     discovery_url: str
-    """Empty for plain OAuth 2.0."""
+    """The URL of the discovery document; empty for plain OAuth 2.0."""
     endpoints: Endpoints | None
-    """None for OpenID Connect, where discovery finds them."""
+    """The endpoints of plain OAuth 2.0; None for OpenID Connect, whose discovery document has them."""
     tenant: str
     pkce: bool
     algorithms: tuple[str, ...]
@@ -57,7 +57,7 @@ class Configuration:
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:
-    """Return the providers by id, in that order. `validation.py` must have found no problem in the settings."""
+    """Return the configurations of all providers by id, sorted by id. The settings must be valid (`validation.py`)."""
     loopback = settings.profile == "development"
     return {
         id_: configuration(id_, table, loopback_http=loopback)
@@ -97,7 +97,7 @@ def preset_of(table: ProviderSettings) -> Preset:
 
 
 def issuers_of(table: ProviderSettings, preset: Preset) -> tuple[str, ...]:
-    """Return the accepted spellings of the issuer; empty if the settings do not determine it."""
+    """Return the accepted spellings of the issuer; none if neither the settings nor the preset determine it."""
     if table.issuer is not None:
         return (table.issuer,)
     if table.discovery_url is not None:
@@ -129,9 +129,9 @@ def secret_of(secret: SecretStr | None) -> str | None:
 
 
 def stored_issuers(settings: Settings) -> Mapping[str, str | None]:
-    """Return the issuer that identities of each provider are stored with, by provider id.
+    """Return, by provider id, the issuer with which the identities of each provider are stored.
 
-    It is empty for plain OAuth 2.0, and None if the settings do not determine it.
+    The issuer is empty for plain OAuth 2.0, and None if the settings do not determine it.
     """
     return {id_: _stored_issuer(provider) for id_, provider in configurations(settings).items()}
 

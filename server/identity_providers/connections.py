@@ -1,4 +1,4 @@
-"""The OpenID providers of connections, made from what is stored when they are used."""
+"""Clients of the OpenID providers of single sign-on connections, created from the stored configuration when needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from server.identity_providers.openid_connect import OpenIdConnect, open_id
 from server.identity_providers.presets import OPENID_NAMES, Names, Preset
 
 MOST_CLIENTS = 1000
-"""Connections whose documents and keys are kept; of more, the oldest are forgotten."""
+"""Most connections whose clients, with their documents and keys, are kept; the least recently used are removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,10 @@ class ConnectionClient(ProviderClient):
     config: OidcConfig = field(kw_only=True)
 
     async def read_logout_token(self, token: str, now: datetime) -> LogoutClaims:
-        """Return the contents of a logout token. Raises IdentityRefused, ProviderUnavailable."""
+        """Verify a logout token of the provider, and return its contents.
+
+        Raises IdentityRefused, ProviderUnavailable.
+        """
         async with self._available():
             claims = await self._openid.logout_claims(token, now)
         sid, subject = (claims.get(name) for name in ("sid", "sub"))
@@ -47,7 +50,10 @@ class ConnectionClient(ProviderClient):
         )
 
     async def logout_url(self, return_to: str) -> str | None:
-        """Return the URL of the provider's sign-out, or None. Raises ProviderUnavailable."""
+        """Return the URL that signs a user out at the provider, which then redirects to `return_to`.
+
+        None if the provider has no such endpoint. Raises ProviderUnavailable.
+        """
         async with self._available():
             endpoint = self.config.end_session_endpoint or await self._openid.end_session_endpoint()
         if endpoint is None:
@@ -63,7 +69,7 @@ class ConnectionClient(ProviderClient):
 
 
 class ConnectionClients:
-    """The clients by connection, each until it is changed. Implements `ConnectionProviders`."""
+    """The clients of connections; each is kept until its connection is changed. Implements `ConnectionProviders`."""
 
     def __init__(
         self,
@@ -82,7 +88,10 @@ class ConnectionClients:
         self._clients: dict[str, tuple[bytes, str, ConnectionClient]] = {}
 
     def get(self, row: ConnectionRow) -> ConnectionClient | None:
-        """Return the client of a connection; None if its configuration cannot be read."""
+        """Return the client of a connection.
+
+        None if the stored configuration cannot be decrypted, or is not of OpenID Connect.
+        """
         known = self._clients.pop(row.id, None)
         if known is None or known[:2] != (row.config, row.issuer):
             config = config_of(self._cipher, row)
@@ -105,7 +114,7 @@ class ConnectionClients:
         return ConnectionClient(configuration, calls, kind, self._instrumentation, config=config)
 
     async def close(self) -> None:
-        """Cancel running fetches."""
+        """Cancel running requests for the metadata and keys of providers."""
         for _, _, client in self._clients.values():
             await client.close()
 
@@ -138,9 +147,10 @@ def configuration_of(row: ConnectionRow, config: OidcConfig, *, loopback_http: b
 
 
 async def metadata_of(calls: Calls, configuration: Configuration, config: OidcConfig) -> Metadata:
-    """Return the metadata: the endpoints in the configuration of the connection, and what it lacks from discovery.
+    """Return the metadata of a connection's provider. Raises ProviderError.
 
-    Raises ProviderError.
+    Endpoints in `config`, the configuration of the connection, precede those of the discovery document, which is not
+    fetched if `config` has all required ones.
     """
     own = {
         name: url

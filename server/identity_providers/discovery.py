@@ -23,7 +23,7 @@ class ForeignIssuer(ProviderError):
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The parts of a discovery document that are used."""
+    """The members of a discovery document that the service uses."""
 
     issuer: str
     authorization_endpoint: str
@@ -32,13 +32,13 @@ class Metadata:
     userinfo_endpoint: str | None
     end_session_endpoint: str | None
     announces_issuer: bool
-    """Whether every redirect carries `iss` (RFC 9207)."""
+    """Whether the provider announces that all its redirects have the parameter `iss` (RFC 9207)."""
     announced: Mapping[str, Any]
     """The whole document, for `gatewright providers check`."""
 
 
 async def discover(calls: Calls, configuration: Configuration) -> Metadata:
-    """Fetch and check the document. Raises ProviderError, also for an issuer other than the configured one."""
+    """Fetch and check the discovery document. Raises ProviderError, also if its issuer is not the configured one."""
     reply = await calls.get(configuration.discovery_url)
     if not reply.is_success:
         raise ProviderError(f"the discovery document is not there ({reply.status})")
@@ -46,7 +46,10 @@ async def discover(calls: Calls, configuration: Configuration) -> Metadata:
 
 
 def metadata_of(announced: Mapping[str, Any], configuration: Configuration) -> Metadata:
-    """Return the metadata of a discovery document. Raises ForeignIssuer, or ProviderError with the invalid member."""
+    """Check a discovery document and return its metadata.
+
+    Raises ForeignIssuer if its issuer is not the configured one, and ProviderError naming an invalid member.
+    """
     issuer = announced.get("issuer")
     if not isinstance(issuer, str) or not _may_be_issuer(issuer, configuration):
         raise ForeignIssuer("the discovered issuer is not the configured one")

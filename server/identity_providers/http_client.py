@@ -26,10 +26,10 @@ _UNCOMPRESSED = ("", "identity")
 # Adding 32 makes zlib detect gzip and zlib headers automatically.
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 _DOWN = frozenset({408, 425, 429})
-"""Temporary refusals, which say nothing about the request itself."""
+"""Statuses below 500 that mean that the provider is unavailable, not that the request is wrong."""
 
 DEEPEST = 100
-"""Levels of arrays and objects in a provider's response; parts that are shown must still be serializable as JSON."""
+"""Most levels of nested arrays and objects in a provider's response."""
 
 
 class ProviderError(Exception):
@@ -38,7 +38,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A provider's response with a status below 500. The body is None if a refusal is not JSON."""
+    """A provider's response with a status below 500. `body` is the parsed JSON; None if a refusal is not JSON."""
 
     status: int
     body: Any = field(repr=False)
@@ -57,11 +57,10 @@ class Reply:
 
 
 def make_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """Return the HTTP client for all providers of a service; it trusts the certificate authorities of the system.
+    """Return the HTTP client for all providers of a service. It stores no cookies.
 
-    `transport` replaces the usual one, with the authorities that it trusts.
-
-    It stores no cookies, and has no connection limit, so that no call waits for calls to another provider.
+    It trusts the certificate authorities of the system, unless `transport` is given, which decides that itself. There
+    is no limit on connections, so that no call waits for calls to another provider.
     """
     return httpx.AsyncClient(
         verify=ssl.create_default_context(),
@@ -79,7 +78,10 @@ def make_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.Asyn
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Limits of calls to providers: `timeout` in seconds of a whole call, `max_response` in bytes, decompressed."""
+    """An HTTP client with limits on each call.
+
+    `timeout` limits a whole call, in seconds; `max_response` limits the decompressed response, in bytes.
+    """
 
     client: httpx.AsyncClient
     timeout: float
@@ -87,11 +89,14 @@ class Calls:
     loopback_http: bool
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send a GET request and return the response. Raises ProviderError."""
+        """Send a GET request and return the response.
+
+        Raises ProviderError if there is no response in time, or its status is a redirect or a fault of the server.
+        """
         return await self._call("GET", url, headers or {}, None)
 
     async def post(self, url: str, form: str, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send an encoded form with POST and return the response. Raises ProviderError."""
+        """Send an encoded form with POST and return the response. Raises ProviderError in the same cases as `get`."""
         typed = {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}
         return await self._call("POST", url, typed, form.encode())
 

@@ -19,7 +19,7 @@ from server.identity_providers.http_client import DEEPEST
 from server.json_depth import depth
 
 LONGEST = 16 * 1024
-"""Characters of an ID token."""
+"""The longest ID token that is read, in characters."""
 _LONGEST_HEADER = 4096
 _TYPES = frozenset({"jwt", "id_token+jwt"})
 """The accepted values of the header `typ`, in lower case without `application/` (RFC 7515). It may be absent."""
@@ -27,7 +27,7 @@ _LOGOUT_TYPES = frozenset({"jwt", "logout+jwt"})
 """The accepted values of the header `typ` of a logout token, in the same form."""
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 LOGOUT_AGE = 300
-"""The seconds after which a logout token is too old."""
+"""Age in seconds above which a logout token is refused."""
 _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """The exceptions that parsing a hostile token raises; a deeply nested header causes RecursionError."""
 
@@ -37,27 +37,30 @@ class SignatureRefused(IdentityRefused):
 
 
 KeyOf = Callable[[str | None, str], Awaitable[Key | None]]
-"""A function that returns the key with a `kid` for an algorithm."""
+"""A function that returns the provider's key with a `kid` (None: the only key) for an algorithm; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedClaims:
-    """The claims that a token must have."""
+    """What a token is checked against: the client, the algorithms of signatures, and the claims that it must have."""
 
     client_id: str
     algorithms: Sequence[str]
     issuers: Callable[[Mapping[str, Any]], Sequence[str]]
-    """Returns the accepted spellings of the issuer for the token's claims."""
+    """A function that gets the token's claims and returns the accepted values of `iss`."""
     now: datetime
     nonce: str | None = field(default=None, repr=False)
     access_token: str | None = field(default=None, repr=False)
-    """The access token of the same response; `at_hash`, if present, must match it."""
+    """The access token of the same response. The claim `at_hash`, if present, must match it; None for no check."""
     is_direct: bool = False
-    """Whether an application posted the token, instead of the provider."""
+    """Whether an application posted the token, which must then be recent; otherwise it came from the provider."""
 
 
 async def verified(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mapping[str, Any]:
-    """Return the claims of a valid ID token. Raises IdentityRefused, SignatureRefused, and what `key_of` raises."""
+    """Verify an ID token and return its claims.
+
+    Raises IdentityRefused, SignatureRefused, and the errors of `key_of`.
+    """
     signed = await _signed(token, expected, key_of, _TYPES)
     _check_claims(signed.claims, expected)
     _check_key_issuer(signed.claims, signed.key)
@@ -66,9 +69,9 @@ async def verified(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mappi
 
 
 async def verified_logout(token: str, expected: ExpectedClaims, key_of: KeyOf) -> Mapping[str, Any]:
-    """Return the claims of a valid logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
+    """Verify a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and return its claims.
 
-    Raises IdentityRefused, SignatureRefused, and what `key_of` raises.
+    Raises IdentityRefused, SignatureRefused, and the errors of `key_of`.
     """
     signed = await _signed(token, expected, key_of, _LOGOUT_TYPES)
     _check_logout_claims(signed.claims, expected)

@@ -19,14 +19,14 @@ _KINDS = {"RS": RSAKey, "PS": RSAKey, "ES": ECKey, "Ed": OKPKey}
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of one set that can sign."""
+    """The keys of a JSON Web Key Set with which signatures can be verified."""
 
     keys: tuple[Key, ...]
 
     def of(self, kid: str | None, algorithm: str) -> Key | None:
-        """Return the key with this `kid` for an algorithm, or None.
+        """Return the key with this `kid` that fits an algorithm; None if there is none.
 
-        If `kid` is None, returns the only key that fits the algorithm; None if there are several.
+        If `kid` is None, return the only key that fits the algorithm; None if there are several.
         """
         fitting = [key for key in self.keys if kid in {None, key.kid} and _fits(key, algorithm)]
         return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None

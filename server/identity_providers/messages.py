@@ -26,15 +26,15 @@ _SCOPE = re.compile(r"[!#-\[\]-~]{1,255}", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,10}", re.ASCII)
 _ERROR = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _LONGEST_LIFE = 10 * 365 * 86400
-"""Maximum lifetime of a token in seconds; longer ones are reduced to it."""
+"""Maximum lifetime of a token in seconds; a longer one counts as this."""
 _PASSING = ("server_error", "temporarily_unavailable")
-"""Error codes for faults of the provider, whatever the status (RFC 6749, 4.1.2.1)."""
+"""Error codes that mean that the provider is at fault, whatever the status (RFC 6749, 4.1.2.1)."""
 _SECRET_LIFE = timedelta(minutes=5)
 """Lifetime of a client secret that is created for one call."""
 
 
 def authorization_url(configuration: Configuration, endpoint: str, question: AuthorizationParams) -> str:
-    """Return the authorization URL. Every value is percent-encoded, so that none can add a parameter."""
+    """Return the authorization URL: `endpoint` with the parameters of the request, percent-encoded."""
     scopes = question.scopes
     if configuration.traits.is_openid and "openid" not in scopes:
         scopes = ("openid", *scopes)
@@ -63,7 +63,10 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
 def code_request(
     configuration: Configuration, redirect_uri: str, code: str, verifier: str, now: datetime
 ) -> tuple[str, Mapping[str, str]]:
-    """Return the form and the headers of the request that exchanges a code for tokens."""
+    """Return the form and the headers of the request that exchanges an authorization code for tokens.
+
+    `verifier` is the code verifier of PKCE.
+    """
     proof = verifier if configuration.pkce else None
     form = prepare_token_request(
         "authorization_code", redirect_uri=redirect_uri, code=code, code_verifier=proof
@@ -145,7 +148,7 @@ def tokens_of(answer: Mapping[str, Any], now: datetime) -> Tokens:
 
 
 def is_sendable(access_token: str) -> bool:
-    """Return whether an access token is valid in a header; an application may have posted any text as one."""
+    """Return whether an access token can be sent in a header; one that an application has posted may be any text."""
     return _TOKEN.fullmatch(access_token) is not None
 
 

@@ -18,7 +18,7 @@ from server.identity_providers.http_client import Calls
 from server.identity_providers.presets import Endpoints
 
 _ISSUER = ""
-"""The issuer of identities, which plain OAuth 2.0 does not have."""
+"""The issuer of the identities: empty, because plain OAuth 2.0 has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class OAuth2:
         return await self._identity(access_token)
 
     async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
-        """Return the tokens without the ID token, which nothing could verify."""
+        """Return the tokens without the ID token, because plain OAuth 2.0 has no keys to verify it with."""
         return replace(tokens, id_token=None)
 
     async def close(self) -> None:
-        """Do nothing: no fetch runs in the background."""
+        """Do nothing, because no request runs in the background."""
 
     async def _identity(self, access_token: str | None) -> Identity:
         profile = await userinfo.fetch_profile(self.calls, self.endpoints.userinfo, access_token)

@@ -1,4 +1,4 @@
-"""OpenID providers: discovery finds their endpoints, ID tokens contain the identity, userinfo completes it."""
+"""OpenID providers: the discovery document has their endpoints, an ID token has the identity, userinfo completes it."""
 
 import asyncio
 import contextlib
@@ -71,7 +71,10 @@ class OpenIdConnect:
             raise IssuerMismatch  # defence: V56 issuer-match
 
     async def authenticate(self, params: CallbackParams, tokens: Tokens, now: datetime) -> VerifiedIdentity:
-        """Return the identity in the ID token of a code exchange, completed by userinfo. Raises IdentityRefused."""
+        """Return the identity in the ID token of a code exchange, completed by userinfo, with the tokens.
+
+        Raises IdentityRefused.
+        """
         if tokens.id_token is None:
             raise IdentityRefused
         nonce = params.nonce if self.configuration.preset.nonce else None
@@ -83,24 +86,24 @@ class OpenIdConnect:
         return VerifiedIdentity(identity, tokens)
 
     async def verify_id_token(self, proof: IdTokenCredential, now: datetime) -> Identity:
-        """Return the identity in an ID token that an application posted. Raises IdentityRefused."""
+        """Verify an ID token that an application posted, and return its identity. Raises IdentityRefused."""
         expected = await self._expected(now, nonce=proof.nonce, access_token=proof.access_token)
         claims = await self._claims(proof.id_token, replace(expected, is_direct=True))
         return await self._identity(claims, claims["iss"], proof.name or "")
 
     async def logout_claims(self, token: str, now: datetime) -> Mapping[str, Any]:
-        """Return the claims of a valid logout token. Raises IdentityRefused."""
+        """Verify a logout token and return its claims. Raises IdentityRefused."""
         expected = await self._expected(now, nonce=None, access_token=None)
         return await verified_logout(token, expected, self._key)
 
     async def end_session_endpoint(self) -> str | None:
-        """Return the URL that signs users out at the provider, or None."""
+        """Return the URL that signs users out at the provider; None if the provider has none."""
         return (await self.metadata.get()).end_session_endpoint
 
     async def fetch_userinfo(self, access_token: str, id_token: str | None) -> Identity:
-        """Return the current identity from userinfo, or from the stored ID token if the provider has no userinfo.
+        """Return the current identity from userinfo or, if the provider has no userinfo, from the stored ID token.
 
-        Raises IdentityRefused.
+        Raises IdentityRefused, also if there is neither.
         """
         userinfo = await self._userinfo(access_token)
         if userinfo is not None:
@@ -111,7 +114,10 @@ class OpenIdConnect:
         return await self._identity(claims, str(claims.get("iss")))
 
     async def drop_invalid(self, tokens: Tokens, now: datetime) -> Tokens:
-        """Return refreshed tokens, without the ID token unless it is found valid within two seconds."""
+        """Verify the ID token of refreshed tokens; return the tokens without it if it is invalid.
+
+        The ID token is also left out if its verification takes longer than two seconds.
+        """
         if tokens.id_token is None:
             return tokens
         # The old refresh token may be used up, so an invalid ID token must not lose the new one.
@@ -124,7 +130,7 @@ class OpenIdConnect:
         return tokens
 
     async def close(self) -> None:
-        """Cancel running fetches."""
+        """Cancel running requests for the metadata and keys."""
         await self.metadata.close()
         await self.keys.close()
 

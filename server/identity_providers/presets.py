@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 Names = Mapping[str, tuple[str, ...]]
-"""The possible claim names of id, email, email_verified, name and image, in order of preference.
+"""For each of id, email, email_verified, name and image, the claims that may contain it, in order of preference.
 
 A name with dots, such as `picture.data.url`, is a path into the objects and lists of a profile."""
 
@@ -35,11 +35,11 @@ class Endpoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """The preset of one provider. Without endpoints, they are read from the discovery document of its issuer."""
+    """The preset of one provider. If `endpoints` is None, the endpoints come from the issuer's discovery document."""
 
     scopes: tuple[str, ...] = ("openid", "email", "profile")
     issuer: str = ""
-    """The issuer; with endpoints, only that of redirects (RFC 9207). `{tenant}` is replaced by the setting."""
+    """The issuer; `{tenant}` is replaced by the setting. With `endpoints`, it is only used for redirects (RFC 9207)."""
     aliases: tuple[str, ...] = ()
     """Other spellings of the issuer in ID tokens."""
     endpoints: Endpoints | None = None
@@ -53,15 +53,15 @@ class Preset:
     asks_userinfo: bool = True
     """False if the ID token is complete, and the userinfo endpoint does not accept the application's access token."""
     tenanted: bool = False
-    """Whether each tenant has its own issuer and keys, and the discovered issuer is a pattern (microsoft)."""
+    """Whether each tenant has its own issuer, and the issuer in the discovery document is a pattern (microsoft)."""
     signs_secret: bool = False
-    """Whether the client secret is a JWT signed by the operator, and the name is sent in the first form (apple)."""
+    """Whether the client secret is a JWT that the service signs, and the user's name comes in a form (apple)."""
     text_verifies: bool = False
-    """Whether the text "true" means that the email address is verified, like the boolean (apple)."""
+    """Whether `email_verified` may be the text "true" in place of the boolean (apple)."""
     emails_path: str = ""
-    """The path that is added to the userinfo endpoint for the list of email addresses (github)."""
+    """The path of the list of email addresses, to be added to the userinfo endpoint (github); empty for none."""
     image_address: str = ""
-    """The URL of an image, if the profile contains only its file name (discord)."""
+    """Template of the URL of an image, if the profile contains only the file name (discord); empty otherwise."""
 
     @property
     def is_openid(self) -> bool:

@@ -1,4 +1,4 @@
-"""Requests to a provider on behalf of a user: userinfo, profile, email addresses. A refusal counts as no data."""
+"""Requests to a provider with a user's access token: the profile, and the list of email addresses."""
 
 from typing import Any
 
@@ -8,12 +8,15 @@ from server.identity_providers.http_client import Calls, ProviderError, Reply
 
 
 async def fetch_profile(calls: Calls, endpoint: str, access_token: str | None) -> dict[str, Any]:
-    """Return the profile of a token's owner. Raises IdentityRefused if the token is refused, and ProviderError."""
+    """Return the profile of an access token's user.
+
+    Raises IdentityRefused if there is no token or the provider does not accept it, and ProviderError.
+    """
     return (await _asked(calls, endpoint, access_token)).members
 
 
 async def primary_address(calls: Calls, endpoint: str, access_token: str | None) -> tuple[str | None, bool]:
-    """Return the user's primary email address, and whether it is verified.
+    """Return the primary email address of an access token's user, and whether it is verified.
 
     The address is None if the user did not grant access to the list. Raises ProviderError.
     """

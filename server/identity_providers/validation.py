@@ -28,7 +28,7 @@ _RESERVED = (
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield one line for each invalid setting of a provider, beginning with its key."""
+    """Yield one line for each invalid setting of an identity provider, beginning with the key of the setting."""
     for id_, table in settings.named(ProviderSettings).items():
         key = f"providers.{id_}"
         if id_ == "credential":

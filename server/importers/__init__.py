@@ -1,1 +1,1 @@
-"""Moving in: users read from other programs' databases and files, checked, and stored batch by batch."""
+"""The import of users from other programs' databases and files: read, checked, and stored batch by batch."""

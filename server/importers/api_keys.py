@@ -23,12 +23,12 @@ KEYS_AT_MOST = 10_000
 # The largest integer that JavaScript clients can read exactly.
 LARGEST_NUMBER = 2**53 - 1
 WINDOW_MS, REQUESTS = 60_000, 600
-"""The rate limit of API keys without one."""
+"""The rate limit of an imported API key that has none of its own: requests in a window of so many milliseconds."""
 LONGEST_TEXT = 255
 
 
 def read(fields: Fields, kinds: Collection[str], now: datetime) -> tuple[ImportedKey, ...]:
-    """Return the API keys of a user; `kinds` are those that are configured. Raises Problem."""
+    """Return the API keys in a user's fields; `kinds` are the configured kinds. Raises Problem for an invalid key."""
     tables = values.tables(fields, "apiKeys", KEYS_AT_MOST, KEY_NAMES, Field.API_KEYS)
     return tuple(_api_key(table, kinds, now) for table in tables)
 

@@ -19,21 +19,21 @@ from server.importers.values import Fields
 
 ORIGIN = "auth0"
 DATABASE = "auth0"
-"""The provider of users with a password."""
+"""Auth0's name of its own database, as the provider of users with a password."""
 _OWN = frozenset({DATABASE, "email", "sms"})
-"""The providers that are connections of Auth0 itself, not of another provider."""
+"""The providers that are sign-in methods of Auth0 itself, not accounts at another provider."""
 PROVIDERS = {"google-oauth2": "google"}
-"""The IDs of providers here, by Auth0's names where they differ."""
+"""The provider ids of this service, by Auth0's names where they differ."""
 _KEPT_AT_ONCE = 500
 
 
 class Auth0:
-    """A file with one user per line."""
+    """The source that reads an export of Auth0 with one user per line."""
 
     origin = ORIGIN
 
     def __init__(self, file: BinaryIO, credentials: "Credentials") -> None:
-        """Create the source of a file that is open for reading bytes."""
+        """Create the source; `file` is open for reading bytes."""
         self._lines = JsonLines(file)
         self._credentials = credentials
         self.total = self._lines.total
@@ -73,7 +73,7 @@ class Credentials:
     """The password hashes and MFA secrets, kept on disk by the ids of their users."""
 
     def __init__(self, kept: TemporaryMap) -> None:
-        """Create it from an empty map."""
+        """Create it; `kept` is an empty map, which is filled by the methods that read files."""
         self._kept = kept
         self._has_passwords = self._has_factors = False
 
@@ -104,7 +104,7 @@ class Credentials:
         self._kept.update(kept)
 
     def password(self, identities: list[Mapping[str, object]]) -> object:
-        """Return the hash of the first identity with a password, or why there is none."""
+        """Return the password hash of the first identity that has one, a Problem if it is missing, or None."""
         keys = [_password_key(each) for each in identities if each.get("provider") == DATABASE]
         if not keys:
             return None
@@ -119,7 +119,7 @@ class Credentials:
         return Problem("passwordHash", reason, Field.PASSWORD)
 
     def second_factor(self, user: Fields) -> object:
-        """Return the second factor, or why it cannot be imported."""
+        """Return the second factor of a user, a Problem if it cannot be imported, or None."""
         id_ = user["user_id"]
         if (secret := self._find([f"otp {id_}"])) is not None:
             return {"secret": secret}

@@ -37,13 +37,13 @@ _USER_NAMES = NAMES - {"passwordHash", "twoFactor", "accounts", "apiKeys", "pass
 _PASSKEY_NAMES = PASSKEY_NAMES - {"rpId", "userHandle", "lastUsedAt"}
 _FLAGS = ("emailVerified", "banned", "enabled", "rateLimitEnabled", "backedUp")
 _INSTANTS = ("banExpires", "lastRequest")
-"""The names of times that do not end with `At`."""
+"""The names of time columns that do not end with `At`."""
 _SCOPES = re.compile(r"[ ,]+")
 
 
 @dataclass(frozen=True, slots=True)
 class OrganizationTables:
-    """The tables of the plugin organization, those of teams only if they are in use."""
+    """The tables of the plugin organization. Those of teams are None if teams are not in use."""
 
     organizations: SourceTable
     members: SourceTable
@@ -152,7 +152,7 @@ class BetterAuth:
 
 
 async def better_auth(source: SourceDatabase, secrets: Sequence[str]) -> BetterAuth:
-    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
+    """Return the source of the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table("user", _USER)
     accounts = source.table("account", _ACCOUNT)
     factors = source.optional_table("twoFactor", _TWO_FACTOR)

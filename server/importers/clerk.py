@@ -26,15 +26,12 @@ _KEPT_AT_ONCE = 200
 
 
 class Clerk:
-    """A CSV file with one user per row."""
+    """The source that reads a CSV file of Clerk's dashboard, with one user per row."""
 
     origin = ORIGIN
 
     def __init__(self, file: BinaryIO, api_users: "ApiUsers") -> None:
-        """Create the source of a file that is open for reading bytes.
-
-        Raises SourceRefused if its header is not that of Clerk.
-        """
+        """Create the source; `file` is open for reading bytes. Raises SourceRefused if its header is not Clerk's."""
         self._file = CsvFile(file, _COLUMNS)
         self._api_users = api_users
         self.total = self._file.total
@@ -75,7 +72,7 @@ class ApiUsers:
     """The users of the Backend API, kept on disk by their ids."""
 
     def __init__(self, kept: TemporaryMap) -> None:
-        """Create it from an empty map."""
+        """Create it; `kept` is an empty map, which `read` fills."""
         self._kept = kept
 
     async def read(self, file: BinaryIO) -> None:
@@ -93,7 +90,7 @@ class ApiUsers:
         self._kept.update(kept)
 
     def find(self, id_: str) -> metadata.Metadata:
-        """Return a user; empty if it is not in the file, or there is none."""
+        """Return the user with this id; an empty object if the file has no such user, or if no file was read."""
         return metadata.parse(self._kept.find([id_]).get(id_))
 
 

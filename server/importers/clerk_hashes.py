@@ -16,7 +16,10 @@ _WERKZEUG = re.compile(r"\$?scrypt:([0-9]+):([0-9]+):([0-9]+)\$([^$]+)\$([0-9a-f
 
 
 def converted(digest: str | None, hasher: str | None) -> str | Problem | None:
-    """Return a digest in a format of docs/pages/guides/import.md, or why it cannot be converted; None without one."""
+    """Convert a password digest to a format of docs/pages/guides/import.md; return a Problem if that is not possible.
+
+    `hasher` is Clerk's name of the format. Without a digest, return None.
+    """
     if digest is None:
         return None
     convert = _CONVERTED.get(hasher or "")

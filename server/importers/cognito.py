@@ -25,7 +25,7 @@ PROVIDERS = {
     "Facebook": "facebook",
     "Google": "google",
 }
-"""The IDs of providers here, by Cognito's names."""
+"""The provider ids of this service, by Cognito's names."""
 _OPAQUE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\+[0-9]+|.*@.*", re.DOTALL)
 """Usernames that no person has chosen: UUIDs, phone numbers, email addresses."""
 _FLAGS = {"true": True, "false": False}
@@ -33,17 +33,17 @@ _EXTERNAL = "EXTERNAL_PROVIDER"
 
 
 class Cognito:
-    """A file in JSON, with the documents or lines of the command, or in CSV."""
+    """The source that reads a file in JSON, as the command prints it, or in CSV."""
 
     origin = ORIGIN
 
     def __init__(self, file: BinaryIO) -> None:
-        """Create the source of a file that is open for reading bytes."""
+        """Create the source; `file` is open for reading bytes."""
         self._file = file
         self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused if reading fails, or if there is none."""
+        """Yield every user. Raises SourceRefused if reading fails, or if there is no user."""
         start = self._file.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
         self._file.seek(0)
         number = 0

@@ -17,9 +17,9 @@ class CsvFile:
     """A file or standard input in UTF-8."""
 
     def __init__(self, file: BinaryIO, required: Collection[str]) -> None:
-        """Read the header of a file that is open for reading bytes.
+        """Read the header of `file`, which is open for reading bytes.
 
-        Raises SourceRefused if it has none of the `required` columns, or is not CSV.
+        Raises SourceRefused if a `required` column is missing, or if the file is not CSV.
         """
         self._file = file
         self.total = size(file)
@@ -31,9 +31,9 @@ class CsvFile:
             raise SourceRefused(f"the header of the CSV file has no column {missing[0]}")
 
     def rows(self) -> Iterator[tuple[int, int, Cells | Problem]]:
-        """Yield the number of the last line of each row, the position in bytes, and the cells or why they are refused.
+        """Yield for each row the number of its last line, the position of reading in bytes, and its cells.
 
-        Raises SourceRefused if reading fails.
+        In place of the cells it yields a Problem if their number is wrong. Raises SourceRefused if reading fails.
         """
         for cells in self._lines():
             if not cells:

@@ -20,7 +20,7 @@ ORIGIN = "devise"
 LOCKED = "Locked in the application this user comes from"
 ADMINISTRATOR = "admin"
 PROVIDERS = {"google_oauth2": "google"}
-"""The IDs of providers here, by the names of OmniAuth's strategies where they differ."""
+"""The provider ids of this service, by the names of OmniAuth's strategies where they differ."""
 
 _USER = ("id", "email", "encrypted_password")
 _IDENTITY = ("user_id", "provider", "uid")
@@ -29,7 +29,7 @@ _KEPT_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Devise:
-    """An open database of a Rails application."""
+    """The source that reads the open database of a Rails application."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -73,14 +73,17 @@ class Devise:
 async def devise(
     source: SourceDatabase, secrets: TemporaryMap, *, table: str, identities: str, has_pepper: bool
 ) -> Devise:
-    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
+    """Return the source of the users in a database. Raises SourceRefused if a table or a column is missing.
+
+    `table` is the table of the users, `identities` that of their accounts at providers, which may be missing.
+    """
     users = source.table(table, _USER)
     linked = source.optional_table(identities, _IDENTITY)
     return Devise(source, users, linked, await source.count(users), secrets, has_pepper)
 
 
 async def read_secrets(file: BinaryIO, secrets: TemporaryMap) -> None:
-    """Keep the secrets in a file with an `id` and an `otp_secret` on each line.
+    """Read a file of JSON lines with `id` and `otp_secret`, and store the secrets in `secrets` by id.
 
     Raises SourceRefused for a line in another format.
     """

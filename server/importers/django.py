@@ -18,9 +18,9 @@ ORIGIN = "django"
 TABLE = "auth_user"
 INACTIVE = "Not active in the application this user comes from"
 ADMINISTRATOR, STAFF = "admin", "staff"
-"""The roles of superusers, and of other users who may sign in to Django's administration."""
+"""The roles here of superusers, and of other users who may sign in to Django's administration."""
 UNUSABLE = "!"
-"""The first character of a password that Django accepts nothing for."""
+"""The first character of a password hash that Django stores for a user without a password."""
 
 _USER = ("id", "email", "password")
 _EMAIL = ("user_id", "email", "verified")
@@ -35,7 +35,7 @@ _USUAL_DEVICE = (30, 0, 6)
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables that belong to users; None where the application has none."""
+    """The tables with data of users; a table that the application does not have is None."""
 
     emails: SourceTable | None
     accounts: SourceTable | None
@@ -46,7 +46,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Django:
-    """An open database of a Django application."""
+    """The source that reads the open database of a Django application."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -87,7 +87,7 @@ class Django:
 
 
 async def django(source: SourceDatabase, *, table: str = TABLE) -> Django:
-    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
+    """Return the source of the users in `table`. Raises SourceRefused if that table or a column is missing."""
     users = source.table(table, _USER)
     tables = Tables(
         emails=source.optional_table("account_emailaddress", _EMAIL),

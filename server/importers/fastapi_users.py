@@ -16,7 +16,7 @@ _ACCOUNT = ("id", "user_id", "oauth_name", "account_id")
 
 @dataclass(frozen=True)
 class FastapiUsers:
-    """An open fastapi-users database. Applications add columns, some of which are imported."""
+    """The source that reads an open fastapi-users database. Applications add columns, some of which are imported."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -35,7 +35,7 @@ class FastapiUsers:
 
 
 async def fastapi_users(source: SourceDatabase) -> FastapiUsers:
-    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
+    """Return the source of the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table("user", _USER)
     accounts = source.optional_table("oauth_account", _ACCOUNT)
     return FastapiUsers(source, users, accounts, await source.count(users))

@@ -23,11 +23,11 @@ from server.importers.values import Fields
 ORIGIN = "firebase"
 DISABLED = "Disabled in Firebase"
 PROVIDERS = {f"{name}.com": name for name in ("apple", "facebook", "github", "google", "twitter")}
-"""The IDs of providers here, by Firebase's names."""
+"""The provider ids of this service, by Firebase's names."""
 _REDACTED = base64.b64encode(b"REDACTED").decode()
 """What the API returns for a hash to a caller who may not read it."""
 _OWN = frozenset({"password", "phone", "emailLink", "anonymous"})
-"""The names of ways to sign in that are not accounts at a provider."""
+"""The names of sign-in methods that are not accounts at a provider."""
 
 _COLUMNS = ("localId", "email", "emailVerified", "passwordHash", "salt", "displayName", "photoUrl")
 _PROVIDER_COLUMNS = (("google.com", 7), ("facebook.com", 11), ("twitter.com", 15), ("github.com", 19))
@@ -53,7 +53,7 @@ class HashParameters:
 
 
 def parse_parameters(text: str) -> HashParameters:
-    """Return the parameters in a text of the form `base64_signer_key: …,`. Raises ValueError."""
+    """Parse the parameters in the form of Firebase's console (`base64_signer_key: …,`). Raises ValueError."""
     found = dict(re.findall(r'^\s*"?(\w+)"?\s*:\s*"?([^\s",]*)"?\s*,?\s*$', text, re.MULTILINE))
     for name in ("algorithm", "base64_signer_key", "rounds", "mem_cost"):
         if not found.get(name):
@@ -65,21 +65,21 @@ def parse_parameters(text: str) -> HashParameters:
 
 
 class Firebase:
-    """An exported file."""
+    """The source that reads an export of Firebase in JSON or CSV."""
 
     origin = ORIGIN
 
     def __init__(self, file: BinaryIO, parameters: HashParameters | None) -> None:
-        """Create the source of a file that is open for reading bytes.
+        """Create the source; `file` is open for reading bytes.
 
-        Without `parameters`, users with a password are refused.
+        If `parameters` is None, users with a password are refused.
         """
         self._file = file
         self._parameters = parameters
         self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused if reading fails, or if there is none."""
+        """Yield every user. Raises SourceRefused if reading fails, or if there is no user."""
         start = self._file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
         self._file.seek(0)
         is_json, number = start[:1] == b"{", 0

@@ -9,9 +9,9 @@ from server.importers.source import SourceRefused
 
 
 def items(file: BinaryIO, prefix: str) -> Iterator[object]:
-    """Yield every value at a place of the documents in a file, such as `users.item` for those of the list `users`.
+    """Yield the values at `prefix` in the JSON documents of a file; `users.item` means the items of the list `users`.
 
-    Raises SourceRefused if reading fails, or for text that is not JSON; what comes before it has been yielded then.
+    Raises SourceRefused if reading fails, or when it comes to text that is not JSON.
     """
     try:
         yield from ijson.items(file, prefix, use_float=True, multiple_values=True)

@@ -12,21 +12,21 @@ from server.importers.source import Row, SourceRefused
 from server.importers.values import Fields
 
 LONGEST_LINE = 2**20
-"""Bytes."""
+"""The longest line that is read, in bytes."""
 
 
 class JsonLines:
-    """A file or standard input with one object per line; empty lines are skipped."""
+    """The source that reads a file or standard input with one JSON object per line; empty lines are skipped."""
 
     origin = "json-lines"
 
     def __init__(self, file: BinaryIO) -> None:
-        """Create the source of a file that is open for reading bytes."""
+        """Create the source; `file` is open for reading bytes."""
         self._file = file
         self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every line. Raises SourceRefused if reading fails."""
+        """Yield the user of every line. Raises SourceRefused if reading fails."""
         number = position = 0
         while line := self._next_line():
             number, position = number + 1, position + len(line)

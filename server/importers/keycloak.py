@@ -29,17 +29,17 @@ _USERS = re.compile(r"-users-([0-9]+)\.json")
 
 @dataclass(frozen=True, slots=True)
 class RealmFiles:
-    """The files of one realm: the one that describes it, and those with users, in order."""
+    """The files of one realm: the file that describes the realm, and the files of its users, in order."""
 
     realm: Path
     users: Sequence[Path]
 
 
 def find_files(path: Path) -> RealmFiles:
-    """Return the files of a realm: one file with everything, or those of a folder with one realm, or of the realm
-    whose file in a folder is named.
+    """Return the files of a realm. `path` is a file with the whole realm, a folder with the files of one realm, or the
+    file of one of the realms in a folder.
 
-    Raises SourceRefused.
+    Raises SourceRefused if the realm is not found, or if a folder has several.
     """
     if path.is_dir():
         realms = sorted(each for each in path.iterdir() if each.name.endswith(_REALM))
@@ -67,14 +67,14 @@ def _files_of_users(realm: Path) -> list[Path]:
 
 
 class Keycloak:
-    """An exported realm."""
+    """The source that reads an exported realm."""
 
     origin = ORIGIN
 
     def __init__(self, files: RealmFiles, user_ids: TemporaryMap, owner: str | None = None) -> None:
-        """Create the source. `owner` is the username of the owner of each organization, because Keycloak knows none.
+        """Create the source; `user_ids` is an empty map, which is filled while the users are read.
 
-        `user_ids` is an empty map.
+        `owner` is the username of the user who becomes the owner of each organization, because Keycloak has no owners.
         """
         self._files = files
         self._user_ids = user_ids
@@ -82,7 +82,7 @@ class Keycloak:
         self.total = sum(file.stat().st_size for file in files.users)
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused if reading fails, or if there is none."""
+        """Yield every user. Raises SourceRefused if reading fails, or if there is no user."""
         number = before = 0
         for path in self._files.users:
             with path.open("rb") as file:

@@ -21,7 +21,7 @@ Credential = tuple[metadata.Metadata, metadata.Metadata, metadata.Metadata]
 
 
 def password(credentials: Sequence[metadata.Metadata]) -> str | Problem | None:
-    """Return the password hash in its standard form, or why it is not supported; None without a password."""
+    """Return the password hash in its standard form, or a Problem if it is not supported; None without a password."""
     for _, about, secrets in _of_type(credentials, "password"):
         try:
             return _hash(about, secrets)
@@ -50,7 +50,10 @@ def _hash(about: metadata.Metadata, secrets: metadata.Metadata) -> str | Problem
 
 
 def second_factor(credentials: Sequence[metadata.Metadata]) -> Fields | Problem | None:
-    """Return the first authenticator app that is supported; a user with security keys alone gets codes by email."""
+    """Return the first supported authenticator app as a second factor, or a Problem if none is supported.
+
+    A user who has only security keys gets codes by email; without a second factor, return None.
+    """
     secrets = [_secret(about, secret) for _, about, secret in _of_type(credentials, "otp")]
     if any(secrets):
         return {"secret": next(secret for secret in secrets if secret)}

@@ -8,13 +8,13 @@ Metadata = Mapping[str, object]
 
 
 def parse(value: object) -> Metadata:
-    """Return metadata that is an object, or JSON of one; anything else is empty."""
+    """Return metadata that is an object or the JSON text of an object; an empty object for anything else."""
     parsed = _loaded(value)
     return parsed if isinstance(parsed, dict) else {}
 
 
 def parse_list(value: object) -> Sequence[object]:
-    """Return a list, or that in a JSON text; anything else is empty."""
+    """Return a list, or the list in a JSON text; an empty list for anything else."""
     parsed = _loaded(value)
     return parsed if isinstance(parsed, list) else []
 
@@ -27,14 +27,14 @@ def _loaded(value: object) -> object:
 
 
 def text(*values: object) -> str | None:
-    """Return the first value that is a text with more than spaces, without the spaces around it."""
+    """Return the first value that is a text and not blank, without surrounding spaces; None if there is none."""
     return next((value.strip() for value in values if isinstance(value, str) and value.strip()), None)
 
 
 def role(metadata: Metadata) -> str | None:
-    """Return the texts of `role` and `roles`, each of which may be a text or a list, with commas.
+    """Return the roles in the members `role` and `roles`, separated by commas; each may be a text or a list.
 
-    `metadata` must be the one that only the application writes, never the one that users may change.
+    `metadata` must be metadata that only the application can write, never metadata that users may change.
     """
     named = [*_texts(metadata.get("role")), *_texts(metadata.get("roles"))]
     return ",".join(dict.fromkeys(named)) or None

@@ -21,7 +21,7 @@ from server.importers.values import Fields
 LONGEST_NAME = 128
 LONGEST_ROLE = 1024
 MOST = 100_000
-"""Members, teams or invitations of one organization."""
+"""Most members, teams or invitations of one organization."""
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?", re.ASCII)
 _MEMBER = frozenset({"id", "userId", "role", "createdAt"})
 _TEAM = frozenset({"id", "name", "createdAt", "updatedAt", "userIds"})
@@ -29,7 +29,10 @@ _INVITATION = frozenset({"id", "email", "role", "inviterId", "teamIds", "expires
 
 
 def read(fields: Fields, rules: Rules) -> tuple[ImportedOrganization, tuple[Problem, ...]]:
-    """Return the organization, and the problems of parts that are left out. Raises Problem for a refused one."""
+    """Return the organization in these fields, and the problems of parts that are left out.
+
+    Raises Problem if the whole organization is refused.
+    """
     parts = parse.Parts(rules, [])
     organization = ImportedOrganization(
         id=parse.id_of(fields.get("id"), f"{rules.origin} organization", ""),

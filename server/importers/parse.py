@@ -42,7 +42,7 @@ ACCOUNTS_AT_MOST = 100
 LONGEST_SUBJECT = 255
 LONGEST_SCOPE = 256
 LONGEST_ROLES = 2**16
-"""Users of other programs may have hundreds of roles that mean nothing here."""
+"""The longest list of roles in characters: users of other programs may have hundreds of roles."""
 TOTP_BYTES = range(10, 129)
 
 
@@ -56,7 +56,7 @@ class Rules:
     mails_codes: bool
     """Whether users with email codes as second factor are accepted: without a sender they could never sign in."""
     origin: str
-    """The source program; ids that cannot be kept are derived from it and the id."""
+    """The name of the source program. An id that cannot be kept is replaced by one derived from it and this name."""
     kinds: frozenset[str] = frozenset({DEFAULT})
     """The configured kinds of API keys of users."""
     organization_kinds: frozenset[str] = frozenset()
@@ -73,13 +73,13 @@ class Rules:
 
 @dataclass(slots=True)
 class Parts:
-    """Takes the parts of a user or an organization; those with a problem are left out if they may be."""
+    """Reads the parts of a user or an organization. A part with a problem is left out if `rules.without` allows it."""
 
     rules: Rules
     left: list[Problem]
 
     def one(self, take: Callable[[], Value], default: Value) -> Value:
-        """Return a part, or the default."""
+        """Return the part that `take` reads, or `default` if it is left out. Raises Problem if it must not be."""
         try:
             return take()
         except Problem as problem:
@@ -89,15 +89,19 @@ class Parts:
             return default
 
     def each(self, tables: Sequence[Fields], take: Callable[[Fields, Rules], Value]) -> tuple[Value, ...]:
-        """Return the parts of a list."""
+        """Return the parts that `take` reads from the items of a list, without those that are left out.
+
+        Raises Problem if one must not be left out.
+        """
         taken = (self.one(partial(take, table, self.rules), None) for table in tables)
         return tuple(part for part in taken if part is not None)
 
 
 def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, tuple[Problem, ...]]:
-    """Return the user, and the problems of parts that are left out. Raises Problem for a refused user.
+    """Return the user in these fields, and the problems of parts that are left out.
 
-    `fallback_id` identifies a user without an id, so that a repeated import recognizes them.
+    `fallback_id` is used for a user without an id, so that a repeated import recognizes the user. Raises Problem if the
+    whole user is refused.
     """
     values.refuse_unknown(fields, NAMES)
     parts = Parts(rules, [])
@@ -132,9 +136,10 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
 
 
 def id_of(value: object, origin: str, fallback: str) -> str:
-    """Return an id of 32 letters and digits: the given one if it is one or a UUID, otherwise one derived from it.
+    """Return an id of 32 letters and digits: `value` itself if it is such an id or a UUID, else one derived from it.
 
-    Usernames are shorter, so a command never finds two users by one identifier.
+    Without `value`, the id is derived from `fallback`. Usernames are shorter than ids, so that commands, which accept
+    either, find one user at most.
     """
     if isinstance(value, Problem):
         raise value

@@ -28,7 +28,10 @@ USER_HANDLE_BYTES = 64
 
 
 def read(fields: Fields, rp_id: str, now: datetime) -> tuple[ImportedPasskey, ...]:
-    """Return the passkeys of a user; `rp_id` is the domain of those that name none. Raises Problem."""
+    """Return the passkeys in a user's fields. Raises Problem for an invalid passkey.
+
+    `rp_id` is the relying party id of a passkey that has none of its own.
+    """
     tables = values.tables(fields, "passkeys", PASSKEYS_AT_MOST, PASSKEY_NAMES, Field.PASSKEYS)
     passkeys = tuple(_passkey(table, rp_id, now) for table in tables)
     if len({each.credential_id for each in passkeys}) < len(passkeys):

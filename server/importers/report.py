@@ -30,14 +30,14 @@ class Report:
     left: Counter[str] = field(default_factory=Counter)
     """Number of rows imported in part, by reason."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of rows that are not users to import, by what they are."""
+    """Number of rows that are not users to import, by their kind, such as `deleted users`."""
 
     providers: set[str] = field(default_factory=set)
     """The ids of the providers at which users have accounts."""
 
     @property
     def rows(self) -> int:
-        """Return the number of rows that are users to import."""
+        """The number of counted rows, without those that are not users to import."""
         return self.outcomes.total()
 
     def add(
@@ -47,7 +47,11 @@ class Report:
         verdict: Eligibility,
         left: Sequence[Problem] = (),
     ) -> None:
-        """Count a row; `left` are the problems of parts that the parser left out."""
+        """Count a row, and write its problems and ids to the files.
+
+        `imported` is what the row contains, None if it could not be read; `left` are the problems of parts that the
+        parser left out.
+        """
         self.outcomes[verdict.outcome] += 1
         self.providers |= row.providers
         if verdict.outcome is Outcome.REFUSED:

@@ -36,11 +36,11 @@ async def run(
     claimed_keys: TemporaryMap | None = None,
     progress: Callable[[int], None],
 ) -> None:
-    """Import every user of a source, or for a dry run (with `claimed_keys`) only report the expected results.
+    """Import every user of a source, and count the results in `report`.
 
-    `claimed_keys` stores the identifiers that earlier rows of the dry run would use, by the keys of
-    `domain.data_import.eligibility.Known`. `hasher` wraps fast hashes of passwords. `progress` is called with the
-    position after each batch. Raises SourceRefused, and Unavailable.
+    With `claimed_keys`, an empty map, it is a dry run: nothing is stored, and the map is filled with the identifiers
+    that earlier rows would use. `hasher` wraps fast hashes of passwords. `progress` is called with the position in the
+    source after each batch. Raises SourceRefused, and Unavailable.
     """
     async for rows in _batches(source.rows()):
         report.left_out.update(row.left_out for row in rows if row.left_out)
@@ -66,9 +66,9 @@ async def run_organizations(
     claimed_keys: TemporaryMap | None = None,
     progress: Callable[[int], None],
 ) -> None:
-    """Import organizations, each in its own transaction, as `run` does users; their users are imported already.
+    """Import organizations, whose users must have been imported, each in its own transaction.
 
-    Raises SourceRefused, and Unavailable.
+    `report`, `claimed_keys` and `progress` are as for `run`. Raises SourceRefused, and Unavailable.
     """
     async for row in rows:
         organization, problems = _read(row, partial(organizations_parse.read, rules=rules))

@@ -21,17 +21,17 @@ class Row:
     """The location of the row: `line 17`, or the id in the source."""
     fields: Fields | Problem = field(repr=False)
     source_id: str = ""
-    """Identifies a user without an id."""
+    """Identifies the user in the source if the fields have no id."""
     position: int = 0
     """The position in the source, in the unit of its `total`."""
     left_out: str = ""
-    """What the row is, such as `deleted users`, if it is not a user to import: it is only counted."""
+    """The kind of a row that is not a user to import, such as `deleted users`; the row is only counted. Else empty."""
     notes: tuple[Problem, ...] = ()
-    """What of the user is not imported, although nothing is wrong with it."""
+    """Data of the user that are valid but cannot be imported."""
 
     @property
     def providers(self) -> set[str]:
-        """Return the ids of the providers at which the user has accounts, before these are checked."""
+        """The ids of the providers at which the user has accounts; the accounts are not checked yet."""
         accounts = None if isinstance(self.fields, Problem) else self.fields.get("accounts")
         tables = accounts if isinstance(accounts, list) else []
         ids = [table.get("providerId") for table in tables if isinstance(table, dict)]
@@ -39,23 +39,23 @@ class Row:
 
 
 class Source(Protocol):
-    """Users to import."""
+    """A source of users to import."""
 
     @property
     def origin(self) -> str:
-        """Return the name of the source program."""
+        """The name of the source program."""
 
     @property
     def total(self) -> int | None:
-        """Return how much there is to read, in rows or bytes; None if unknown."""
+        """The size of the source in the unit of `Row.position` (rows or bytes); None if unknown."""
 
     def rows(self) -> AsyncIterator[Row]:
-        """Yield every user, in bounded memory. Raises SourceRefused if the source fails."""
+        """Yield every user; the memory it needs does not grow. Raises SourceRefused if the source fails."""
 
 
 @runtime_checkable
 class OrganizationSource(Source, Protocol):
-    """Users and organizations to import."""
+    """A source of users and organizations to import."""
 
     @property
     def organization_total(self) -> int | None:

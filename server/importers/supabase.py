@@ -27,9 +27,9 @@ _IDENTITY = ("user_id", "provider", "provider_id", "identity_data")
 _FACTOR = ("id", "user_id", "factor_type", "status", "secret", "created_at")
 _PASSKEY = ("user_id", "credential_id", "public_key", "sign_count")
 _OWN = frozenset({"email", "phone"})
-"""The names of identities that are not accounts at a provider."""
+"""The providers of identities that are not accounts at another provider."""
 PROVIDERS = {"azure": "microsoft", "linkedin_oidc": "linkedin", "slack_oidc": "slack"}
-"""The IDs of providers here, by Supabase's names where they differ."""
+"""The provider ids of this service, by Supabase's names where they differ."""
 AUTHENTICATOR = "totp"
 """The kind of a second factor that is an authenticator app."""
 _MICROSOFT_ISSUER = "https://login.microsoftonline.com/"
@@ -40,7 +40,7 @@ _FOREVER = 9999
 
 @dataclass(frozen=True)
 class Supabase:
-    """The open database of a Supabase project."""
+    """The source that reads the open database of a Supabase project."""
 
     origin = ORIGIN
     source: SourceDatabase
@@ -50,7 +50,7 @@ class Supabase:
     passkeys: SourceTable | None
     total: int | None
     keys: Mapping[str, bytes] = field(repr=False)
-    """The keys of encrypted columns by their ids; usually none."""
+    """The keys of encrypted columns by id; empty if no column is encrypted."""
 
     async def rows(self) -> AsyncIterator[Row]:
         """Yield every user. Raises SourceRefused if the database fails."""
@@ -105,7 +105,7 @@ class Supabase:
 
 
 async def supabase(source: SourceDatabase, keys: Mapping[str, bytes]) -> Supabase:
-    """Return the users in a database. Raises SourceRefused if a table or a column is missing."""
+    """Return the source of the users in a database. Raises SourceRefused if a table or a column is missing."""
     users = source.table("users", _USER)
     identities = source.table("identities", _IDENTITY)
     factors = source.optional_table("mfa_factors", _FACTOR)

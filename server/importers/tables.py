@@ -25,14 +25,14 @@ from server.importers.source import SourceRefused
 PAGE = 200
 """Rows per page."""
 CONNECT_WITHIN = 10.0
-"""Seconds."""
+"""Timeout of connecting to the database, in seconds."""
 READ_WITHIN = 120.0
-"""Seconds that a statement may take. Without it, an import would wait for ever for a server that no longer responds."""
+"""Timeout of a statement, in seconds; without it, an import would wait for ever for a server that does not respond."""
 OWN_TABLES = frozenset({"alembic_version", "known_network", "trusted_device"})
-"""Tables that only this service has together."""
+"""Tables that identify a database of this service: no other program has all of them."""
 
 _MILLISECONDS_FROM = 10**11
-"""Numbers from here on count milliseconds: in seconds this would be the year 5138."""
+"""Numbers from here on are taken for milliseconds: in seconds this would be the year 5138."""
 
 Record = dict[str, Any]
 """A row by the normalized names of its columns: lower case, without underscores."""
@@ -62,7 +62,10 @@ class SourceDatabase:
         label: str,
         schema: str | None = None,
     ) -> None:
-        """Create it from the types of the columns of every table, by their names in the database."""
+        """Create it; `tables` has the types of the columns of every table, by the names in the database.
+
+        `label` is the name of the database for messages.
+        """
         self._connection = connection
         self._tables = tables
         self._schema = schema
@@ -76,7 +79,7 @@ class SourceDatabase:
         return present
 
     def optional_table(self, name: str, required: Collection[str]) -> SourceTable | None:
-        """Return a table by its normalized name, preferably the exact one, or None.
+        """Return a table by its normalized name, preferably one with exactly this name; None if it is missing.
 
         Raises SourceRefused if a required column is missing.
         """
@@ -97,13 +100,16 @@ class SourceDatabase:
         return SourceTable(table(spelling, *columns.values(), schema=self._schema), columns)
 
     async def count(self, source: SourceTable) -> int:
-        """Return the number of rows. Raises SourceRefused if the database fails."""
+        """Return the number of rows of a table. Raises SourceRefused if the database fails."""
         with _refusing(f"{self.label} failed"):
             rows = await self._connection.execute(select(func.count()).select_from(source.clause))
         return int(rows.scalar_one())
 
     async def pages(self, source: SourceTable) -> AsyncIterator[list[Record]]:
-        """Yield every row, page by page, ordered by id. Raises SourceRefused if the database fails."""
+        """Yield all rows of a table, page by page, ordered by id.
+
+        Raises SourceRefused if the database fails, or if a row has no id.
+        """
         key = source.columns["id"]
         statement = source.selected().order_by(key).limit(PAGE)
         page = await self._read(statement)
@@ -117,14 +123,17 @@ class SourceDatabase:
     async def rows_of_users(
         self, source: SourceTable | None, user_ids: Sequence[Any], by: str = "userid"
     ) -> dict[Any, list[Record]]:
-        """Return the rows of a table that belong to these users, by user; none if the table is absent."""
+        """Return the rows of a table that belong to these users, by user id; none if `source` is None.
+
+        `by` is the normalized name of the column with the user id.
+        """
         by_user: dict[Any, list[Record]] = {}
         for record in await self.rows_of(source, user_ids, by):
             by_user.setdefault(record[by], []).append(record)
         return by_user
 
     async def rows_of(self, source: SourceTable | None, ids: Sequence[Any], by: str) -> list[Record]:
-        """Return the rows of a table whose column has one of these values; none if the table is absent."""
+        """Return the rows of a table whose column `by` has one of these values; none if `source` is None."""
         if source is None:
             return []
         return await self._read(source.selected().where(source.columns[by].in_(ids)))
@@ -138,10 +147,11 @@ class SourceDatabase:
 async def opened(
     url: str, own_url: str, schema: str | None = None, *, read_within: float = READ_WITHIN
 ) -> AsyncIterator[SourceDatabase]:
-    """Open a database read-only; `own_url` is that of this service. Raises SourceRefused.
+    """Open the database of another program read-only, within the `async with` block.
 
-    The tables are those of the default schema, or of `schema`, which only PostgreSQL has. Its server may take
-    `read_within` seconds for a statement.
+    The tables are those of the default schema or, with PostgreSQL, of `schema`. A statement on PostgreSQL may take
+    `read_within` seconds. Raises SourceRefused if the database cannot be opened, or if it is that of this service,
+    whose URL is `own_url`.
     """
     if schema is not None and url.startswith("sqlite"):
         raise SourceRefused(
@@ -241,13 +251,13 @@ def _is_key(name: str) -> bool:
 
 
 def flag(value: Any) -> object:
-    """Return a boolean that may be stored as 0 or 1; anything else is returned unchanged, and refused later."""
+    """Convert 0 and 1 to a boolean; return anything else unchanged."""
     # SQLite has no booleans and returns 0 or 1.
     return bool(value) if isinstance(value, int) and value in (0, 1) else value
 
 
 def instant(value: Any) -> object:
-    """Return a time that may be stored as seconds or milliseconds since 1970; anything else unchanged."""
+    """Convert a number of seconds or milliseconds since 1970 to a time; return anything else unchanged."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:
@@ -259,5 +269,5 @@ def instant(value: Any) -> object:
 
 
 def instant_in_text(value: Any) -> object:
-    """Return a time as `instant` does, also from the text of a whole number."""
+    """Convert a number, or the text of a whole number, of seconds or milliseconds since 1970 to a time."""
     return instant(int(value) if isinstance(value, str) and value.isdecimal() else value)

@@ -17,24 +17,24 @@ Fields = Mapping[str, object]
 
 LONGEST_URL = 2048
 CLOCKS_APART = timedelta(minutes=1)
-"""The most that the clock of the other program may be ahead."""
+"""Time by which the clock of the other program may be ahead."""
 _NO_INSTANT = "must be a time such as 2026-01-31T12:00:00.000Z"
 
 
 def refuse_unknown(fields: Iterable[str], known: frozenset[str], prefix: str = "") -> None:
-    """Raise Problem for an unknown field: a misspelled name must not lose data."""
+    """Raise Problem if there is an unknown field, because data under a misspelled name would be lost."""
     unknown = sorted(set(fields) - known)
     if unknown:
         raise Problem(f"{prefix}{shown(unknown[0])}", "is not a field of the format")
 
 
 def shown(name: str) -> str:
-    """Return a name from a source in the form in which a reason shows it: short, and without control characters."""
+    """Return a name from a source as messages show it: short, and without control characters."""
     return "".join(character for character in name if character.isprintable())[:64]
 
 
 def present(fields: Fields, name: str) -> object:
-    """Return a value of any type."""
+    """Return the value of a field, of any type."""
     value = fields.get(name)
     if isinstance(value, Problem):
         raise value
@@ -42,7 +42,7 @@ def present(fields: Fields, name: str) -> object:
 
 
 def text(fields: Fields, name: str, longest: int, may_be_left: Field | None = None) -> str | None:
-    """Return a text of at most `longest` characters."""
+    """Return a text of at most `longest` characters. If it is invalid, the part `may_be_left` may be left out."""
     value = present(fields, name)
     if value is None:
         return None
@@ -64,7 +64,7 @@ def line(fields: Fields, name: str, longest: int = identifiers.NAME_LENGTH) -> s
 
 
 def image(fields: Fields, name: str) -> str | None:
-    """Return the URL of a picture."""
+    """Return the URL of a picture; None also for an empty text."""
     url = text(fields, name, 2**20, Field.IMAGE)
     if url and identifiers.image_or_none(url) is None:
         raise Problem(name, "is not an http or https URL of at most 2048 characters", Field.IMAGE)
@@ -88,7 +88,7 @@ def flag(fields: Fields, name: str) -> bool:
 
 
 def instant(fields: Fields, name: str) -> datetime | None:
-    """Return a time in UTC, which is also assumed without an offset."""
+    """Return a time in UTC. A time without an offset is taken for UTC."""
     value = present(fields, name)
     if value is None or isinstance(value, datetime):
         return _in_utc(value, name)
@@ -110,7 +110,7 @@ def _in_utc(moment: datetime | None, name: str) -> datetime | None:
 
 
 def past(fields: Fields, name: str, now: datetime) -> datetime | None:
-    """Return a time that is not in the future."""
+    """Return a time in UTC that is not in the future, apart from `CLOCKS_APART`."""
     moment = instant(fields, name)
     if moment is not None and moment > now + CLOCKS_APART:
         raise Problem(name, "is in the future")
@@ -118,7 +118,7 @@ def past(fields: Fields, name: str, now: datetime) -> datetime | None:
 
 
 def table(value: object, name: str, known: frozenset[str], may_be_left: Field) -> Fields:
-    """Return the fields of a nested object; raise Problem for one that is not `known`."""
+    """Return the fields of a nested object. Raises Problem for a field that is not `known`."""
     if not isinstance(value, dict):
         raise Problem(name, "must be an object", may_be_left)
     refuse_unknown(value, known, f"{name}.")

@@ -11,7 +11,7 @@ from server.importers.values import Fields
 
 ORIGIN = "wordpress"
 ROLES = {"administrator": "admin"}
-"""The roles here, by those of WordPress where they differ."""
+"""The roles of this service, by WordPress's names where they differ."""
 SPAM = "Marked as spam in WordPress"
 
 _REQUIRED = ("ID", "user_login", "user_email", "user_pass", "roles")
@@ -19,17 +19,17 @@ _DEFAULT_ROLE = "subscriber"
 
 
 class Wordpress:
-    """A file with one array of users."""
+    """The source that reads a file with one JSON array of users."""
 
     origin = ORIGIN
 
     def __init__(self, file: BinaryIO) -> None:
-        """Create the source of a file that is open for reading bytes."""
+        """Create the source; `file` is open for reading bytes."""
         self._file = file
         self.total = size(file)
 
     async def rows(self) -> AsyncIterator[Row]:
-        """Yield every user. Raises SourceRefused if reading fails, or if there is none."""
+        """Yield every user. Raises SourceRefused if reading fails, or if there is no user."""
         number = 0
         for user in json_document.items(self._file, "item"):
             number += 1

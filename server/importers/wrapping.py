@@ -10,7 +10,7 @@ from server.crypto import weak_hashes
 
 
 async def wrap(hasher: Hasher, users: Sequence[ImportedUser]) -> list[ImportedUser]:
-    """Return the users with a hash that may be stored in place of each fast one."""
+    """Return the users, with each fast password hash replaced by a wrapped one, which may be stored."""
     # No job waits in the queue of the threads, which would refuse it after `password.hash_wait`.
     threads = asyncio.Semaphore(hasher.threads)
 

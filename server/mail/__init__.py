@@ -1,1 +1,1 @@
-"""Mail: senders, templates, the worker that delivers queued emails."""
+"""Emails: senders, templates, and the queues that deliver emails of the outbox."""

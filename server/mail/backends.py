@@ -1,4 +1,4 @@
-"""Create senders and the renderer from the settings."""
+"""Create the senders and the renderer of emails from the settings."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -37,7 +37,7 @@ def renderer(settings: Settings) -> TemplateRenderer:
 
 
 def check(settings: Settings) -> Iterator[str]:
-    """Yield the problem with `mail.templates_dir`, if there is one."""
+    """Check the templates in `mail.templates_dir`; yield a description of the problem, if there is one."""
     folder = settings[MailSettings].templates_dir
     if folder is None:
         return
@@ -51,7 +51,7 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 def senders(settings: Settings, mailbox: RecentMails | None = None) -> dict[str, Sender]:
-    """Return the configured senders, by name. Emails that are not sent by SMTP are also put into `mailbox`."""
+    """Return the configured senders by name. Those other than SMTP also store emails in `mailbox`, if there is one."""
     mail, reset = settings[MailSettings], settings[PasswordResetSettings]
     create: dict[str, Callable[[], Sender]] = {
         "smtp": lambda: _smtp(settings),
@@ -74,7 +74,7 @@ def _smtp(settings: Settings) -> Sender:
 
 
 def render(settings: Settings, template: MailTemplate, payload: Payload, now: datetime) -> Mail:
-    """Return an email that is not in the outbox. Raises ConfigurationError for a template that cannot be rendered."""
+    """Render a template with a payload, without the outbox. Raises ConfigurationError if it cannot be rendered."""
     try:
         return renderer(settings).render(example_row(template.name, payload, now), now)
     except TemplateError as error:
@@ -82,7 +82,7 @@ def render(settings: Settings, template: MailTemplate, payload: Payload, now: da
 
 
 def example_row(template: str, payload: Payload, now: datetime) -> LeasedMail:
-    """Return a row that is not in the outbox, to render it."""
+    """Return an outbox row that is not stored, to render it."""
     return LeasedMail(
         id=tokens.token(),
         template=template,
@@ -95,7 +95,7 @@ def example_row(template: str, payload: Payload, now: datetime) -> LeasedMail:
 
 
 async def deliver_test(settings: Settings, to: str) -> None:
-    """Send a test email.
+    """Send a test email to `to` with the configured sender, without the outbox.
 
     Raises ConfigurationError if there is no sender or a template cannot be rendered, DeliveryError, and InvalidEmail.
     """

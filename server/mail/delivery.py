@@ -1,4 +1,7 @@
-"""Emails of the outbox: requests are resolved into emails, and emails are delivered to their sender."""
+"""Process the outbox: turn requests for emails into emails, and deliver emails.
+
+A request for an email has an address that a client entered. It becomes an email if a user has the address.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,7 +24,7 @@ from server.outbox.queue import Pause, Queue, record_outcome, report
 Result = TypeVar("Result")
 
 AT_A_TIME = 4
-"""Rows of one queue that are processed at the same time."""
+"""The most rows of one queue that are processed at the same time."""
 DELIVERY_LIMIT = 50.0
 """Timeout in seconds of one delivery; the remaining lease is for recording the outcome."""
 TRIM_INTERVAL = timedelta(seconds=1)
@@ -30,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class MailQueue(Queue):
-    """Emails, or requests for emails, in one state. `work` processes a row."""
+    """A queue of those rows of the outbox that `rows` selects; `work` processes a row."""
 
     def __init__(
         self,
@@ -41,8 +44,10 @@ class MailQueue(Queue):
         is_woken: bool = True,
         when_full: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Rows without a configured sender are only polled. `when_full` is called after a claim that filled all
-        slots."""
+        """Set what is processed and how.
+
+        Without `is_woken` the queue is only polled. `when_full` is called after a claim that filled all free slots.
+        """
         super().__init__(outbox.MAIL if is_woken else None, AT_A_TIME)
         self._run = run
         self._rows = rows
@@ -50,7 +55,7 @@ class MailQueue(Queue):
         self._when_full = when_full
 
     async def next_due(self) -> datetime | None:
-        """Return the time at which the first row is due, None without rows."""
+        """Return the time at which the next row is due; None if there is none."""
         return await self._run(lambda ctx: outbox.next_due(ctx, self._rows))
 
     async def claim(self, free: int) -> Sequence[LeasedMail]:
@@ -66,11 +71,11 @@ class MailQueue(Queue):
 
 
 class MailDelivery:
-    """Resolves requests, delivers emails, and records the outcome. No transaction is open during a delivery.
+    """Resolves requests for emails, delivers emails outside transactions, and records the outcomes.
 
-    `senders` are by name (`smtp`, `console`, `file`), `resolvers` by template; without senders no `renderer` is needed.
-    A delivery is cancelled after `delivery_limit` seconds, before its lease expires. `pause` waits for a number of
-    seconds.
+    `senders` are by name (`smtp`, `console`, `file`); without senders no `renderer` is needed. `resolvers` are
+    functions by template that queue the email for a request. A delivery is cancelled after `delivery_limit` seconds,
+    before its lease expires. `pause` waits for a number of seconds.
     """
 
     def __init__(

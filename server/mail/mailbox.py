@@ -27,7 +27,7 @@ class RecentMails:
         return next((mail for mail in self._mails if mail.id == mail_id), None)
 
     def keep(self, mail: Mail) -> None:
-        """Keep an email that was sent."""
+        """Store an email that was sent."""
         self._mails.append(
             SentMail(
                 id=mail.id,
@@ -44,13 +44,13 @@ class RecentMails:
 
 
 class KeepingSender:
-    """A sender that also keeps the emails it has sent in a mailbox."""
+    """Sends emails with another sender, and then also stores them in a mailbox."""
 
     def __init__(self, sender: Sender, mails: RecentMails) -> None:
         self._sender = sender
         self._mails = mails
 
     async def send(self, mail: Mail) -> None:
-        """Deliver the email, and keep it. Raises TemporaryError or FinalError."""
+        """Deliver the email, and store it in the mailbox. Raises TemporaryError or FinalError."""
         await self._sender.send(mail)
         self._mails.keep(mail)

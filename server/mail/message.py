@@ -63,7 +63,7 @@ class FileSender:
         self._path = path
 
     async def send(self, mail: Mail) -> None:
-        """Append one line by one write. A new file is readable by its owner only, because it contains valid links."""
+        """Append an email as one line. A new file is readable by its owner only. Raises TemporaryError."""
         try:
             await asyncio.to_thread(self._append, _json_line(mail))
         except OSError as error:
@@ -93,7 +93,7 @@ class ConsoleSender:
         self._file = file
 
     async def send(self, mail: Mail) -> None:
-        """Print a block of lines. The link has its own line, so that terminals make it clickable."""
+        """Print an email as a block of lines, with the link on a line of its own."""
         file = self._file or sys.stdout
         lines = [
             paint(f"── email: {mail.template} ".ljust(_WIDTH, "─"), "cyan", file),

@@ -1,4 +1,4 @@
-"""Emails with example values: to see what a template looks like, without a user or a database."""
+"""Render templates of emails with example values, without a user or a database."""
 
 from datetime import datetime
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ _NOT_ME_LINK = "https://auth.example.com/account/not-me?token=Rq7Wn2Xv9Lk4Bt8Zc1
 
 
 def preview(settings: Settings, name: str, locale: str | None, now: datetime) -> Mail:
-    """Return the email of a template, in the language that serves `locale`; by default in `pages.locale`.
+    """Render a template with example values, in the supported language for `locale`; None for `pages.locale`.
 
     Raises ConfigurationError for an unknown name or language, and for a template that cannot be rendered.
     """

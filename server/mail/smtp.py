@@ -1,4 +1,4 @@
-"""The sender by SMTP. Imported only if it is configured, because its libraries are large."""
+"""Send emails by SMTP. Imported only if SMTP is configured, because the libraries are large."""
 
 import contextlib
 import re
@@ -24,9 +24,9 @@ _QUIT_TIMEOUT = 2.0
 
 
 class SmtpSender:
-    """The sender for the configured server, with one connection per email.
+    """Sends emails to the configured SMTP server, with one connection per email.
 
-    `context` has the trusted authorities, by default those of the system.
+    `context` is the TLS context with the trusted authorities, by default those of the system.
     """
 
     def __init__(self, settings: MailSettings, context: ssl.SSLContext | None = None) -> None:
@@ -35,7 +35,7 @@ class SmtpSender:
         self._context = context
 
     async def send(self, mail: Mail) -> None:
-        """Deliver the email. The envelope has exactly one recipient, independent of the headers."""
+        """Deliver the email to its one recipient, whatever its headers contain. Raises TemporaryError or FinalError."""
         with _delivery_errors():
             message = compose(mail)
             async with self._connection(_domain(mail.sender)) as client:
@@ -43,7 +43,7 @@ class SmtpSender:
                 await client.send_message(message, sender=parseaddr(mail.sender)[1], recipients=[mail.to])
 
     async def greet(self) -> None:
-        """Connect, encrypt and authenticate as for an email, and quit. Raises aiosmtplib's SMTPException, OSError."""
+        """Test the server: connect, encrypt, authenticate and quit, without an email. Raises SMTPException, OSError."""
         async with self._connection("localhost"):
             pass
 
@@ -72,7 +72,7 @@ class SmtpSender:
 
 
 def compose(mail: Mail) -> EmailMessage:
-    """Return the message with its headers; a retry of the same outbox row has the same Message-ID.
+    """Return an email as a message with headers. The Message-ID is the same for each attempt at an outbox row.
 
     Raises FinalError if the recipient is not exactly one plain email address, or a header contains a line break.
     """

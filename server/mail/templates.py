@@ -18,7 +18,7 @@ from server.mail.message import Mail
 
 BUILT_IN = Path(__file__).parents[1] / "templates" / "email"
 PARTS = ("subject.txt", "body.txt", "body.html")
-"""The files in the folder of each email."""
+"""The template files of each email."""
 LAYOUTS = ("layout.txt", "layout.html")
 
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -31,18 +31,18 @@ class Brand:
     accent: str = "#2f55d4"
     accent_dark: str = "#9db4ff"
     logo_url: str | None = None
-    """None: the name of the application is shown instead."""
+    """The URL of a logo; None to show the name of the application instead."""
 
 
 BRAND = Brand()
 
 
 class TemplateRenderer:
-    """Renders outbox rows. `sender` is the From address, `locale` the language of rows without one.
+    """Renders the emails of outbox rows. `sender` is the From address, `locale` the language of rows without one.
 
-    Files in `templates_dir` replace the built-in ones: `<template>/body.html`, or `<language>/<template>/body.html` for
-    one language. All of them are read at construction, which raises TemplateError with file and line for a broken one;
-    built-in templates are read when they are first used.
+    Files in `templates_dir` replace built-in templates: `<template>/body.html`, or `<language>/<template>/body.html`
+    for one language. The constructor reads all these files, and raises TemplateError with file and line for a broken
+    one. Built-in templates are read when they are first used.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class TemplateRenderer:
 
 
 def environments(folder: Path) -> dict[str, Environment]:
-    """Return the environment of each language with the operator's templates. Raises TemplateError for a broken one."""
+    """Return a Jinja environment by language, with the templates in `folder`. Raises TemplateError for a broken one."""
     names = [*LAYOUTS, *(f"{template}/{part}" for template in templates() for part in PARTS)]
     common = _environment(folder, BUILT_IN)
     for name in names:

@@ -1,1 +1,1 @@
-"""Authlib as the engine of the OAuth and OpenID Connect provider, without any I/O in it."""
+"""Parts of the OAuth provider: checks of token requests by Authlib, metadata documents of clients, logout tokens."""

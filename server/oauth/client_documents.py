@@ -1,4 +1,4 @@
-"""Requests for the documents of clients: through the guard, few at a time, one a client and ten seconds."""
+"""Fetch the metadata documents of clients, each at most once in ten seconds, and few at the same time."""
 
 import asyncio
 import re
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from server.outbound.client import Document as Response
 
 CONCURRENCY = 32
-"""Requests at the same time."""
+"""The most simultaneous requests."""
 TIMEOUT = 5.0
-"""Seconds of a request, from the look-up of the address to the end of the document."""
+"""Timeout in seconds of a request, from the look-up of the address to the end of the document."""
 LARGEST = 5 * 1024
-"""Bytes of a document."""
+"""The largest document in bytes."""
 AGAIN = timedelta(seconds=10)
-"""The time between two requests for the same document. A failure is kept for so long."""
+"""The least time between two requests for the same document, during which the outcome of the first is returned."""
 
 _HEADERS = {"accept": "application/json", "user-agent": "Gatewright-Clients/1"}
 _JSON = re.compile(r"application/(?:[a-z0-9.!#$&^_-]+\+)?json", re.ASCII)
@@ -30,14 +30,14 @@ _NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.ASCII | re.IGNOREC
 
 
 class Source(Protocol):
-    """Requests to URLs that strangers choose: `server.outbound.client.OutboundClient`."""
+    """The interface of `server.outbound.client.OutboundClient`, which sends requests to URLs that strangers choose."""
 
     async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> "Response":
-        """Return the response. Raises OutboundError."""
+        """Return the response, at most `within` seconds after the start. Raises OutboundError."""
 
 
 class DocumentFetcher:
-    """Requests the documents of clients. Implements `domain.oauth_clients.documents.ClientDocuments`."""
+    """Fetches the metadata documents of clients. Implements `domain.oauth_clients.documents.ClientDocuments`."""
 
     def __init__(self, source: Source, timeout: float = TIMEOUT) -> None:
         self._source = source
@@ -48,17 +48,17 @@ class DocumentFetcher:
 
     @asynccontextmanager
     async def turn(self, client_id: str) -> AsyncIterator[None]:
-        """Admit one caller at a time for each client."""
+        """Hold a lock, in this process, for one client; other callers for the same client wait."""
         async with self._turns.setdefault(client_id, asyncio.Lock()):
             yield
 
     def is_recent(self, client_id: str, now: datetime) -> bool:
-        """Return whether the document was requested less than ten seconds ago."""
+        """Return whether the document of a client was requested less than ten seconds ago."""
         found = self._requests.get(client_id)
         return found is not None and abs(now - found[0]) < AGAIN  # defence: O27 again
 
     async def fetch(self, client_id: str, now: datetime) -> Document:
-        """Return the document, requested now or less than ten seconds ago. Raises DocumentRefused."""
+        """Return the document of a client, requested now or less than ten seconds ago. Raises DocumentRefused."""
         if not self.is_recent(client_id, now):
             self._forget(now)
             self._requests[client_id] = (now, asyncio.create_task(self._get(client_id)))
@@ -69,7 +69,7 @@ class DocumentFetcher:
         return outcome
 
     async def close(self) -> None:
-        """End the requests that are running."""
+        """Cancel the running HTTP requests for metadata documents of clients."""
         tasks = [task for _, task in self._requests.values()]
         for task in tasks:
             task.cancel()

@@ -1,7 +1,8 @@
-"""The rules of the token endpoint, by Authlib as a function: no framework, no storage and no I/O.
+"""Check requests of the token endpoint with Authlib, without a framework, storage or I/O.
 
-Authlib calls back for clients, codes and tokens: these are the rows that the rule has read. It checks the grant type,
-the code verifier, the redirect URI and the scope. Clients are authenticated before, tokens issued afterwards.
+Authlib asks for the client, the code and the refresh token through callbacks. They return the rows that the caller, the
+code in `domain.oauth`, has read before. Authlib checks the grant type, the code verifier, the redirect URI and the
+scope. The caller authenticates the client before and issues the tokens afterwards.
 """
 
 from collections import defaultdict
@@ -43,13 +44,16 @@ class _Client:
         self._acts_for_itself = grant_type == grants.ClientCredentialsGrant.GRANT_TYPE
 
     def get_client_id(self) -> None:
-        """Return nothing: the rule has checked whose the code is."""
+        """Return nothing, because the caller has checked that the code belongs to the client."""
 
     def check_grant_type(self, grant_type: str) -> bool:
         return grant_type in self._metadata["grant_types"]
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """Return the scopes that the client may have, or None if that is none, or less than it has asked for itself."""
+        """Return those of the requested scopes that the client may have; None if there are none.
+
+        With the client credentials grant, return None also if the client may not have one of the requested scopes.
+        """
         if self._acts_for_itself:
             allowed: Sequence[str] = self._metadata.get("client_credentials_scopes", ())
             asked = allowed if scope is None else scope.split()
@@ -108,10 +112,10 @@ class _Presented:
         return False
 
     def get_user_code(self) -> None:
-        """Return nothing: the rule knows what the user has decided."""
+        """Return nothing, because the caller has checked the decision of the user."""
 
     def get_client_id(self) -> None:
-        """Return nothing, like the client: the rule has compared them."""
+        """Return nothing, as `_Client` does, because the caller has compared the clients."""
 
     def get_redirect_uri(self) -> str | None:
         return self._redirect_uri
@@ -134,7 +138,7 @@ class _CodeGrant(grants.AuthorizationCodeGrant):  # type: ignore[misc]  # Authli
         return authorization_code
 
     def delete_authorization_code(self, authorization_code: _Presented) -> None:
-        """Do nothing: the rule redeems the code."""
+        """Do nothing, because the caller redeems the code."""
 
 
 class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]  # Authlib has no types
@@ -147,7 +151,7 @@ class _RefreshGrant(grants.RefreshTokenGrant):  # type: ignore[misc]  # Authlib 
         return refresh_token
 
     def revoke_old_credential(self, refresh_token: _Presented) -> None:
-        """Do nothing: the rule rotates the token."""
+        """Do nothing, because the caller rotates the token."""
 
 
 class _DeviceGrant(DeviceCodeGrant):  # type: ignore[misc]  # Authlib has no types
@@ -181,7 +185,7 @@ class _Server(AuthorizationServer):  # type: ignore[misc]  # Authlib has no type
         return request.authenticated
 
     def save_token(self, token: object, request: _Request) -> None:
-        """Do nothing: the rule issues the tokens."""
+        """Do nothing, because the caller issues the tokens."""
 
     def send_signal(self, name: str, *args: object, **kwargs: object) -> None:
         """Do nothing."""
@@ -195,7 +199,11 @@ _SERVER = _Server()
 
 
 def decide(client: ClientRow, parameters: OAuthParameters, presented: Presented | None = None) -> str:
-    """Return the scopes of the tokens of a request. Implements `domain.oauth.engine.TokenEngine`."""
+    """Check a request of the token endpoint; return the scopes of the tokens to issue, separated by spaces.
+
+    `presented` is the stored code or token that the request contains. Raises an OAuthError. Implements
+    `domain.oauth.engine.TokenEngine`.
+    """
     try:
         grant = _SERVER.get_token_grant(_Request(client, parameters, presented))
         grant.validate_token_request()

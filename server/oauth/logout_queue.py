@@ -1,4 +1,4 @@
-"""The queue of logout tokens: each attempt is signed, sent to the client, and its outcome recorded."""
+"""The queue of logout tokens (OpenID Connect Back-Channel Logout): sign and send each, and record the outcome."""
 
 import asyncio
 from collections import Counter
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from server.outbound.client import OutboundClient
 
 CONCURRENCY = 20
-"""Attempts at the same time."""
+"""The most simultaneous attempts of this instance."""
 CLIENT_CONCURRENCY = 5
-"""Attempts at the same time of one client: one that is slow leaves slots for the others."""
+"""The most simultaneous attempts for one client, so that a slow one leaves slots for the others."""
 TIMEOUT = 5.0
-"""Seconds of an attempt."""
+"""Timeout in seconds of an attempt."""
 
 _HEADERS = {
     "content-type": "application/x-www-form-urlencoded",
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 class LogoutQueue(Queue):
-    """Ends of sessions that clients are to be told of. Claims go round by client."""
+    """The queue of ended sessions of which clients are to be notified. Clients take turns."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class LogoutQueue(Queue):
         self._turn = 0
 
     async def next_due(self) -> datetime | None:
-        """Return the time of the next attempt at a client that may receive one more."""
+        """Return the time of the next attempt for a client with free slots; None if there is none."""
         clients = await self._run(deliveries.due_clients)
         self._due = [one for one in clients if self._free(one.client_id)]
         return min((one.due for one in self._due), default=None)
@@ -79,7 +79,7 @@ class LogoutQueue(Queue):
         return CLIENT_CONCURRENCY - self._in_flight[client_id]
 
     async def claim(self, free: int) -> Sequence[LeasedLogout]:
-        """Claim deliveries to the clients that `next_due` found, the same number of each if there are too many."""
+        """Claim up to `free` deliveries for the clients that `next_due` found, with an equal share for each."""
         now = self._clock()
         due = [one.client_id for one in self._due if one.due <= now]
         if not due:
@@ -95,7 +95,7 @@ class LogoutQueue(Queue):
         return claimed
 
     async def process(self, delivery: LeasedLogout) -> None:
-        """Attempt a delivery, and record the outcome."""
+        """Send a logout token once, and record the outcome."""
         try:
             fault = await self._attempt(delivery)
             result = await record_outcome(
@@ -143,7 +143,7 @@ class LogoutQueue(Queue):
 def logout_queue(
     policy: Policy, port: Ports, run: Runner, clock: Clock, metrics: MetricsRegistry | None
 ) -> LogoutQueue:
-    """Return the queue of a service with this policy."""
+    """Create the queue of logout tokens."""
     guard = port[OutboundGuard]
     assert isinstance(guard, Guard), "the requests go through the guard of the service"  # noqa: S101
     return LogoutQueue(

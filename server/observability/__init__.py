@@ -1,1 +1,1 @@
-"""Logs, access log, traces, metrics."""
+"""The log, the access log, traces, and metrics."""

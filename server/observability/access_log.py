@@ -16,7 +16,10 @@ def access(  # Positional arguments: Python takes longer for names, and every re
     address: str | None,
     request_id: str,
 ) -> None:
-    """Log one request; `operation` is its operationId or None, and `path` is logged unchanged."""
+    """Log one request. `operation` is its operationId, None if it has none.
+
+    `path` is logged unchanged, so it must not contain secrets.
+    """
     output = logs.output()
     if output is None or output.level > logging.INFO or not output.shows_requests:
         return

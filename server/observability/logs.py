@@ -27,9 +27,9 @@ from server.observability.redaction import hide_secrets
 Format = Literal["json", "console"]
 
 _FOREIGN_LINE = 500
-"""Characters of a library's message that are kept, of its first line only."""
+"""Maximum number of characters of a library's message that are logged, from its first line only."""
 _QUIET = ("uvicorn", "sqlalchemy", "aiosqlite", "asyncio", "alembic", "aiosmtplib", "connexion")
-"""Libraries whose messages below a warning are useless to operators, or contain values of statements."""
+"""Libraries of which only warnings and errors are logged; their other messages may contain values of statements."""
 
 _ONLY_OF_ERRORS = frozenset(
     {"id", "time", "outcome", "operation", "actor_id", "session_id", "address", "user_agent", "request_id"}
@@ -48,21 +48,24 @@ class Output:
     level: int
     shows_requests: bool = True
     waiting: list[bytes] = field(default_factory=list)
-    """Lines of this iteration of the event loop, which are written by one call."""
+    """The pending lines: those of this iteration of the event loop, which are written by one call."""
     torn: bytearray = field(default_factory=bytearray)
-    """The remainder of a line that a full disk has cut. It is written first, so that two lines are not joined."""
+    """The rest of a line of which a full disk took only a part. It is written before the next line."""
 
     def __call__(self, *_: Any) -> "Output":
-        """Serve as structlog's logger factory: all loggers write here."""
+        """Return this output, because structlog calls it as a factory of loggers."""
         return self
 
     def write(self, line: bytes) -> None:
-        """Write one line, after those that are pending."""
+        """Write the pending lines and then one more line."""
         # Requests of this iteration were finished earlier and must not appear after this line.
         self._write(self._take_waiting() + line)
 
     def write_soon(self, line: bytes) -> None:
-        """Write one line with the other lines of this iteration of the event loop; without a loop, write it at once."""
+        """Add one line to the pending ones, which are written after this iteration of the event loop.
+
+        Without an event loop, write it at once.
+        """
         self.waiting.append(line)
         if len(self.waiting) > 1:
             return
@@ -119,7 +122,10 @@ class _Forward(logging.Handler):
 def configure(
     level: str, form: Format, stream: BinaryIO | None = None, *, shows_requests: bool = True
 ) -> None:
-    """Configure the logging of this process by the settings `log.level`, `log.format` and `log.requests`."""
+    """Configure the logging of this process. The log is written to `stream`, by default standard error.
+
+    `level`, `form` and `shows_requests` are the settings `log.level`, `log.format` and `log.requests`.
+    """
     least = logging.getLevelNamesMapping()[level.upper()]
     # Only the raw stream reports how much of a line was written.
     standard = cast(BinaryIO, getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))
@@ -146,31 +152,34 @@ def configure(
 
 
 def reset() -> None:
-    """Undo `configure`, for tests: requests and events are no longer logged; libraries still are."""
+    """Undo `configure`, for tests: requests and events are no longer logged, messages of libraries still are."""
     global _output  # noqa: PLW0603 - see above
     _output = None
     structlog.reset_defaults()
 
 
 def output() -> Output | None:
-    """Return the configured output; None before logging is configured."""
+    """Return the output that `configure` has set; None before the first call."""
     return _output
 
 
 def event(name: str, facts: Mapping[str, Any], *, is_warning: bool) -> None:
-    """Log one event without secrets, together with the other lines of this turn of the event loop."""
+    """Log one event, as a warning or as information, with the lines of this iteration of the event loop.
+
+    `facts` are logged unchanged, so they must not contain secrets.
+    """
     if _output is not None and _output.level <= (logging.WARNING if is_warning else logging.INFO):
         level = "warning" if is_warning else "info"
         _output.write_soon(_output.render({"timestamp": timestamp(), "level": level, "event": name, **facts}))
 
 
 def names(error: BaseException) -> list[str]:
-    """Return the types of an error and its causes, outermost first."""
+    """Return the names of the types of an error and its causes, outermost first."""
     return [f"{type(step).__module__}.{type(step).__qualname__}" for step in causes(error)]
 
 
 def frames(error: BaseException) -> list[str]:
-    """Return the location of each frame, outermost call first: file, line and function, no values."""
+    """Return file, line and function of each frame in the tracebacks of an error and its causes, outermost first."""
     summaries = [frame for step in causes(error) for frame in traceback.extract_tb(step.__traceback__)]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in summaries]
 

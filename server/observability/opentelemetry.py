@@ -31,19 +31,19 @@ Result = TypeVar("Result")
 Other = TypeVar("Other")
 
 TIMEOUT = 3.0
-"""Timeout in seconds for sending one batch, and for the rest when the service stops."""
+"""Timeout in seconds for sending one batch of spans, and for sending the remaining spans when the service stops."""
 
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 _propagator = TraceContextTextMapPropagator()
 
 
 class OpenTelemetryTracing:
-    """The spans of one process."""
+    """The tracer of one process: it begins spans and sends them to a receiver."""
 
     def __init__(self, endpoint: str, ratio: float) -> None:
-        """Create the tracer: `endpoint` is the URL of the receiver, `ratio` the share of traced requests.
+        """Create the tracer. `endpoint` is the URL of the receiver, `ratio` the share of requests that are traced.
 
-        A caller that sends `traceparent` decides for its own requests.
+        A request with the header `traceparent` is traced if that header says so.
         """
         resource = Resource.create({"service.name": "gatewright", "service.version": version("gatewright")})
         # The service shuts the provider down itself, within a timeout.
@@ -68,7 +68,7 @@ class OpenTelemetryTracing:
         return traced
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Name the span of the request that has just been answered."""
+        """Set the operationId as the name of the current span, which is that of the request just answered."""
         if operation is not None:
             span = get_current_span()
             span.update_name(operation)
@@ -78,7 +78,10 @@ class OpenTelemetryTracing:
     def span(
         self, name: str, kind: SpanKind = SpanKind.INTERNAL, parent: Context | None = None
     ) -> Iterator[Span]:
-        """Begin a span that ends with the block, by default a child of the current one; mark one that fails."""
+        """Run the `with` block in a span, by default a child of the current span.
+
+        If the block raises an exception, the span gets the status of an error.
+        """
         with self._tracer.start_as_current_span(
             name,
             parent,
@@ -94,15 +97,18 @@ class OpenTelemetryTracing:
                 raise
 
     def statement(self, sql: str, arguments: Sequence[object]) -> AbstractContextManager[Span]:
-        """Begin the span of a SQL statement of this program; only its first word becomes part of the span."""
+        """Return a context manager that runs its block in the span of a SQL statement.
+
+        Of the statement, only the first word is recorded.
+        """
         return self.span(f"database {sql.lstrip().partition(' ')[0].upper()}", SpanKind.CLIENT)
 
     def reads(self, reads: Reads) -> Reads:
-        """Return reads with a span around each."""
+        """Return an object with the same methods as `reads`, each of which runs in a span."""
         return _TracedReads(self, reads)
 
     async def close(self) -> None:
-        """Send the remaining spans, and stop after the timeout even if the receiver does not respond."""
+        """Send the remaining spans, and stop. If the receiver does not respond, they are dropped after `TIMEOUT`."""
         ending = asyncio.ensure_future(asyncio.to_thread(self._provider.shutdown))
         await asyncio.wait({ending}, timeout=TIMEOUT)
         if not ending.done():

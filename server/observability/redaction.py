@@ -6,7 +6,7 @@ from collections.abc import Container
 from structlog.typing import EventDict, WrappedLogger
 
 _SECRET_ENDINGS = ("password", "token", "secret", "authorization", "cookie", "link")
-"""Endings of the keys whose values are never written: `token`, `reset_token`, `newPassword`."""
+"""Endings, in lower case, of keys whose values are masked, as in `token`, `reset_token` and `newPassword`."""
 _MASK = "***"
 _SHOWN_QUERY = frozenset({"disableRefresh", "error"})
 _PLAIN_NAME = re.compile(r"[A-Za-z_]{1,31}", re.ASCII)
@@ -14,9 +14,9 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]{1,31}", re.ASCII)
 
 
 def hide_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Return an event with every secret value masked, by its key; a processor of structlog.
+    """Mask the values of an event whose keys end like those of secrets; a processor of structlog.
 
-    Numbers are never secrets: they count rows, such as those of `oauth_token` that were deleted.
+    Numbers are not masked: they count rows, such as deleted rows of `oauth_token`.
     """
     return {key: _MASK if _is_secret(key, value) else value for key, value in event.items()}
 
@@ -26,12 +26,12 @@ def _is_secret(key: str, value: object) -> bool:
 
 
 def mask_path(path: str, words: Container[str]) -> str:
-    """Return an unknown path with all segments masked that do not occur in the paths of the contract."""
+    """Return a path in which every segment is masked that is not one of `words`, the segments of known paths."""
     return "/".join(step if not step or step in words else _MASK for step in path[:2048].split("/")[:16])
 
 
 def mask_query(query: str) -> str:
-    """Return a query with all values masked, except those of parameters that are never secret."""
+    """Return a query string with all values masked, except those of parameters that are never secret."""
     return "&".join(_mask_parameter(parameter) for parameter in query[:2048].split("&")[:16])
 
 

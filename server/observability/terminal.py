@@ -12,5 +12,5 @@ def shows_colours(stream: IO[Any]) -> bool:
 
 
 def paint(text: str, colour: str, stream: IO[Any]) -> str:
-    """Return a text in a colour, unless the stream shows none."""
+    """Return a text in a colour if the stream is a terminal that shows colours, else unchanged."""
     return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if shows_colours(stream) else text

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from server.observability.opentelemetry import OpenTelemetryTracing
 
 Span = Callable[[str], AbstractContextManager[object]]
-"""Begins a child span with a name that contains no text from clients; `nullcontext` if tracing is disabled."""
+"""A function that returns a context manager, whose block runs in a child span of this name; `nullcontext` if tracing is
+disabled. The name must not contain text from clients.
+"""
 
 
 def is_installed() -> bool:

@@ -1,4 +1,4 @@
-"""Requests to URLs that users and clients choose: where they may go, and what a response may cost."""
+"""Requests to URLs that users and clients choose, with limits of their addresses and of the responses."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class LazyClient:
-    """A client whose requests go only where the guard allows, created at the first request.
+    """An `OutboundClient` that is created at the first request, because loading it takes 40 ms.
 
-    httpcore and the certificate authorities that the system trusts cost 40 ms.
+    Its requests go only to addresses that the guard allows.
     """
 
     def __init__(self, guard: "Guard") -> None:
@@ -26,9 +26,9 @@ class LazyClient:
         return client
 
     async def post(self, url: str, *, headers: Mapping[str, str], body: bytes, within: float) -> "Answer":
-        """Send a body as `OutboundClient.post` does. Raises OutboundError."""
+        """Do the same as `OutboundClient.post`. Raises OutboundError."""
         return await self._client.post(url, headers=headers, body=body, within=within)
 
     async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> "Document":
-        """Return a document as `OutboundClient.get` does. Raises OutboundError."""
+        """Do the same as `OutboundClient.get`. Raises OutboundError."""
         return await self._client.get(url, headers=headers, largest=largest, within=within)

@@ -48,7 +48,7 @@ _COMPATIBLE = IPv6Network("::/96")
 
 
 def is_refused(address: Address, allowed_networks: Iterable[Network]) -> bool:
-    """Return whether an address is not global, or carries one that is not, except within `allowed_networks`."""
+    """Return whether an address, or an IPv4 address in it, is not global and not within `allowed_networks`."""
     return any(
         # 0.0.0.0 and :: connect to this machine, whichever network was allowed.
         # defence: WH1 unspecified
@@ -58,7 +58,7 @@ def is_refused(address: Address, allowed_networks: Iterable[Network]) -> bool:
 
 
 def parts(address: Address) -> tuple[Address, ...]:
-    """Return the addresses that a packet to `address` may reach: itself, or the IPv4 addresses that it carries."""
+    """Return the addresses that a packet to `address` may reach: itself, or the IPv4 addresses embedded in it."""
     if isinstance(address, IPv4Address):
         return (address,)
     last = IPv4Address(int(address) & 0xFFFFFFFF)

@@ -1,7 +1,7 @@
-"""Requests to the addresses that the guard has judged, limited in time and size.
+"""Send requests to addresses that the guard allows, with limits of time and size.
 
-Each has a connection of its own. There are no redirects, cookies, decompression, HTTP/2, or proxies from the
-environment: httpcore has none of them unless they are added.
+Each request has a connection of its own. Redirects are not followed, and there are no cookies, no decompression, no
+HTTP/2, and no proxies from the environment.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from server.outbound.addresses import Address
 from server.outbound.guard import Guard
 
 LARGEST_HEAD = 16 * 1024  # defence: WH4 largest-head
-"""Bytes of the head of a response, interim responses (1xx) included."""
+"""The largest head of a response in bytes, interim responses (1xx) included."""
 
 LARGEST_BODY = 16 * 1024  # defence: WH4 largest-body
-"""Bytes of the body that are read, and thrown away; then the connection is closed."""
+"""The most bytes of the body after a POST request that are read and ignored, before the connection is closed."""
 
 _MOST_ADDRESSES = 4
 """Addresses of a host that are tried, one after the other."""
@@ -28,30 +28,30 @@ _MOST_ADDRESSES = 4
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response to a request, without its body: that could contain what an inner network keeps to itself."""
+    """The response to a POST request, without its body, which could contain secrets of an inner network."""
 
     status: int
-    """A redirect has its own status, because it is not followed."""
+    """The HTTP status. It may be that of a redirect, which is not followed."""
     retry_after: str | None
-    """The header as it came, unchecked."""
+    """The header Retry-After as received, unchecked; None if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The response to a request for a document that anyone may read."""
+    """The response to a GET request for a public document."""
 
     status: int
     content_type: str
     cache_control: str
-    """Both headers as they came, empty if they are missing."""
+    """This and `content_type` are the headers as received, empty if they are missing."""
     body: bytes = field(repr=False)
-    """Its beginning, one byte more than was asked for at most."""
+    """The body; of a larger one than requested, the beginning with one byte more than requested."""
 
 
 class OutboundClient:
     """Sends requests to URLs that users and clients choose.
 
-    `authorities` are certificate authorities in PEM, in place of those that the system trusts.
+    `guard` decides about the URLs. `authorities` are certificate authorities in PEM, instead of those of the system.
     """
 
     def __init__(self, guard: Guard, authorities: str | None = None) -> None:
@@ -61,9 +61,9 @@ class OutboundClient:
         self._tls.minimum_version = ssl.TLSVersion.TLSv1_2  # defence: WH18 tls-version
 
     async def post(self, url: str, *, headers: Mapping[str, str], body: bytes, within: float) -> Answer:
-        """Send a body as it is, and return the response, at most `within` seconds after the look-up began.
+        """Send a POST request with this body, and return the response, within `within` seconds, look-up included.
 
-        A response counts once its head has come, whatever becomes of its body. Raises OutboundError.
+        An error after the head of the response was received is ignored. Raises OutboundError.
         """
         wire = _Wire(within)
         try:
@@ -79,9 +79,9 @@ class OutboundClient:
         return wire.answer
 
     async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> Document:
-        """Return a document of up to `largest` bytes, which must end at most `within` seconds after the look-up began.
+        """Send a GET request, and return the response within `within` seconds, look-up included.
 
-        One byte more is returned of a larger one. Raises OutboundError.
+        If the body has more than `largest` bytes, its first `largest` + 1 are returned. Raises OutboundError.
         """
         wire, body = _Wire(within), bytearray()
         try:
@@ -140,7 +140,7 @@ class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
         self._remaining = LARGEST_HEAD
 
     def end_of_head(self, answer: Answer, largest: int = LARGEST_BODY) -> None:
-        """Keep the response; what follows is its body, of which so many bytes are read."""
+        """Store the response after its head. At most `largest` bytes of the body, at least LARGEST_BODY, are read."""
         self.answer = answer
         self._remaining = max(largest, LARGEST_BODY)
 
@@ -152,7 +152,7 @@ class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to a judged address, whatever the name of the host means by now. Raises OSError."""
+        """Connect to the first of `addresses` that accepts; `host` is not looked up again. Raises OSError."""
         addresses = self.addresses[:_MOST_ADDRESSES]
         error = OSError("no address")
         for address in addresses:
@@ -193,7 +193,7 @@ class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
         return received
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send bytes. Raises httpcore's WriteError, after which it still reads a response that came before."""
+        """Send bytes. Raises WriteError, after which httpcore still reads a response that was received before."""
         try:
             self._writer.write(buffer)
             await self._writer.drain()
@@ -201,7 +201,7 @@ class _Wire(httpcore.AsyncNetworkBackend, httpcore.AsyncNetworkStream):
             raise httpcore.WriteError from fault
 
     async def aclose(self) -> None:
-        """Close the connection at once; a peer that keeps it open, or sends without end, is not waited for."""
+        """Close the connection at once, without waiting for the peer."""
         self._writer.transport.abort()
 
 

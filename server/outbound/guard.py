@@ -1,4 +1,4 @@
-"""Resolution of the host of a URL, and the decision whether a request may go there."""
+"""Resolve the host of a URL, and decide whether a request may be sent to its addresses."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ from server.outbound.addresses import LOOPBACK, Address, Network, is_refused, pa
 from server.outbound.urls import LOOPBACK_HOSTS, Target, parse_url
 
 LOOKUP_TIMEOUT = 3.0
-"""Seconds for the look-up of a host."""
+"""Timeout in seconds of the look-up of a host."""
 
 _MOST_LOOKUPS = 32
 """Look-ups at a time. A server for names that never responds keeps a thread for up to half a minute."""
@@ -30,13 +30,13 @@ class Resolver(Protocol):
     """The look-up of a host name."""
 
     async def resolve(self, host: str) -> Sequence[Address]:
-        """Return all IPv4 and IPv6 addresses of a host, the best first. Raises OSError."""
+        """Return all IPv4 and IPv6 addresses of a host, in the order of preference. Raises OSError."""
 
 
 class SystemResolver:
-    """The resolver of the operating system.
+    """The resolver of the operating system, in threads of its own.
 
-    It has threads of its own: those of the event loop are few, and the connections to the database wait for them.
+    The few threads of the event loop are needed by connections to the database.
     """
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class SystemResolver:
 
 @dataclass(frozen=True, slots=True)
 class OwnAddresses:
-    """Where this service itself can be reached; no request goes there, whatever is allowed."""
+    """The URL and sockets of this service. Requests to them are always refused."""
 
     base_url: str
     listeners: Collection[tuple[Address, int]] = ()
-    """The address and port of each listening socket; 0.0.0.0 and :: are all addresses of this machine."""
+    """The address and port of each listening socket; 0.0.0.0 and :: stand for all addresses of this machine."""
 
     def has_name(self, target: Target) -> bool:
-        """Return whether a URL has the host of `base_url`. On this machine other ports are other programs."""
+        """Return whether a URL has the host of `base_url`; if that is a loopback host, also its port."""
         own = urlsplit(self.base_url)
         if own.hostname in LOOPBACK_HOSTS:
             port = own.port or (443 if own.scheme == "https" else 80)
@@ -66,7 +66,7 @@ class OwnAddresses:
         return target.host == own.hostname
 
     def has_address(self, address: Address, port: int) -> bool:
-        """Return whether a socket of this service listens there."""
+        """Return whether a socket of this service listens on this address and port."""
         return any(
             port == own_port and (address == own or (own.is_unspecified and _is_of_this_machine(address)))
             for own, own_port in self.listeners
@@ -74,9 +74,10 @@ class OwnAddresses:
 
 
 class Guard:
-    """Decides about URLs and the addresses of their hosts. Implements `domain.outbound.OutboundGuard`.
+    """Decides to which URLs and addresses requests may be sent. Implements `domain.outbound.OutboundGuard`.
 
-    `development` adds http, and all ports, of this machine.
+    Only global addresses and those in `allowed_networks` are allowed, except those of this service. `development` also
+    allows http and all ports on this machine. `lookup_timeout` is in seconds.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Guard:
             raise OutboundError(OutboundFailure.REFUSED_ADDRESS, str(error)) from None
 
     async def resolve(self, target: Target) -> Sequence[Address]:
-        """Return the addresses to connect to. Raises OutboundError if there is none, or if any is refused."""
+        """Look up the host of a URL; return its addresses. Raises OutboundError for none, or if any is not allowed."""
         if self._own.has_name(target):  # defence: WH20 own-name
             raise OutboundError(OutboundFailure.REFUSED_ADDRESS, "The URL is one of this service.")
         addresses = [target.address] if target.address is not None else await self._look_up(target.host)
@@ -147,7 +148,10 @@ def guard_of(settings: Settings, resolver: Resolver) -> Guard:
 
 
 def document_guard_of(settings: Settings, resolver: Resolver) -> Guard:
-    """Return the guard for documents of clients, which anyone may name: none of another network unless its host is."""
+    """Return the guard for metadata documents of clients.
+
+    Anyone may choose their URLs, so `allowed_networks` counts only if `client_document_hosts` limits the hosts.
+    """
     hosts = settings[OAuthSettings].client_document_hosts
     return Guard(
         resolver,

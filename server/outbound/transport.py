@@ -1,4 +1,4 @@
-"""The transport of httpx for URLs that users choose: requests go only to addresses that the guard has judged."""
+"""A transport of httpx for URLs that users choose: it connects only to addresses that the guard allows."""
 
 import ssl
 
@@ -12,13 +12,13 @@ _MOST_ADDRESSES = 4
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends each request over a connection of its own.
+    """Sends each request over a new connection.
 
-    A connection that was kept could serve another host at the same address, whose certificate was not checked.
+    A reused connection could serve another host at the same address, whose certificate was not checked.
     """
 
     def __init__(self, guard: Guard, authorities: str | None = None) -> None:
-        """Set the guard, and certificate authorities in PEM in place of those that the system trusts."""
+        """Set the guard, and certificate authorities in PEM; None for those that the system trusts."""
         tls = ssl.create_default_context(cadata=authorities)
         tls.minimum_version = ssl.TLSVersion.TLSv1_2
         self._guard = guard

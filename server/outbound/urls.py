@@ -1,4 +1,4 @@
-"""The form of URLs that requests may be sent to."""
+"""Parse URLs to which requests may be sent."""
 
 import re
 from collections.abc import Collection
@@ -9,7 +9,7 @@ from domain.trusted_origins import refuse_numeric_hosts
 from server.outbound.addresses import Address
 
 LONGEST_URL = 2048
-"""Characters of a URL."""
+"""The most characters of a URL."""
 
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -30,12 +30,12 @@ class Target(NamedTuple):
 
     scheme: str
     host: str
-    """A name in lower case, or an address without brackets."""
+    """The host name in lower case, or the IP address without brackets."""
     port: int
     path: str
-    """Path and query."""
+    """The path with the query."""
     address: Address | None
-    """The address if the host is one."""
+    """The IP address if the host is one; None for a name."""
 
     @property
     def authority(self) -> str:
@@ -45,9 +45,10 @@ class Target(NamedTuple):
 
 
 def parse_url(url: str, *, allowed_ports: Collection[int], development: bool) -> Target:
-    """Return the parts of a URL: https, a host, one of the ports, and no more than a path and a query, in ASCII.
+    """Return the parts of an https URL with one of the allowed ports.
 
-    `development` adds http, and all ports, of this machine. Raises ValueError with a sentence for the user.
+    It must be ASCII, without user name, password and fragment. `development` also allows http and all ports on this
+    machine. Raises ValueError with a sentence for the user.
     """
     if len(url) > LONGEST_URL:  # defence: WH15 url-length
         raise ValueError(f"The URL has more than {LONGEST_URL} characters.")

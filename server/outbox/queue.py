@@ -1,4 +1,4 @@
-"""Queues of rows that are processed after the commit that wrote them: emails, and deliveries of webhooks."""
+"""The base class of queues of rows that are processed after the commit that stored them, such as emails."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ class Queue(ABC):
 
     @abstractmethod
     async def next_due(self) -> datetime | None:
-        """Return the time at which the first row is due, None without rows."""
+        """Return the time at which the next row is due; None if there is none."""
 
     @abstractmethod
     async def claim(self, free: int) -> Sequence[Any]:
@@ -44,10 +44,10 @@ class Queue(ABC):
 
     @abstractmethod
     async def process(self, row: Any) -> None:
-        """Process a claimed row, and record the outcome. No transaction is open meanwhile."""
+        """Process a claimed row, and record the outcome. It is called outside any transaction."""
 
     def start(self, row: Any) -> None:
-        """Start to process a row. The queue is woken at the end, so that the worker claims the next row."""
+        """Process a row in a new task. Its end wakes the queue, so that the worker claims the next row."""
         task = asyncio.create_task(self.process(row))
         self.running.add(task)
         task.add_done_callback(self._finish)
@@ -66,9 +66,9 @@ class Queue(ABC):
 async def record_outcome(
     run: Runner, job: Callable[[Context], Awaitable[Result]], pause: Pause = asyncio.sleep
 ) -> Result | None:
-    """Record an outcome, with retries: a row without one is processed again when its lease has expired.
+    """Run `job`, which records the outcome of a row, with several attempts; return its result.
 
-    Returns None if it could not be recorded.
+    Return None if all attempts failed. The row is then processed again when its lease has expired.
     """
     for seconds in RECORD_PAUSES:
         try:
@@ -80,7 +80,7 @@ async def record_outcome(
 
 
 def report(error: Exception, **details: str | float) -> None:
-    """Log a failure of the worker; only defects have a traceback."""
+    """Log an error of the worker, with a traceback unless the database is unavailable."""
     log.warning(
         "outbox.error", error=type(error).__name__, exc_info=not isinstance(error, Unavailable), **details
     )

@@ -15,7 +15,7 @@ LONGEST_PAUSE = 30.0
 
 
 class OutboxWorker:
-    """Claims the due rows of all queues and has them processed."""
+    """Claims due rows of all queues and starts to process them."""
 
     def __init__(self, queues: Sequence[Queue], clock: Clock) -> None:
         self._queues = queues
@@ -35,7 +35,10 @@ class OutboxWorker:
                 queue.woken.set()
 
     async def stop(self, grace: float = 5.0) -> None:
-        """Claim no more rows, and cancel what takes longer than `grace` seconds; it is repeated later."""
+        """Claim no more rows, and wait until the running ones are processed.
+
+        Those that take longer than `grace` seconds are cancelled. They are processed again once their lease expires.
+        """
         self._stopping = True
         for queue in self._queues:
             queue.woken.set()
@@ -44,7 +47,7 @@ class OutboxWorker:
         self._loops = []
 
     async def drain(self) -> None:
-        """Process all due rows, and the rows that they create; for a worker that is not started."""
+        """Process all due rows, and the rows that these create, then return. The worker must not be started."""
         while any(await asyncio.gather(*(self._drain(queue) for queue in self._queues))):
             pass
 

@@ -16,10 +16,10 @@ from server.rate_limit.database import DatabaseCounters
 from server.rate_limit.requests import SharedCounters
 
 DATABASE = "database"
-"""The value of `limits.store` without another server."""
+"""The value of `limits.store` that keeps the counters in the database."""
 
 EVERY = 5.0
-"""Seconds between two checks whether the store has lost its counters."""
+"""Seconds between two checks whether the Valkey or Redis server has lost its counters."""
 
 __all__ = ["DATABASE", "EVERY", "Store", "check", "report_lost_counts", "store"]
 
@@ -27,19 +27,19 @@ _log = structlog.get_logger(__name__)
 
 
 class Store(Counters, SharedCounters, Protocol):
-    """The counters for the rules and for the request limit."""
+    """A store of counters for the limits of rules and for the request limit."""
 
     async def has_lost_counts(self) -> bool:
         """Return whether counts were lost since the last call. Raises Unavailable."""
 
     async def close(self) -> None:
-        """Close the store's own connections."""
+        """Close the connections that the store has opened."""
 
 
 def store(settings: Settings, database: Database) -> Store:
-    """Return the store that `limits.store` names. Raises ValueError for an invalid URL.
+    """Return the store of counters that `limits.store` names, without connecting to it.
 
-    The timeout of a Valkey or Redis server is that of the database, `database.timeout`, or shorter.
+    The timeout of a Valkey or Redis server is `database.timeout`, or shorter. Raises ValueError for an invalid URL.
     """
     address = settings[LimitSettings].store.get_secret_value()
     return DatabaseCounters(database) if address == DATABASE else _other_server(settings)
@@ -67,7 +67,10 @@ def check(settings: Settings) -> Iterator[str]:
 
 
 async def report_lost_counts(counters: Store, lost: Callable[[], None]) -> None:
-    """Check whether the store has lost its counters since the last call; if so, log it and call `lost`."""
+    """Check whether the store has lost its counters since the last call; if so, log an error and call `lost`.
+
+    Do nothing if the store is unavailable.
+    """
     with contextlib.suppress(Unavailable):
         if await counters.has_lost_counts():
             _log.error("rate_limit.counts_lost")

@@ -27,7 +27,10 @@ _EXACT = timedelta(0)
 
 
 class DatabaseCounters:
-    """The table `counter`. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
+    """Counters in the table `counter`.
+
+    Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,7 +38,10 @@ class DatabaseCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Return the ends of exhausted windows; without a transaction, many are read by one statement."""
+        """Return, for each limit, the end of its window if the limit is reached, else None.
+
+        The counters are read in the transaction `db`, if it is given.
+        """
         if not counts:
             return []
         if db is None:
@@ -45,7 +51,7 @@ class DatabaseCounters:
         return [_end(count, row, now) for count, row in zip(counts, rows, strict=True)]
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
-        """Increment all counters or none, in this transaction.
+        """Increment all counters in this transaction, or none if one is at its limit.
 
         Rows are always locked in the order of their keys, so that transactions cannot deadlock.
         """
@@ -64,11 +70,14 @@ class DatabaseCounters:
         return LimitResult(filled=frozenset(filled))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Delete the rows in this transaction."""
+        """Delete the counters with these keys in this transaction."""
         db.defer(reset_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
-        """Add to a count that ends at `end` if it begins now, in a transaction of its own. Raises Unavailable."""
+        """Add `amount` to a counter in a transaction of its own; return the new count and the end of its window.
+
+        If a new window begins now, it ends at `end`. Raises Unavailable.
+        """
         try:
             async with self._database.transaction() as db:
                 # A transaction of its own: the request that is counted may fail or have none.
@@ -80,11 +89,11 @@ class DatabaseCounters:
         return WindowCount(number, window_end)
 
     async def has_lost_counts(self) -> bool:
-        """Return False: rows of the database are not lost."""
+        """Return False, because rows of the database are not lost."""
         return False
 
     async def close(self) -> None:
-        """Do nothing: the service closes the database."""
+        """Do nothing, because the service closes the database."""
 
 
 class _WindowFull(Exception):

@@ -1,10 +1,10 @@
 """Counters in a Valkey or Redis server: each request is one script, which the server runs atomically.
 
-Windows are measured by that server's clock. It deletes a counter when its window ends, and nothing depends on it after
-that. A count stays if the transaction of the request is rolled back.
+Windows are measured by that server's clock. The server deletes a counter when its window ends. A count is kept if the
+transaction of the request is rolled back.
 
-A refused connection costs no time, so every request tries again. A server that does not respond costs a timeout, so no
-requests are sent to it for a few seconds then.
+A refused connection costs no time, so every request tries again. After a timeout, no requests are sent to the server
+for a few seconds.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from server.rate_limit.requests import WindowCount
 
 _PREFIX = "gatewright:limit:"
 _MARKER = "gatewright:limits"
-"""A key without expiry: if it is missing, counters were lost."""
+"""A key that never expires: if it is missing, the server has lost its keys, and the counters with them."""
 _UNLIMITED = -1
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -80,10 +80,10 @@ return ARGV[1]
 """Arguments: the text for a new marker. Returns the text of the marker, which is created if it is missing."""
 
 SHORT_TIMEOUT = 0.5
-"""Timeout in seconds for a result that a request does not need."""
+"""Timeout in seconds of commands whose result a request does not need."""
 
 PAUSE = 5.0
-"""Seconds without requests to a server that did not respond."""
+"""Seconds for which no commands are sent to a server that has not responded."""
 
 _Answer = TypeVar("_Answer")
 
@@ -91,7 +91,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Backoff:
-    """A timeout for commands. After a command without a response, none are sent for a pause."""
+    """A timeout for commands. After a command has no response for `seconds`, none are sent for `pause` seconds."""
 
     def __init__(self, seconds: float, *, pause: float = PAUSE) -> None:
         self._seconds = seconds
@@ -101,7 +101,7 @@ class Backoff:
     async def wait(self, command: Awaitable[_Answer]) -> _Answer:
         """Return the result of a command. Raises RedisTimeout after the timeout, and the errors of the command.
 
-        A command may ignore its cancellation just after it got a connection, so it is not awaited.
+        A command is cancelled after the timeout, but not awaited, because it may ignore the cancellation.
         """
         task = asyncio.ensure_future(command)
         try:
@@ -126,7 +126,10 @@ class Backoff:
         self._pause_ends = time.monotonic() + self._pause
 
     def is_exhausted(self) -> bool:
-        """Return whether commands must not be sent; after the pause a single command is sent first."""
+        """Return whether commands must not be sent now.
+
+        After a pause it is False for one call, and a new pause begins, which ends if that command gets a response.
+        """
         if not self._pause_ends:
             return False
         if time.monotonic() < self._pause_ends:
@@ -136,7 +139,10 @@ class Backoff:
 
 
 class RedisCounters:
-    """Counts on one server. Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter."""
+    """Counters on one Valkey or Redis server.
+
+    Implements `domain.ports.Counters`, and `SharedCounters` of the request limiter.
+    """
 
     def __init__(self, address: str, timeout: float) -> None:
         """Create the store without connecting to it. Raises ValueError for an invalid address.
@@ -154,7 +160,7 @@ class RedisCounters:
     async def exceeded_until(
         self, counts: Sequence[Limit], now: datetime, db: Transaction | None = None
     ) -> list[datetime | None]:
-        """Return the end of each window whose limit is reached, otherwise None. Raises Unavailable."""
+        """Return, for each limit, the end of its window if the limit is reached, else None. Raises Unavailable."""
         if not counts:
             return []
         numbers = [_number(count) for count in counts]
@@ -162,7 +168,10 @@ class RedisCounters:
         return [now + milliseconds * _MILLISECOND if milliseconds else None for milliseconds in left]
 
     async def hit(self, db: Transaction, counts: Sequence[Limit], now: datetime) -> LimitResult:
-        """Increment all counters or none, immediately and independent of the transaction. Raises Unavailable."""
+        """Increment all counters, or none if one is at its limit; at once, whatever becomes of the transaction.
+
+        Raises Unavailable.
+        """
         arguments = [
             argument for count in counts for argument in (_number(count), count.window // _MILLISECOND)
         ]
@@ -173,13 +182,16 @@ class RedisCounters:
         return LimitResult(filled=frozenset(count.key for count, number in pairs if number == count.number))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Delete the counters. Without the server they stay until their windows end; no request is delayed."""
+        """Delete the counters with these keys. If the server does not respond, they stay until their windows end."""
         command = partial(self._client.delete, *(_PREFIX + key.hex() for key in keys))
         with contextlib.suppress(Unavailable):
             await self._ask(command, self._short_backoff)
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
-        """Add to a counter, which ends at `end` if it is new. Raises Unavailable after a short timeout."""
+        """Add `amount` to a counter; return the new count and the end of its window, which is `end` for a new counter.
+
+        Raises Unavailable after a short timeout.
+        """
         milliseconds = max(1, (end - now) // _MILLISECOND)
         command = partial(self._add_script, _keys([count]), [amount, milliseconds])
         number, left = await self._ask(command, self._short_backoff)
@@ -188,7 +200,7 @@ class RedisCounters:
     async def has_lost_counts(self) -> bool:
         """Return whether counts were lost since the last call, as in a restart without persistence. Raises Unavailable.
 
-        Counts that were lost before the first call are not noticed.
+        A loss before the first call is not noticed.
         """
         command = partial(self._mark_script, [_MARKER], [tokens.token()])
         before, self._marker = self._marker, await self._ask(command, self._short_backoff)

@@ -13,7 +13,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 
 _CONNECTIONS = 32
 _SENTINEL_CONNECTIONS = 1024
-"""The pool for Sentinel raises an error above this number instead of waiting."""
+"""The largest number of connections for Sentinel: above it, the pool raises an error instead of waiting."""
 _SENTINEL_PORT = 26379
 
 
@@ -23,10 +23,10 @@ def redis_address(address: str) -> str:
 
 
 def connection_pool(address: str, timeout: float) -> tuple[ConnectionPool, Sentinel | None]:
-    """Return the connection pool for a value of `limits.store`, and its Sentinels if it names any.
+    """Return the connection pool for a value of `limits.store`, and the client of its Sentinels (None if it has none).
 
-    Nothing is connected. `timeout` is in seconds, for a connection and for a response. Raises ValueError for an invalid
-    address.
+    Nothing is connected yet. `timeout`, in seconds, limits connecting and each response. Raises ValueError for an
+    invalid address.
     """
     address = redis_address(address)
     options = {

@@ -20,7 +20,7 @@ from domain.ports import Cipher, Limit
 from domain.rate_limits.policy import Quota
 
 MOST_WINDOWS = 100_000
-"""Maximum number of windows in memory; beyond it the oldest is dropped with its count."""
+"""Maximum number of windows in memory; above it the oldest window is dropped with its count."""
 
 _COUNTER = "limits.requests"
 """The purpose of the keyed digests that are the keys of the shared counters."""
@@ -36,10 +36,13 @@ class WindowCount(NamedTuple):
 
 
 class SharedCounters(Protocol):
-    """A counter for all instances."""
+    """The counters that all instances share."""
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
-        """Add to a counter, also beyond its limit; a new one ends at `end`. Raises Unavailable."""
+        """Add `amount` to a counter, also above its limit; return the new count and the end of its window.
+
+        The window of a new counter ends at `end`. Raises Unavailable.
+        """
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ class Window:
     unreported: int
     """Requests not yet reported to the shared counter."""
     factor: int = 1
-    """How many times the quota pass."""
+    """The factor by which the limit of the operation exceeds the quota."""
     is_spent: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -64,7 +67,7 @@ class Window:
 
 
 class RequestLimiter:
-    """Counts requests in fixed windows. `reached` is called once for each shared window that is filled."""
+    """Counts requests of each network and operation in fixed windows."""
 
     def __init__(
         self,
@@ -75,7 +78,10 @@ class RequestLimiter:
         clock: Callable[[], datetime],
         reached: Callable[[Client, str], None],
     ) -> None:
-        """Create a limiter without windows; the number of the quota is not 0."""
+        """Create a limiter without windows. `quota` is the limit of one network and operation; its number is not 0.
+
+        `reached` is called once for each window of the shared counter in which the limit is reached.
+        """
         self._quota = quota
         # A tenth per instance: small enough that several instances exceed the limit little, large enough that few
         # requests write.
@@ -88,9 +94,9 @@ class RequestLimiter:
         """The windows by network and operation, in the order in which they began."""
 
     def passes(self, network: str, operation_id: str, now: datetime, factor: int = 1) -> bool:
-        """Return whether a request passes at once; otherwise `hit` decides. Runs for every request.
+        """Count a request; return whether it passes without the shared counter. Otherwise the caller must call `hit`.
 
-        Of the operation, `factor` times the quota pass.
+        The limit of the operation is `factor` times the quota.
         """
         window = self.windows.get((network, operation_id))
         if window is None or not window.holds(now):
@@ -101,9 +107,9 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str, factor: int = 1) -> None:
-        """Count a request that does not pass at once in the shared counter. Raises Limited.
+        """Count a request for which `passes` returned False in the shared counter. Raises Limited above the limit.
 
-        If the counter is unavailable, the requests of this window pass.
+        If the shared counter is unavailable, all requests of this window pass.
         """
         network = client.network or ""
         window = self.windows.get((network, operation_id)) or self._begin(

@@ -1,4 +1,4 @@
-"""A strict profile of SAML 2.0 for a service provider: no database, no HTTP, no clock.
+"""Write and verify messages of a strict profile of SAML 2.0, as service provider, without database, HTTP or clock.
 
-Only `service_provider` is used from outside; it is loaded at the first message, because most services need no SAML.
+Other packages use only the module `service_provider`, which is loaded when the first message is written or read.
 """

@@ -1,4 +1,4 @@
-"""The contents of an assertion (Core 2, Profiles 4.1.4), read from an element that a signature covers."""
+"""Check and read an assertion (Core 2, Profiles 4.1.4) whose signature was verified."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from server.saml.signatures import Signed
 from server.saml.xml import Element, child, text_of, time_attribute
 
 MOST_IDENTIFIER = 1_024
-"""Characters of a name identifier; the standard has 256 for those that are persistent."""
+"""The most characters of a name identifier; the standard allows 256 for persistent ones."""
 _KNOWN_CONDITIONS = frozenset({saml("AudienceRestriction"), saml("OneTimeUse"), saml("ProxyRestriction")})
 
 
 class Facts(NamedTuple):
-    """What an assertion is compared with."""
+    """The values that an assertion must match."""
 
     issuer: str
     audience: str
@@ -28,7 +28,7 @@ class Facts(NamedTuple):
 
 
 def read(signed: Signed, facts: Facts) -> VerifiedAssertion:
-    """Return the contents of an assertion that is valid now, for this service. Raises SamlRefused."""
+    """Check that an assertion is valid now and for this service; return its contents. Raises SamlRefused."""
     assertion = signed.element
     if assertion.get("Version") != "2.0":
         raise SamlRefused(SamlRefusal.UNEXPECTED)
@@ -56,7 +56,7 @@ def read(signed: Signed, facts: Facts) -> VerifiedAssertion:
 
 
 def past_time(element: Element, name: str, skew: timedelta, now: datetime) -> datetime:
-    """Return the time in an attribute. Raises SamlRefused without one, or if it is in the future."""
+    """Return the time in the attribute `name`. Raises SamlRefused if it is missing, or in the future beyond `skew`."""
     time = time_attribute(element, name)
     if time is None:
         raise SamlRefused(SamlRefusal.MALFORMED)
@@ -66,7 +66,10 @@ def past_time(element: Element, name: str, skew: timedelta, now: datetime) -> da
 
 
 def check_period(element: Element, skew: timedelta, now: datetime) -> datetime | None:
-    """Return the end of an element's period, or None without one. Raises SamlRefused if now is not in it."""
+    """Check that now, give or take `skew`, is in the period of an element; return its end (`NotOnOrAfter`) or None.
+
+    Raises SamlRefused.
+    """
     not_before, end = time_attribute(element, "NotBefore"), time_attribute(element, "NotOnOrAfter")
     if not_before is not None and now + skew < not_before:  # defence: SSO6 not-before
         raise SamlRefused(SamlRefusal.NOT_YET_VALID)

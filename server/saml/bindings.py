@@ -1,7 +1,7 @@
-"""The bindings of SAML 2.0 that browsers carry: messages in a form (POST) and in a query (redirect).
+"""The SAML 2.0 bindings in which a browser carries messages: in a form (POST) and in a query (redirect).
 
-The redirect binding compresses and signs outside of the XML (Bindings 3.4.4): the signature is over characters of the
-query, which are therefore used as sent.
+In the redirect binding the message is compressed, and the signature is not in the XML, but covers the characters of the
+query (Bindings 3.4.4). They are therefore used as they were sent.
 """
 
 import zlib
@@ -31,7 +31,7 @@ class QueryMessage(NamedTuple):
 
 
 def decode_form(message: str, most_characters: int) -> bytes:
-    """Return the document in a field of a form. Raises SamlRefused."""
+    """Decode the base64 of a form field; return the XML document. Raises SamlRefused, also if it is too large."""
     if len(message) > most_characters:  # defence: SSO2 form
         raise SamlRefused(SamlRefusal.TOO_LARGE)
     return _from_base64(message)
@@ -46,7 +46,10 @@ def redirect_url(
     private_key: str | None,
     **more: str,
 ) -> str:
-    """Return a URL that carries a message, signed if there is a key. `more` are parameters of other protocols."""
+    """Return a URL that carries a message in the parameter `name`, signed if there is a private key.
+
+    `more` are further parameters, which the signature does not cover.
+    """
     compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     deflated = compressor.compress(etree.tostring(message)) + compressor.flush()
     pairs = [(name, b64encode(deflated).decode())]
@@ -61,7 +64,7 @@ def redirect_url(
 
 
 def read_query(query: str, pinned: Sequence[str], most_bytes: int) -> QueryMessage:
-    """Return the signed message in a query. Raises SamlRefused, also if none of the pinned certificates signed it."""
+    """Return the message in a query, after verifying its signature by a pinned certificate. Raises SamlRefused."""
     parameters = _parameters(query, most_bytes)
     name = next((one for one in ("SAMLRequest", "SAMLResponse") if one in parameters), None)
     if name is None or ("SAMLRequest" in parameters and "SAMLResponse" in parameters):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 MOST = 10
-"""Certificates of one provider: each may cost a verification."""
+"""The most certificates of one provider, because each may cost a verification of a signature."""
 
 
 @lru_cache(maxsize=1_000)
@@ -23,5 +23,5 @@ def _load(certificate: str) -> "Certificate | None":
 
 
 def load_pinned(pinned: Sequence[str]) -> list["Certificate"]:
-    """Return the certificates whose keys are accepted, without the others."""
+    """Parse pinned certificates; leave out those whose keys are not accepted, such as weak ones."""
     return [loaded for loaded in map(_load, pinned[:MOST]) if loaded is not None]

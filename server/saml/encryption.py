@@ -1,7 +1,7 @@
 """Decryption of assertions (XML Encryption 1.1).
 
-AES-CBC does not notice changes, so an attacker could learn a plaintext from how its variants are refused. Therefore
-everything that fails between decryption and a verified signature is one refusal, `encryption`.
+AES-CBC does not detect changes of the ciphertext, so an attacker could learn the plaintext if changed variants were
+refused differently. Therefore every failure between decryption and signature has the same code, `encryption`.
 """
 
 from base64 import b64decode
@@ -17,7 +17,7 @@ _MGF1_SHA1 = f"{XENC11}mgf1sha1"
 
 
 def decrypt(encrypted: Element, keys: Sequence[KeyCertificate]) -> bytes:
-    """Return the plaintext of an EncryptedAssertion, by the first of our keys that fits. Raises SamlRefused."""
+    """Decrypt an EncryptedAssertion with the first of `keys` that fits; return the plaintext. Raises SamlRefused."""
     data = child(encrypted, xenc("EncryptedData"))
     wrapped = None if data is None else _encrypted_key(encrypted, data)
     if data is None or wrapped is None:

@@ -1,4 +1,4 @@
-"""Single logout (Core 3.7, Profiles 4.4): only signed messages, to this endpoint, of the last minutes."""
+"""Single logout (Core 3.7, Profiles 4.4): write and verify logout requests and responses."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -20,9 +20,9 @@ from server.saml.requests import SAML, SAMLP, signing_key
 from server.saml.xml import Element, child, format_time, text_of
 
 LIFETIME = timedelta(minutes=10)
-"""The greatest age of a request: its id is kept for as long."""
+"""The greatest age of a logout request, during which the caller stores its id against replay."""
 MOST_BYTES = 65_536
-"""Of a message, before and after it is inflated. Real ones have two kilobytes."""
+"""The largest message in bytes, before and after decompression. Real ones have about 2,000 bytes."""
 
 
 class _Received(NamedTuple):
@@ -39,7 +39,10 @@ def read(
     expected: ExpectedResponse,
     now: datetime,
 ) -> SamlLogoutRequest:
-    """Return a verified logout request. Raises SamlRefused, for verified responses because no request is kept."""
+    """Verify a logout message; return the logout request.
+
+    Raises SamlRefused. A verified logout response is refused, too, with the code IN_RESPONSE_TO.
+    """
     received = (
         _from_query(message.query, provider) if message.form is None else _from_form(message.form, provider)
     )
@@ -61,7 +64,7 @@ def read(
 def request_url(
     own: SamlServiceProvider, provider: SamlIdentityProvider, request: SamlLogoutRequest, now: datetime
 ) -> str:
-    """Return the URL of a signed logout request. Raises ValueError without a logout URL or a key."""
+    """Return the URL that carries a signed logout request. Raises ValueError without a logout URL or a key."""
     message = SAMLP.LogoutRequest(
         SAML.Issuer(own.entity_id),
         SAML.NameID(request.name_id.value, Format=request.name_id.format),
@@ -84,7 +87,7 @@ def response_url(
     message_id: str,
     now: datetime,
 ) -> str:
-    """Return the URL of a signed logout response. Raises ValueError without a logout URL or a key."""
+    """Return the URL that carries a signed logout response. Raises ValueError without a logout URL or a key."""
     location = _location(provider.logout_response_url or provider.logout_url)
     status = names.SUCCESS if response.is_success else f"{names.STATUS}Responder"
     message = SAMLP.LogoutResponse(

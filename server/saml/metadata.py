@@ -1,6 +1,6 @@
-"""Metadata of SAML 2.0 (saml-metadata-2.0-os): that of providers is read, that of this service is written.
+"""Read the SAML 2.0 metadata of identity providers, and write that of this service (saml-metadata-2.0-os).
 
-A signature over metadata is not verified: operators choose the document, or an address under TLS.
+Signatures of metadata are not verified, because a manager provides the document, or an https URL of it.
 """
 
 from base64 import b64encode
@@ -42,7 +42,7 @@ _ENCRYPTION = (
 
 
 def read(document: bytes, now: datetime) -> SamlMetadata:
-    """Return what the metadata of an identity provider contains. Raises MetadataRefused."""
+    """Parse the metadata of an identity provider; return its contents. Raises MetadataRefused."""
     if len(document) > MOST_BYTES:  # defence: SSO2 metadata
         raise MetadataRefused("The metadata is larger than 1 MiB: export that of one identity provider.")
     try:

@@ -13,7 +13,7 @@ SAML = ElementMaker(namespace=names.SAML, nsmap={"saml": names.SAML})
 
 
 def signing_key(own: SamlServiceProvider) -> str:
-    """Return the private key that signs. Raises ValueError without one."""
+    """Return the private key that signs messages of this service. Raises ValueError if there is none."""
     if not own.keys:
         raise ValueError("signed messages need a key of the service provider")
     return own.keys[0].private_key
@@ -22,7 +22,7 @@ def signing_key(own: SamlServiceProvider) -> str:
 def url(
     own: SamlServiceProvider, provider: SamlIdentityProvider, request: AuthenticationRequest, now: datetime
 ) -> str:
-    """Return the URL that asks a provider to authenticate the user of a browser."""
+    """Return the URL that sends a browser to the provider with an authentication request."""
     message = SAMLP.AuthnRequest(
         SAML.Issuer(own.entity_id),
         ID=request.id,

@@ -1,4 +1,4 @@
-"""Responses of identity providers to authentication requests (Profiles 4.1.4.2 and 4.1.4.3), in a strict order."""
+"""Verify responses of identity providers to authentication requests (Profiles 4.1.4.2 and 4.1.4.3)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -32,7 +32,7 @@ def read(
     expected: ExpectedResponse,
     now: datetime,
 ) -> VerifiedAssertion:
-    """Return the verified contents of a response. Raises SamlRefused with the code of the first check that fails."""
+    """Return the verified contents of a response. Raises SamlRefused, whose code names the first check that failed."""
     response = xml.parse(bindings.decode_form(message, expected.most_characters))
     structure.check(response)
     in_response_to = _check_envelope(response, own, provider, expected)

@@ -1,11 +1,11 @@
-"""The adapter of `domain.sso.saml.SamlMessages`."""
+"""The implementation of the interface `domain.sso.saml.SamlMessages`."""
 
 from server.crypto import certificates
 from server.saml import logout, metadata, requests, responses
 
 
 class ServiceProvider:
-    """Writes and reads messages: each method is one function. Nothing is stored."""
+    """The implementation of `domain.sso.saml.SamlMessages`. Each method is a function of this package."""
 
     generate_key = staticmethod(certificates.generate)
     certificate_facts = staticmethod(certificates.facts)

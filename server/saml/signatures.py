@@ -1,7 +1,7 @@
 """Verification of XML signatures by signxml, after a check that a signature has the only form that SAML needs.
 
-The library gets the signed element alone, without its surroundings and without KeyInfo, so it cannot take another
-element of the same id, or a key in the message. Afterwards only the element that it returns is read.
+signxml gets a copy of the signed element alone, without the rest of the message and without KeyInfo. So it cannot
+verify another element with the same id, or use a key from the message. Only the element that it returns is read.
 """
 
 from collections.abc import Sequence
@@ -36,12 +36,12 @@ _STEPS = [names.ENVELOPED, names.EXCLUSIVE, names.EXCLUSIVE]
 """The transforms of the element, and the canonicalization of the signature itself."""
 _PREFIXES = f"{{{names.EXCLUSIVE}}}InclusiveNamespaces"
 MOST_PREFIXES = 256
-"""Characters of a list of prefixes, which has one to four in practice."""
+"""The most characters of a list of namespace prefixes, which has one to four prefixes in practice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What a verified signature covers: the element, parsed again from the signed bytes."""
+    """The element that a verified signature covers, parsed again from the signed bytes."""
 
     element: Element
 
@@ -52,7 +52,10 @@ def is_signed(element: Element) -> bool:
 
 
 def verify(element: Element, pinned: Sequence[str]) -> Signed:
-    """Return the part of an element that a pinned certificate has signed: the whole element. Raises SamlRefused."""
+    """Verify that the key of a pinned certificate has signed the whole element; return the signed element.
+
+    Raises SamlRefused.
+    """
     alone = document_of(element)
     signature = child(alone, ds("Signature"))
     if signature is None:

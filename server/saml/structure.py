@@ -1,6 +1,6 @@
 """Checks of the structure of messages: unique ids, and signatures and assertions only where they belong.
 
-They refuse every known form of signature wrapping, before any signature is verified.
+They refuse every known form of signature wrapping. They run before any signature is verified.
 """
 
 from domain.sso.saml import SamlRefusal, SamlRefused
@@ -29,7 +29,7 @@ def check(root: Element) -> None:
 
 
 def only_assertion(response: Element) -> Element:
-    """Return the only assertion of a response, which may be encrypted. Raises SamlRefused."""
+    """Return the only assertion of a response, encrypted or not. Raises SamlRefused if there is not exactly one."""
     found = [one for one in response if one.tag in {ASSERTION, ENCRYPTED}]
     if len(found) != 1:  # defence: SSO1 one-assertion
         raise SamlRefused(SamlRefusal.UNEXPECTED)

@@ -18,16 +18,16 @@ Element: TypeAlias = Any  # lxml has no types
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of a document. Real responses have a few hundred nodes and eleven levels."""
+    """The limits of an XML document. Real responses have a few hundred nodes and eleven levels."""
 
     nodes: int = 5_000
     depth: int = 40
     attributes: int = 64
-    """Of one element: libxml2 sorts them in quadratic time when it canonicalizes."""
+    """The most attributes of one element, because libxml2 sorts them in quadratic time for canonicalization."""
     namespaces: int = 1_000
-    """Declarations in the whole document."""
+    """The most namespace declarations in the whole document."""
     has_comments: bool = False
-    """Whether comments are dropped, instead of refused."""
+    """Whether comments are removed; otherwise a document with comments is refused."""
 
 
 MESSAGE = Bounds()
@@ -43,11 +43,11 @@ _FORBIDDEN = re.compile(r"<\?|<!(?!\[CDATA\[)")
 _FORBIDDEN_EXCEPT_COMMENTS = re.compile(r"<\?|<!(?!\[CDATA\[|--)")
 _DATE_TIME = re.compile(r"[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 WHITESPACE = " \t\r\n"
-"""What XML calls white space. `str.strip` also removes other characters, such as a no-break space."""
+"""The white space of XML. `str.strip` without it also removes other characters, such as a no-break space."""
 
 
 def parser(bounds: Bounds = MESSAGE) -> Any:
-    """Return a new parser that resolves nothing."""
+    """Return a new parser that loads no external files and expands no entities."""
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -97,7 +97,7 @@ def _check_shape(root: Element, bounds: Bounds) -> None:
 
 
 def document_of(element: Element) -> Element:
-    """Return a copy of an element as the root of a document of its own, with the namespaces of its surroundings."""
+    """Return a copy of an element as the root of a new document, with the namespaces that are in scope there."""
     # In ASCII, names with other letters would be written as references, which no parser reads.
     return etree.fromstring(etree.tostring(element, with_tail=False, encoding="utf-8"), parser())
 

@@ -1,1 +1,1 @@
-"""scim2-models as the engine of the SCIM protocol, without any I/O in it."""
+"""The implementation of the SCIM protocol with scim2-models, without any I/O."""

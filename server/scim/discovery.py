@@ -1,4 +1,4 @@
-"""What the service says about itself to clients of the SCIM protocol (RFC 7644, 4)."""
+"""The documents of the SCIM discovery endpoints: capabilities, resource types and schemas (RFC 7644, 4)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -40,11 +40,11 @@ POLICY = ScimPolicy(
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
 MOST_OPERATIONS = 1000
-"""Operations of a PATCH request."""
+"""The most operations of a PATCH request."""
 MOST_APPLIED = 100
-"""The same without those for members of a group: each copies the resource."""
+"""The most operations that do not change members of a group. scim2-models copies the resource for each of these."""
 MOST_ATTRIBUTES = 8192
-"""Bytes of the attributes of a resource that are kept."""
+"""The largest stored attributes of a resource, in bytes."""
 
 _User = User[EnterpriseUser]
 _OF_THE_SERVICE = ("id", "meta", "groups", "password")
@@ -63,22 +63,22 @@ class Engine:
     """The implementation of `domain.scim.protocol.ScimProtocol`."""
 
     def read_user(self, body: Any) -> UserAttributes:
-        """Return the user of a request that creates or replaces one. Raises InvalidSyntax, InvalidValue."""
+        """Return the user in the body of a request that creates or replaces it. Raises InvalidSyntax, InvalidValue."""
         user = _validated(_User, body, Context.RESOURCE_CREATION_REQUEST)
         if user.active is None:
             user.active = True
         return _user(user)
 
     def patch_user(self, before: Document, body: Any) -> UserAttributes:
-        """Return a user after a PATCH request. Raises ScimError."""
+        """Return the user `before` as the operations of a PATCH body change it. Raises ScimError."""
         return _user(_patched(_User, before, _patch(_User, body, _with_manager)))
 
     def read_group(self, body: Any) -> GroupAttributes:
-        """Return the group of a request that creates or replaces one. Raises ScimError."""
+        """Return the group in the body of a request that creates or replaces it. Raises ScimError."""
         return _group(_validated(Group, body, Context.RESOURCE_CREATION_REQUEST))
 
     def patch_group(self, before: Document, members: Sequence[str], body: Any) -> GroupAttributes:
-        """Return a group with these members after a PATCH request. Raises ScimError."""
+        """Return the group `before`, with the ids of its members, as a PATCH body changes it. Raises ScimError."""
         present = dict.fromkeys(members)
         patch = _patch(Group, body, separated)
         others = [each for each in patch.operations if not apply(present, each)]
@@ -86,11 +86,11 @@ class Engine:
         return _group(_patched(Group, before, rest))._replace(members=list(present))
 
     def conditions(self, endpoint: str, text: str) -> Sequence[Condition]:
-        """Return the conditions of a filter. Raises InvalidFilter."""
+        """Parse a filter; return its conditions, all of which must be met. Raises InvalidFilter."""
         return filters.conditions(Group if endpoint == GROUPS else _User, text)
 
     def resource(self, endpoint: str, document: Document, facts: Facts, query: Mapping[str, str]) -> Document:
-        """Return a resource. Raises InvalidValue, InvalidPath."""
+        """Return a resource as JSON, with the attributes that `query` selects. Raises InvalidValue, InvalidPath."""
         model: Any = Group if endpoint == GROUPS else _User
         values = {name: value for name, value in document.items() if name not in _OF_THE_SERVICE}
         resource = model.model_validate({**values, **_facts(endpoint, document, facts)}, scim_policy=POLICY)
@@ -117,7 +117,7 @@ class Engine:
         start: int | None,
         cursor: str | None,
     ) -> Document:
-        """Return a page of resources; `number` is how many were read, including those that are left out."""
+        """Return the response with a page of resources; `number` includes resources that are left out."""
         page = {
             "schemas": [str(ListResponse.__schema__)],
             "totalResults": total,

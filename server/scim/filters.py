@@ -25,7 +25,7 @@ from domain.scim.protocol import Condition, Operator
 MOST_CHARACTERS = 1024
 MOST_CONDITIONS = 10
 FEWEST_CONTAINED = 3
-"""Characters of a text that is searched for within another."""
+"""The fewest characters of a text for the operator `co` (contains)."""
 
 _ATTRIBUTES = {
     name.lower(): name
@@ -44,7 +44,7 @@ _TYPED_EMAILS = re.compile(r'emails\[type eq "[a-z]{1,16}"\]\.value', re.IGNOREC
 
 
 def conditions(model: Any, text: str) -> Sequence[Condition]:
-    """Return the conditions of a filter, which all have to be met. Raises InvalidFilter."""
+    """Parse a filter for a resource `model`; return its conditions, all of which must be met. Raises InvalidFilter."""
     if len(text) > MOST_CHARACTERS:  # defence: SSO12 filter-length
         raise InvalidFilter("The filter is longer than 1,024 characters")
     try:

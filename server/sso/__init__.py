@@ -1,1 +1,1 @@
-"""Connections to identity providers: domain names and their records, and discovery documents."""
+"""For connections to identity providers: domain names and their TXT records, discovery documents, SAML metadata."""

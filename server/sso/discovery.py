@@ -1,4 +1,4 @@
-"""Requests for what providers publish about themselves, through the guard: OpenID Connect Discovery, SAML metadata."""
+"""Fetch and check discovery documents of OpenID providers, and fetch SAML metadata."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from server.outbound.client import Document
 
 LARGEST = 1024 * 1024
-"""Bytes of a document."""
+"""The largest document in bytes."""
 TIMEOUT = 10.0
-"""Seconds of a request, from the look-up of the address to the end of the document."""
+"""Timeout in seconds of a request, from the look-up of the address to the end of the document."""
 
 _JSON = "application/json"
 _METADATA = "application/samlmetadata+xml, application/xml, text/xml"
@@ -29,10 +29,10 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Source(Protocol):
-    """Requests to URLs that users choose: `server.outbound.LazyClient`."""
+    """The interface of `server.outbound.LazyClient`, which sends requests to URLs that users choose."""
 
     async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> "Document":
-        """Return the response. Raises OutboundError."""
+        """Return the response, at most `within` seconds after the start. Raises OutboundError."""
 
 
 class Discovery:
@@ -44,7 +44,7 @@ class Discovery:
         self._timeout = timeout
 
     async def discover(self, issuer: str, url: str) -> Discovered:
-        """Return the document of an issuer. Raises DiscoveryError."""
+        """Return the discovery document at a URL, checked to be of this issuer and complete. Raises DiscoveryError."""
         document = await self._document(url)
         if document.get("issuer") != issuer:
             raise DiscoveryError(DiscoveryFailure.ISSUER_MISMATCH)

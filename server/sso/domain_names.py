@@ -1,4 +1,4 @@
-"""Domain names: their form (IDNA 2008, the Public Suffix List), and their TXT records. Implements `DomainNames`."""
+"""Normalize domain names (IDNA 2008, Public Suffix List), and look up their TXT records."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from domain import tokens
 from domain.sso.domain_names import InvalidDomain, LookupFailed
 
 TIMEOUT = 5.0
-"""Seconds for the response of a name server."""
+"""Timeout in seconds for the response of a name server."""
 MOST_SERVERS = 2
-"""Name servers that are queried; each must have the record."""
+"""The most name servers that are queried. Each one that responds must have the record."""
 LONGEST = 200
-"""Characters of a domain: the name of its record, which is up to 53 longer, has at most 253 (RFC 1035, 2.3.4)."""
+"""The most characters of a domain: the name of its record is up to 53 longer, and may have 253 (RFC 1035, 2.3.4)."""
 
 _log = structlog.get_logger(__name__)
 
@@ -42,9 +42,9 @@ class NameServer(NamedTuple):
 
 
 class DnsDomainNames:
-    """Domain names by the name servers of the machine, or by others.
+    """Normalizes domain names and looks up their TXT records. Implements `domain.sso.domain_names.DomainNames`.
 
-    Implements `domain.sso.domain_names.DomainNames`.
+    It queries the first two of `servers`, by default those of the operating system, with `timeout` in seconds.
     """
 
     def __init__(self, servers: Sequence[NameServer] = (), timeout: float = TIMEOUT) -> None:
@@ -56,9 +56,10 @@ class DnsDomainNames:
         return normalize(text)
 
     async def has_record(self, label: str, domain: str, value: str) -> bool:
-        """Return whether `label.domain` itself has a TXT record with this value. Raises LookupFailed.
+        """Return whether `label.domain` has a TXT record `value` or `label=value`. Raises LookupFailed.
 
-        Each name server that responds must have it. A wildcard has the record for a random label, too.
+        Every name server that responds must have the record. A wildcard record does not count: it is detected by a
+        query with a random label.
         """
         # The second form is that of Better Auth's package for single sign-on.
         values = {value, f"{label}={value}"}

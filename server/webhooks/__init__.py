@@ -1,1 +1,1 @@
-"""Deliveries of webhooks: signing, attempts, and their outcome."""
+"""Deliver webhooks: sign and send requests, and record the outcome."""

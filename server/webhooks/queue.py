@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from server.outbound.client import Answer, OutboundClient
 
 TRIM_INTERVAL = timedelta(seconds=1)
-"""The time between two counts of the deliveries that wait."""
+"""The least time between two counts of waiting deliveries."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The attempts at the same time, of the instance and of an endpoint, and the seconds of an attempt."""
+    """The most simultaneous attempts of this instance and of one endpoint, and the timeout of an attempt in seconds."""
 
     concurrency: int
     endpoint_concurrency: int
@@ -46,7 +46,7 @@ class Limits:
 
 
 class DeliveryQueue(Queue):
-    """Deliveries of webhooks. Claims go round by endpoint, so that one of them holds up no other."""
+    """The queue of webhook deliveries. Endpoints take turns, so that a slow one does not delay the others."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class DeliveryQueue(Queue):
         self._trimmed: datetime | None = None
 
     async def next_due(self) -> datetime | None:
-        """Return the time of the next attempt at an endpoint that may receive one more."""
+        """Return the time of the next attempt at an endpoint with free slots; None if there is none."""
         endpoints = await self._run(claims.due_endpoints)
         # Those of a failing endpoint too, of which nothing is claimed for minutes.
         await self._trim([one.row.id for one in endpoints if one.due is not None])
@@ -83,7 +83,7 @@ class DeliveryQueue(Queue):
         return self._limits.endpoint_concurrency - self._in_flight[endpoint.row.id]
 
     async def claim(self, free: int) -> Sequence[LeasedDelivery]:
-        """Claim deliveries of the endpoints that `next_due` found, the same number of each if there are too many."""
+        """Claim up to `free` deliveries for the endpoints that `next_due` found, with an equal share for each."""
         now = self._clock()
         due = [one for one in self._due if one.due is not None and one.due <= now]
         if not due:
@@ -113,7 +113,7 @@ class DeliveryQueue(Queue):
                     self._metrics.webhooks_dropped(dropped)
 
     async def process(self, delivery: LeasedDelivery) -> None:
-        """Attempt a delivery, and record the outcome."""
+        """Send a delivery once, and record the outcome."""
         try:
             outcome = await self._attempt(delivery)
             result = await record_outcome(
@@ -167,14 +167,14 @@ class DeliveryQueue(Queue):
 def delivery_queue(
     settings: Settings, run: Runner, clock: Clock, guard: Guard, metrics: MetricsRegistry | None
 ) -> DeliveryQueue:
-    """Return the queue of a service with these settings."""
+    """Create the queue of webhook deliveries from the settings."""
     chosen = settings[WebhookSettings]
     limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
     return DeliveryQueue(run=run, clock=clock, client=LazyClient(guard), limits=limits, metrics=metrics)
 
 
 def parse_retry_after(text: str | None, now: datetime) -> timedelta | None:
-    """Return the time in a Retry-After header, seconds or a date (RFC 9110, 10.2.3); None if malformed or past."""
+    """Return the time to wait by a Retry-After header (RFC 9110, 10.2.3); None if missing, malformed or past."""
     if text is None:
         return None
     if text.isascii() and text.isdecimal():

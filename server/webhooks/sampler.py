@@ -1,4 +1,4 @@
-"""The gauges of webhooks, set every few seconds."""
+"""Set the gauges about webhooks in the metrics, every few seconds."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ TIMEOUT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Sets the gauges of a service that sends events."""
+    """Sets the gauges about webhooks from the database."""
 
     metrics: MetricsRegistry
     reads: Reads

@@ -1,4 +1,4 @@
-"""The headers of a request, as Standard Webhooks 1.0 defines them."""
+"""Sign and verify requests of webhooks, as Standard Webhooks 1.0 defines."""
 
 import hmac
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from domain.webhooks.secrets import is_secret
 USER_AGENT = "Gatewright-Webhooks/1"
 
 TOLERANCE = timedelta(minutes=5)
-"""The age of a request up to which receivers accept it."""
+"""The greatest age of a request that receivers accept."""
 
 _REQUIRED = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
 def headers(event_id: str, secrets: Sequence[str], body: str, now: datetime) -> Mapping[str, str]:
-    """Return the headers of an attempt at `now`, a time in UTC, signed with every secret."""
+    """Return the headers of a request that is sent at `now` (UTC), with one signature for each secret."""
     message_id = f"msg_{event_id}"
     # The library takes the time for UTC whatever its time zone is.
     # defence: WH7 signatures
@@ -32,10 +32,10 @@ def headers(event_id: str, secrets: Sequence[str], body: str, now: datetime) -> 
 
 
 def verify(request: bytes, secret: str) -> datetime:
-    """Return when a captured request was sent: headers, an empty line, and the body as it was received.
+    """Verify the signature of a captured request; return when the request was sent.
 
-    Its age is not checked: the library does both at once, and cannot verify what was captured before. Raises ValueError
-    with a sentence that says why its signature is wrong.
+    `request` has the headers, an empty line and the body as it was received. Its age is not checked. Raises ValueError
+    with a sentence that says what is wrong.
     """
     if not is_secret(secret):
         raise ValueError("the secret is not whsec_ and the standard base64 of 24 to 64 bytes")

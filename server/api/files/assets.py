@@ -42,7 +42,10 @@ class _File:
 
 
 class Assets:
-    """An ASGI application for the files of the pages; the caller checks `matches` first. `max_body` is in bytes."""
+    """An ASGI application that serves the static files of the pages; callers check `matches` first.
+
+    A request that announces a body of more than `max_body` bytes is refused.
+    """
 
     def __init__(self, policy: Policy, max_body: int) -> None:
         self._policy = policy
@@ -54,7 +57,7 @@ class Assets:
         return path.startswith(self._prefix)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond with 200, 204 to OPTIONS, 404, 405 to other methods."""
+        """Respond with the file (200), 204 for OPTIONS, 404 for an unknown file, or 405 for other methods."""
         request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
         try:
             rendered = self._answer(scope, head)

@@ -76,9 +76,8 @@ class Document(NamedTuple):
 class Documents:
     """An ASGI application that serves the documents; the caller checks `matches` first.
 
-    `document` returns the published contract. It and the `files` are read at the first request.
-    Pages of trusted origins may read the responses; `max_body` is in bytes. Requests go through the same checks as in
-    the pipeline.
+    `document` returns the published contract; it and the `files` are read when they are first requested. Pages of
+    trusted origins may read the responses. A request that announces a body of more than `max_body` bytes is refused.
     """
 
     def __init__(
@@ -109,7 +108,8 @@ class Documents:
         return path in self._paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond with 200, 302 to /docs/, 304 for a known ETag, 204 to OPTIONS, 405 to other methods."""
+        """Respond with a document (200), a redirect from /docs/ to /docs (302), 304 for a known ETag, 204 for OPTIONS,
+        or 405 for other methods."""
         request_id, head = tokens.request_id(), RequestHeaders(scope["headers"])
         cors, is_page = self._cors_of(head), self._is_page(scope, head)
         try:

@@ -1,4 +1,4 @@
-"""The entries of refused forms: sealed in the URL of the form's page, and shown there again."""
+"""The entries of refused forms: encrypted in the URL of the form's page, which shows them again."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,14 +19,17 @@ from server.api.routing import filled
 
 
 class FormEntries:
-    """The entries of forms; each browser has a cookie, so that it reads only its own."""
+    """Reads and writes form entries. A cookie identifies each browser, so that it reads only its own entries."""
 
     def __init__(self, cookie_policy: Cookies, cipher: Cipher) -> None:
         self._cookies = cookie_policy
         self._cipher = cipher
 
     def read(self, request: Request, operation: Operation) -> None:
-        """Show a form with the entries in the URL, if they are of this page, browser and account."""
+        """Let the page show the entries in the URL, if they belong to this page, browser and account.
+
+        Sets the arguments of the handler that are absent from the query, and `request.page`.
+        """
         sealed = request.arguments.pop(ENTRIES, None)
         browser = self._browser(request)
         if not sealed or browser is None:
@@ -55,7 +58,7 @@ class FormEntries:
         )
 
     def mark_browser(self, request: Request) -> None:
-        """Set the cookie of a browser that has none, so that its next form comes with a cookie."""
+        """Set the cookie that identifies a browser, unless the browser has sent one."""
         if self._browser(request) is None:
             request.cookies.append(cookies.set_browser(self._cookies, tokens.token()))
 
@@ -65,7 +68,11 @@ class FormEntries:
         return next(iter(tokens.presented(request.head.cookies(name))), None)
 
     def redirect_to(self, request: Request, form: Operation, kept: Entries) -> Redirect | None:
-        """Return the redirect to the page of a form with its entries; None if the page cannot show them."""
+        """Return the redirect to the page of a form, with the entries in the URL; None if they cannot be shown there.
+
+        That is so if the browser sent no cookie, if the fields are invalid parameters of the page, or if the entries
+        are too long for a URL.
+        """
         fields, browser = kept.fields, self._browser(request)
         if browser is None:
             return None
@@ -83,9 +90,10 @@ class FormEntries:
 
 
 def is_for(user: UserRow, form: Mapping[str, str]) -> bool:
-    """Return whether a form was shown to this user, whose address may have changed since.
+    """Return whether a form was rendered for this user.
 
-    Templates of the operator may have the address alone.
+    The field `user` of the form is the user's id. Forms of an operator's own templates may have only the email address,
+    in the field `account`.
     """
     shown_to = form.get("user")
     return shown_to == user.id if shown_to else form.get("account") == user.email

@@ -28,17 +28,17 @@ _OF_THE_SERVICE = frozenset(_OWN_NAMES) - {HTTPStatus.BAD_REQUEST}
 
 
 class OAuthResponder(Responder):
-    """The responder for clients of the OAuth protocol. Rules authenticate the clients, so no origin is checked.
+    """The responder for clients of the OAuth protocol. The rules authenticate the clients, so no origin is checked.
 
-    With `pages`, it responds to browsers that clients have sent: if the service itself fails, they are redirected to
-    the client, or are shown a page while the client is not known.
+    With `pages`, it also responds to browsers that clients redirect here. If the service itself fails, it redirects the
+    browser to the client or, if the client is not known yet, shows an error page.
     """
 
     def __init__(self, pages: PageResponder | None = None) -> None:
         self._pages = pages
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
-        """Add the Authorization header to the parameters, and return None."""
+        """Store the Authorization header in the OAuth parameters of the request, and return None."""
         parameters = request.arguments.get(PARAMETERS)
         sent = request.head.every(b"authorization")
         if isinstance(parameters, OAuthParameters):
@@ -48,7 +48,7 @@ class OAuthResponder(Responder):
         return None
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the error."""
+        """Return the error response in the form of the protocol, or a redirect or page for a browser."""
         if isinstance(refusal, OAuthError):
             challenge = refusal.challenge
             named = ((b"www-authenticate", challenge.encode()),) if challenge is not None else ()

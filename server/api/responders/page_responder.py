@@ -85,7 +85,7 @@ class PageResponder(Responder):
         request.page = PageRequest(b",".join(request.head.every(b"accept-language")).decode("latin-1"))
 
     def check_caller(self, request: Request, operation: Operation) -> None:
-        """Check that the caller of a page for administrators is one.
+        """Check that the caller of a page for administrators is an administrator.
 
         Raises NotAllowedWhileImpersonating, NotFound, TwoFactorRequired.
         """
@@ -133,7 +133,7 @@ class PageResponder(Responder):
             expiry.require_fresh(self._policy[SessionPolicy], caller_of(request), request.now)
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
-        """Return the response for what the handler returned; a form with errors has their status."""
+        """Return the response for the handler's result; a form that shows a refusal has an error status."""
         if operation.method == "POST" or not isinstance(result, Page):
             return self._answer(request, result)
         self._entries.mark_browser(request)
@@ -160,7 +160,7 @@ class PageResponder(Responder):
         return answer(result, request.scope["method"], request.head)
 
     async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the response to a refused request: a redirect to its form or to sign in, or an error page."""
+        """Return the response to a refused request: its form again, if possible by a redirect, or that of `fail`."""
         form = self._form_of(request)
         if (
             form is None

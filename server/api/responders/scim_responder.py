@@ -34,24 +34,30 @@ _IN_OUR_FORM = frozenset(
 
 
 class ScimResponder(Responder):
-    """The responder for directories. Rules check their tokens, and no browser adds one, so no origin is checked."""
+    """The responder for directories, the clients of the SCIM protocol.
+
+    The rules check the tokens. A browser never adds such a token by itself, so no origin is checked.
+    """
 
     def __init__(self, prefix: str, run: Runner) -> None:
-        """Respond to requests for paths that begin with a prefix, once an operation of the protocol exists."""
+        """Create the responder for paths that begin with `prefix`; `run` runs the jobs that record refusals.
+
+        Unless `is_on` is set, because an operation of the protocol exists, no path belongs to the protocol.
+        """
         self._prefix = prefix
         self._run = run
         self.is_on = False
 
     def holds(self, path: str) -> bool:
-        """Return whether a path that no operation has belongs to the protocol."""
+        """Return whether a path that no operation has belongs to the SCIM protocol."""
         return self.is_on and path.startswith(self._prefix)
 
     def begin(self, request: Request) -> None:
-        """Begin without arguments, which a refusal may come before."""
+        """Set empty arguments, because the request may be refused before its arguments are read."""
         request.arguments = {}
 
     def admit(self, request: Request, operation: Operation) -> ErrorResponse | None:
-        """Add the headers of the protocol to the request, and return None."""
+        """Store the token and the conditional headers in the SCIM request, and return None."""
         sent = request.arguments.get(REQUEST)
         if isinstance(sent, ScimRequest):
             sent.token = request.head.bearer()
@@ -60,7 +66,7 @@ class ScimResponder(Responder):
         return None
 
     def respond(self, request: Request, operation: Operation, result: Any) -> ErrorResponse:
-        """Return the response with a resource or message."""
+        """Return the response for the handler's result: a resource or a message of the protocol, or no body."""
         if not isinstance(result, ScimReply):
             return Responder.respond(self, request, operation, result)
         named = ((b"etag", result.etag), (b"location", result.location))
@@ -70,7 +76,7 @@ class ScimResponder(Responder):
         return result.status, (_CONTENT_TYPE, *headers), orjson.dumps(result.body)
 
     async def refuse(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the error, and record it if the request had a valid token."""
+        """Return the error response, and record the refusal if the request had a valid token."""
         sent = request.arguments.get(REQUEST)
         connection_id = sent.connection_id if isinstance(sent, ScimRequest) else None
         # While the service is unavailable nothing can be recorded, and no directory is at fault.
@@ -96,7 +102,7 @@ class ScimResponder(Responder):
             log_defect(error, request.client.request_id)
 
     def fail(self, request: Request, refusal: Refusal) -> ErrorResponse:
-        """Return the error."""
+        """Return the error response in the form of the protocol; errors that precede it are JSON as elsewhere."""
         if request.operation is None and request.scope["path"].endswith(_UNSUPPORTED):
             refusal = NotSupported()
         if not isinstance(refusal, ScimError) and refusal.status in _IN_OUR_FORM:

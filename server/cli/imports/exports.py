@@ -94,7 +94,7 @@ def cognito(
 ) -> Open:
     """Import the users of an Amazon Cognito user pool.
 
-    They get no password: they reset it, or sign in by email.
+    The users get no password: they reset it, or sign in by email.
 
     Example: gatewright import cognito users.json --ids ids.jsonl --dry-run
     """

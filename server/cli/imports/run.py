@@ -45,7 +45,10 @@ REASONS_SHOWN = 20
 
 
 def run_import(open_source: Open, options: Options) -> None:
-    """Import the users of a source, and print a summary. Raises typer.Exit if rows were refused."""
+    """Import the users and organizations of a source, and print a summary.
+
+    Raises typer.Exit with `SOME_REFUSED` if rows were refused, and ConfigurationError.
+    """
     settings = check_config.read()
     _check_roles(options.role or (), settings)
     log = settings[LogSettings]

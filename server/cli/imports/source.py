@@ -1,4 +1,4 @@
-"""The declaration of a source as a command: its own arguments, the options that all have, and what it opens."""
+"""The declaration of import sources as commands: the arguments of each, the options of all, and how they are opened."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,9 +19,11 @@ from server.importers.source import Source
 from server.importers.tables import SourceDatabase
 
 Open = Callable[[Settings], AbstractAsyncContextManager[Source]]
-"""Opens a source. It may raise ConfigurationError and SourceRefused."""
+"""A function that opens a source for an import. It may raise ConfigurationError and SourceRefused."""
 Declared = Callable[..., Open]
-"""Returns what opens a source with these arguments. Its docstring is the help of the command."""
+"""A function that gets the arguments of a command and returns the function that opens its source. Its docstring is the
+help of the command.
+"""
 
 SOURCES: dict[str, Declared] = {}
 """The sources by the names of their commands."""
@@ -72,7 +74,7 @@ class Options:
 
 
 def source(name: str) -> Callable[[Declared], Declared]:
-    """Return a decorator that declares a source: `gatewright import NAME`."""
+    """Return a decorator that adds a function to `SOURCES`, for the command `gatewright import NAME`."""
 
     def declare(declared: Declared) -> Declared:
         SOURCES[name] = declared
@@ -82,7 +84,8 @@ def source(name: str) -> Callable[[Declared], Declared]:
 
 
 def command(declared: Declared, run: Callable[[Open, Options], None]) -> Callable[..., None]:
-    """Return the command of a source, with its own arguments and those of `Options`. It calls `run`."""
+    """Return the function of a source's command, which takes the arguments of `declared` and of `Options`, and calls
+    `run` with the function that opens the source, and the options."""
     own, shared = signature(declared), signature(Options)
 
     def import_source(**values: Any) -> None:
@@ -97,13 +100,13 @@ def command(declared: Declared, run: Callable[[Open, Options], None]) -> Callabl
 
 
 def open_file(file: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a file for reading, or standard input for `-`. Raises ConfigurationError."""
+    """Open a file for reading bytes; `-` is standard input. Raises ConfigurationError if that fails."""
     with file_errors(str(file)):
         return nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb")
 
 
 def in_file(file: Path, read: Callable[[BinaryIO], Source]) -> Open:
-    """Return a function that opens the users in a file."""
+    """Return a function that opens a file and yields the source that `read` makes of it."""
 
     @asynccontextmanager
     async def open_source(_: Settings) -> AsyncIterator[Source]:
@@ -116,7 +119,7 @@ def in_file(file: Path, read: Callable[[BinaryIO], Source]) -> Open:
 def in_tables(
     url: str, read: Callable[[SourceDatabase], Awaitable[Source]], schema: str | None = None
 ) -> Open:
-    """Return a function that opens the database of another program and its users."""
+    """Return a function that opens the database of another program and yields the source that `read` makes of it."""
 
     @asynccontextmanager
     async def open_source(settings: Settings) -> AsyncIterator[Source]:
@@ -127,7 +130,7 @@ def in_tables(
 
 
 def secret(option: str, path: Path) -> str:
-    """Return the content of a file without white space around it. Raises ConfigurationError.
+    """Return the secret in the file that an option names, without white space around it. Raises ConfigurationError.
 
     Secrets come from files, because every user of the machine can read the arguments of a process.
     """

@@ -18,16 +18,17 @@ _READER_SETTINGS = {
     "plan_cache_mode": "force_generic_plan",
     "default_transaction_isolation": "read committed",
 }
-"""Every read finds a few rows by an index, also with a plan that was made while the table was empty."""
+"""Settings of connections that read. They make every read use an index, because each reads few rows, even with a plan
+that was made while the table was empty."""
 
 _WRITER_SETTINGS = {"default_transaction_isolation": "read committed"}  # defence: R7 isolation
-"""The default isolation, because a transaction of a single statement has no BEGIN that could set it."""
+"""Settings of connections that write: the isolation of transactions of a single statement, which have no BEGIN."""
 
 _STATEMENTS = StatementCache(asyncpg_dialect())
 
 
 def create(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
-    """Return the database without connecting to it. Raises ValueError for fewer than three connections."""
+    """Return the database without connecting to it. Raises ValueError for a `pool_size` below 3."""
     if pool_size < 3:
         raise ValueError(
             "database.pool_size must be at least 3 on PostgreSQL: two connections read, the rest write"

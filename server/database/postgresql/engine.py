@@ -29,9 +29,9 @@ Connect = Callable[[float], Awaitable[Driver]]
 def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False, **settings: str) -> Connect:
     """Return a function that opens connections to a PostgreSQL server.
 
-    Statements have two timeouts (None: none): the server cancels them shortly before `timeout` seconds, which keeps the
-    connection usable, and the client gives up after `timeout` seconds if the server hangs. `settings` are run-time
-    parameters.
+    Statements have two timeouts: the server cancels them shortly before `timeout` seconds, which keeps the connection
+    usable, and the client gives up after `timeout` seconds if the server hangs. If `timeout` is None, they have none.
+    `settings` are run-time parameters of the server.
 
     Behind a pooler (`pooled`) the next transaction may use another connection to the server. Therefore no parameters
     are set, so that only the client has a timeout, and statements are not prepared but sent with each execution.
@@ -66,9 +66,9 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
 def patient_postgresql_engine(
     dsn: str, within: float, *, pooled: bool, timeout: float | None = None
 ) -> AsyncEngine:
-    """Create an engine without pool; `within` limits connecting and `timeout` each statement, in seconds.
+    """Create an engine without a pool. `within` limits connecting, `timeout` each statement, both in seconds.
 
-    Migrations have no timeout of statements.
+    Without `timeout`, as for migrations, statements have no limit.
     """
     connect = postgresql_connect(dsn, timeout, pooled=pooled)
     return create_async_engine(

@@ -79,7 +79,7 @@ class PostgresqlReads:
         self._closed = False
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Return the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        """Return the first row for `value`, or None. Raises Unavailable, also after `close`."""
         if self._closed:
             raise Unavailable
         if query.key is None or not is_storable(value):  # defence: R32 stored-text
@@ -89,9 +89,9 @@ class PostgresqlReads:
     async def two(
         self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
     ) -> tuple[Result | None, Other | None]:
-        """Return the first row of two queries, each for its value, by one statement.
+        """Return the first row of `first` for `value` and that of `second` for `other`; None for a missing row.
 
-        Raises Unavailable, also once it is closed.
+        Both are read by one statement. Raises Unavailable, also after `close`.
         """
         if self._closed:
             raise Unavailable
@@ -101,7 +101,10 @@ class PostgresqlReads:
         return await self._batch_of_two(first, second).submit((value, other)) or (None, None)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""
+        """Return the row of each value in their order, by one statement of its own; None for a missing row.
+
+        Raises Unavailable, also after `close`.
+        """
         if self._closed:
             raise Unavailable
         batch = self._batch(query)
@@ -109,7 +112,7 @@ class PostgresqlReads:
         return [results.get(position) for position in range(1, len(values) + 1)]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Return every row for `value`. Raises Unavailable, also once it is closed."""
+        """Return all rows for `value`. Raises Unavailable, also after `close`."""
         if self._closed:
             raise Unavailable
         if not is_storable(value):
@@ -121,9 +124,10 @@ class PostgresqlReads:
         return await _results(compiled.result, await self._rows(compiled, value))
 
     async def lost_sessions(self, connections: Mapping[Driver, float]) -> list[Driver]:
-        """Return the connections whose session does not exist on the server that the address now leads to.
+        """Return the connections whose session does not exist on the server that now has the database's address.
 
-        `connections` has the seconds that each has been in use. Returns none if the server does not respond.
+        `connections` has the seconds since the commit on each connection was sent. Returns none if the server does not
+        respond.
         """
         pids = {each.get_server_pid(): each for each in connections if not each.is_closed()}
         ages = [connections[each] for each in pids.values()]
@@ -142,7 +146,7 @@ class PostgresqlReads:
         return [connection for pid, connection in pids.items() if pid not in alive]
 
     async def close(self) -> None:
-        """Close the connections; callers that still wait get Unavailable."""
+        """Close the connections; running reads raise Unavailable."""
         self._closed = True
         for batch in (*self._batches.values(), *self._lists.values(), *self._twos.values()):
             await batch.close()
@@ -239,8 +243,9 @@ class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
     ) -> None:
         """Create an empty queue of look-ups.
 
-        `compiled` is a statement for many values, which become its parameters by `arguments`. `collect` returns its
-        results by the position (from 1) of the value. `largest` is the maximum number of look-ups in one statement.
+        `compiled` is a statement for many values. `arguments` makes its parameters from the values. `collect` makes the
+        results from its rows, by the position (from 1) of the value. `largest` is the maximum number of look-ups in one
+        statement, `timeout` the limit of each in seconds.
         """
         super().__init__(largest)
         self.compiled = compiled

@@ -1,6 +1,6 @@
 """Transactions on PostgreSQL: each statement costs a round trip, so deferred statements are sent as one.
 
-A transaction in which nothing else happens is that one statement, without BEGIN and COMMIT.
+A transaction that has only deferred statements is sent as that one statement, without BEGIN and COMMIT.
 """
 
 import time
@@ -67,9 +67,10 @@ class PostgresqlTransaction(Transaction):
         """Whether the state of the connection is unknown."""
 
     async def commit(self) -> None:
-        """Commit: deferred statements alone are sent as one, which needs no transaction around it.
+        """Execute deferred statements, commit, and release the connection.
 
-        Raises TimeoutError if the server does not respond in time; whether it has committed is then unknown.
+        If nothing was executed before, they are sent as one statement, which is a transaction of its own. Raises
+        TimeoutError if the server does not respond in time; whether it has committed is then unknown.
         """
         is_one = self._connection is None and self.hook is None and not self._needs_begin
         if is_one and 0 < len(self._deferred) <= MAX_COMBINED:
@@ -196,10 +197,10 @@ class PostgresqlTransaction(Transaction):
 
 @lru_cache(maxsize=512)
 def combine_as_cte(parts: tuple[Part, ...], dialect: Dialect, *, is_guarded: bool) -> CompiledStatement[Row]:
-    """Combine independent statements into one by CTEs; values are named by the number of their part, as in `1_id`.
+    """Combine independent statements into one by CTEs. The value `id` of the statement at index 1 is named `1_id`.
 
-    If `is_guarded`, the first statement is the guard: the other statements are executed after it, and only if it
-    returns a row. The combined statement then returns a row as well.
+    If `is_guarded`, the first statement is the guard: the others are executed only if it returns a row. The combined
+    statement returns a row if they were executed.
     """
     combined: Select[Any] = select(literal_column("1"))
     condition = None

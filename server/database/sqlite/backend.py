@@ -17,7 +17,7 @@ _STATEMENTS = StatementCache(SQLiteDialect_pysqlite())
 
 
 def create(address: Address, pool_size: int, timeout: float, *, pooled: bool) -> Database:
-    """Return the database without opening it. There are no connections to a server, so it has no pool or pooler."""
+    """Return the database without opening its file. `pool_size` and `pooled` have no effect: a file has no server."""
     # One connection: only one transaction can write anyway, and waiting for the pool is fair and costs nothing, whereas
     # SQLite waits for its lock by sleeping and trying again.
     pool = Pool(partial(connect, address.target), 1)

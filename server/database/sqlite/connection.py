@@ -58,7 +58,7 @@ class Connection:
         return True
 
     async def begin(self, within: float, *, mode: str = "IMMEDIATE") -> None:
-        """Begin a transaction, waiting for locks `within` seconds. Raises what sqlite3 raises."""
+        """Begin a transaction; wait at most `within` seconds for locks. Raises the errors of sqlite3."""
         await self._run(_begin, self._connection, within, mode)
         self._changes = self._connection.total_changes
 
@@ -67,7 +67,8 @@ class Connection:
     ) -> list[Row]:
         """Execute a statement within a transaction; return its rows.
 
-        With `names` each row is a named tuple. Raises SQLAlchemy's IntegrityError, and what sqlite3 raises.
+        With `names` each row is a named tuple; with `in_thread` the statement runs in the thread. Raises SQLAlchemy's
+        IntegrityError, and the other errors of sqlite3.
         """
         try:
             if in_thread or self._is_busy:
@@ -77,7 +78,10 @@ class Connection:
             raise IntegrityError(sql, None, error, hide_parameters=True) from error
 
     async def fetch_many(self, sql: str, arguments: Sequence[Sequence[object]]) -> None:
-        """Execute a statement once for each set of arguments. Raises the same errors as `fetch`."""
+        """Execute a statement in the thread, once for each set of arguments.
+
+        Raises SQLAlchemy's IntegrityError, and the other errors of sqlite3.
+        """
         try:
             await self._run(_execute_many, self._connection, sql, arguments)
         except sqlite3.IntegrityError as error:
@@ -99,7 +103,7 @@ class Connection:
             _undo(self._connection)
 
     def interrupt(self) -> None:
-        """Interrupt the statement that runs in the thread, if any; it fails."""
+        """Make the statement that runs in the thread, if any, fail."""
         self._connection.interrupt()
 
     def is_closed(self) -> bool:
@@ -142,9 +146,9 @@ async def connect(path: str, within: float) -> Connection:
 
 
 async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
-    """Return the connection of a pool after beginning a transaction with the write lock.
+    """Acquire the connection of a pool, begin a transaction with the write lock, and return the connection.
 
-    Raises TimeoutError or the errors of sqlite3 if that is not possible before the deadline.
+    Raises TimeoutError or the errors of sqlite3 if that is not possible before the deadline (`time.monotonic`).
     """
     connection = await pool.acquire(deadline)
     try:
@@ -158,7 +162,7 @@ async def acquire_begun(pool: Pool[Connection], deadline: float) -> Connection:
 
 
 def release(pool: Pool[Connection], connection: Connection) -> None:
-    """Roll back uncommitted changes and release the connection."""
+    """Roll back uncommitted changes, and return the connection to the pool."""
     try:
         connection.undo()
     except sqlite3.Error:
@@ -176,7 +180,7 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def keep_private(path: str) -> None:
-    """Create the database file with mode 0600 if it does not exist; errors are reported when it is opened.
+    """Create the database file with mode 0600 if it does not exist. Errors are ignored: opening the file reports them.
 
     SQLite creates the files next to it (such as the write-ahead log) with the same mode.
     """

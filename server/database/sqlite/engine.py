@@ -43,7 +43,7 @@ def _prepare_migration(connection: sqlite3.Connection) -> None:
 
 
 def foreign_sqlite_engine(path: str) -> AsyncEngine:
-    """Create an engine that only reads the file of another program, each transaction in one snapshot."""
+    """Create an engine that opens the file of another program read-only. Each transaction reads one snapshot."""
     url = URL.create(
         "sqlite+aiosqlite", database=f"file:{os.path.abspath(path)}", query={"mode": "ro", "uri": "true"}
     )
@@ -55,9 +55,10 @@ def foreign_sqlite_engine(path: str) -> AsyncEngine:
 
 
 def revision_in_file(path: Path, timeout: float) -> str | None:
-    """Return the revision of the schema in a writable file, or None if the file has none.
+    """Return the revision of the schema in a file; None if the file has no schema.
 
-    Nothing is written, but the write lock is acquired, for which it waits `timeout` seconds. Raises UnusableFile.
+    Nothing is written, but the write lock is acquired within `timeout` seconds, which shows that the file is writable.
+    Raises UnusableFile if it is not.
     """
     uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
@@ -78,7 +79,7 @@ def revision_in_file(path: Path, timeout: float) -> str | None:
 
 
 def rows_in_file(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query; an empty list if the file cannot be read. The file is not written."""
+    """Return the rows of a query on a file that is opened read-only; an empty list if that fails."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:

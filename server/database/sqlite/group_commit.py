@@ -24,14 +24,14 @@ class Statement(NamedTuple):
 
 
 class WholeTransaction(NamedTuple):
-    """A complete transaction."""
+    """A transaction with all its statements."""
 
     statements: Sequence[Statement]
     error: type[Exception] | None
     """Raised if the first statement, the guard, returns no row; None without a guard."""
 
     async def execute(self, connection: Connection) -> None:
-        """Execute all statements."""
+        """Execute all statements. Raises `error` if the guard returns no row."""
         for place, (sql, arguments) in enumerate(self.statements):
             rows = await connection.fetch(sql, arguments)
             if self.error is not None and place == 0 and not rows:
@@ -52,15 +52,15 @@ class GroupCommit(Batcher[WholeTransaction, None]):
     async def commit(self, statements: Sequence[Statement], error: type[Exception] | None) -> None:
         """Execute a whole transaction, and return after it is committed.
 
-        Raises `error`, if it is given, when the first statement returns no row; SQLAlchemy's IntegrityError; and the
-        errors of the pool and of sqlite3. After an error nothing is stored.
+        If `error` is not None, the first statement is a guard: `error` is raised if it returns no row. Also raises
+        SQLAlchemy's IntegrityError, and the errors of the pool and of sqlite3. After an error nothing is stored.
         """
         committed = self.submit(WholeTransaction(statements, error))
         self._count_waiting()
         await committed
 
     async def close(self) -> None:
-        """Wait until no group is being committed; its callers may have been cancelled."""
+        """Wait until no group is being committed, because its callers, if cancelled, do not wait for that."""
         if self._task is not None:
             await self._task
 

@@ -63,7 +63,7 @@ class SqliteReads:
         self._repeating: set[asyncio.Task[None]] = set()
 
     def one(self, query: ReadStatement[Result], value: object) -> Awaitable[Result | None]:
-        """Return the first row for `value`, or None. Raises Unavailable, also once it is closed."""
+        """Return the first row for `value`, or None. Raises Unavailable, also after `close`."""
         if self._is_closed:
             raise Unavailable
         if query.key is not None and is_storable(value):
@@ -73,13 +73,19 @@ class SqliteReads:
     def two(
         self, first: ReadStatement[Result], value: object, second: ReadStatement[Other], other: object
     ) -> Awaitable[tuple[Result | None, Other | None]]:
-        """Return the first row of two queries, each for its value. Raises Unavailable, also once it is closed."""
+        """Return the first row of `first` for `value` and that of `second` for `other`; None for a missing row.
+
+        Raises Unavailable, also after `close`.
+        """
         # Begun together, so that they wait for the same iteration of the event loop.
         one, another = self.one(first, value), self.one(second, other)
         return both(one, another)
 
     async def each(self, query: ReadStatement[Result], values: Sequence[object]) -> list[Result | None]:
-        """Return the row of each value, by one separate statement. Raises Unavailable, also once it is closed."""
+        """Return the row of each value in their order, by one statement of its own; None for a missing row.
+
+        Raises Unavailable, also after `close`.
+        """
         if self._is_closed:
             raise Unavailable
         try:
@@ -90,7 +96,7 @@ class SqliteReads:
         return [results.get(value) for value in values]
 
     async def all(self, query: ReadStatement[Result], value: object) -> list[Result]:
-        """Return every row for `value`. Raises Unavailable, also once it is closed."""
+        """Return all rows for `value`. Raises Unavailable, also after `close`."""
         if self._is_closed:
             raise Unavailable
         return await self._fetch(query, value, None)

@@ -11,7 +11,7 @@ _AT_ONCE = 500
 
 
 class TemporaryMap:
-    """Values by their keys. No other process uses the file, so its two statements are plain SQL."""
+    """A map from text to text in a temporary SQLite file. No other process uses the file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Create the table of the map; `connection` is to an empty database."""
@@ -19,7 +19,7 @@ class TemporaryMap:
         connection.execute("CREATE TABLE entry (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
 
     def find(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the values of the existing keys."""
+        """Return the values of the keys that are in the map, by key."""
         values: dict[str, str] = {}
         for start in range(0, len(keys), _AT_ONCE):
             batch = keys[start : start + _AT_ONCE]

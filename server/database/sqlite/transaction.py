@@ -28,7 +28,11 @@ class SqliteTransaction(Transaction):
         self._connection: Connection | None = None
 
     async def commit(self) -> None:
-        """Commit; by group commit if all statements are deferred and none has been executed."""
+        """Execute deferred statements, commit, and release the connection.
+
+        If nothing was executed before, the deferred statements are committed together with those of other transactions
+        (`group_commit.py`).
+        """
         if self._connection is None and self._deferred and self.hook is None:
             guard, deferred = self._take_deferred()
             statements = deferred if guard is None else [guard.deferred, *deferred]

@@ -29,10 +29,10 @@ _log = structlog.get_logger(__name__)
 
 @contextlib.contextmanager
 def exposed(settings: Settings, workers: int) -> Iterator[CollectorRegistry | None]:
-    """Listen on `metrics.port`; yield the registry in which the one process counts, None for several processes.
+    """Serve the metrics on `metrics.port` within the `with` block; yield the registry in which a single process counts.
 
-    Several processes find the folder for their files in the environment that they inherit. Raises
-    ConfigurationError.
+    Yields None for several processes: they write to files in a folder, whose path is in the environment that they
+    inherit. Raises ConfigurationError if the port is taken, or the folder cannot be made.
     """
     registry = CollectorRegistry()
     with contextlib.ExitStack() as stack:
@@ -85,14 +85,14 @@ def _serving(settings: Settings, registry: CollectorRegistry) -> Iterator[None]:
 
 
 class ProcessesCollector(Collector):
-    """The sum over all processes. Counters of a process that has ended stay, its gauges go."""
+    """The sum of the metrics of all processes. Of an ended process, counters are kept and gauges are removed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files = MultiProcessCollector(None, str(folder))
 
     def collect(self) -> Iterator[Metric]:
-        """Read the files of all processes."""
+        """Read the files of all processes, and yield the summed metrics."""
         alive = {child.pid for child in active_children()}
         written = {int(path.stem.rpartition("_")[2]) for path in self._folder.glob("gauge_live*.db")}
         # Otherwise the gauges of a process that has crashed would be summed up for ever.

@@ -19,17 +19,16 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 """Upper bounds of the buckets of response times, in seconds."""
 
 NO_OPERATION = "none"
-"""The label of all requests without an operation: their paths are arbitrary."""
+"""The label of requests for which no operation was found; their paths are arbitrary."""
 
 NO_VERIFIER = "none"
-"""The label of requests that an API key itself has made."""
+"""The label of verifications without a verifier: requests that were made with an API key."""
 
 
 class MetricsRegistry:
     """The counters of one process, and the gauges that `server.components.metrics` sets.
 
-    With several processes each writes to files of its own (`PROMETHEUS_MULTIPROC_DIR`), and `registry` is only read
-    in the process it belongs to.
+    With several processes, each process writes to its own files (`PROMETHEUS_MULTIPROC_DIR`).
     """
 
     def __init__(self, registry: "CollectorRegistry | None" = None) -> None:
@@ -185,7 +184,7 @@ class MetricsRegistry:
         self._totals: dict[Counter, float] = {}
 
     def request(self, operation: str | None, status: int, seconds: float) -> None:
-        """Count a response by operationId (None if no operation was found); called for every request."""
+        """Count a response by operationId and status. `operation` is None if no operation was found."""
         # `labels` builds its key from the texts at each call; every request calls this, so the result is kept.
         bound = self._bound.get((operation, status))
         if bound is None:
@@ -197,17 +196,17 @@ class MetricsRegistry:
         observe(seconds)
 
     def refusal(self, refusal: Refusal) -> None:
-        """Count a refusal."""
+        """Count a refusal by its code; a request above a limit also by the kind of the limit."""
         self._refusals.labels(refusal.code).inc()
         if isinstance(refusal, Limited):
             self._limited.labels(refusal.kind).inc()
 
     def counts_lost(self) -> None:
-        """Count a loss of the store of the limits."""
+        """Count that the store of the rate limits has lost its counters."""
         self._counts_lost.inc()
 
     def audited(self, records: Sequence[AuditRecord]) -> None:
-        """Count audit records."""
+        """Count audit records by event and outcome."""
         for record in records:
             self._audit_events.labels(record.event, record.outcome).inc()
 
@@ -216,19 +215,19 @@ class MetricsRegistry:
         self._provider_calls.labels(provider_id, result).inc()
 
     def webhook_attempt(self, result: str) -> None:
-        """Count an attempt to deliver an event."""
+        """Count an attempt to deliver a webhook event, by its result."""
         self._webhook_attempts.labels(result).inc()
 
     def webhooks_dropped(self, number: int) -> None:
-        """Count deliveries that were dropped."""
+        """Count webhook deliveries that were dropped."""
         self._webhooks_dropped.inc(number)
 
     def logout_attempt(self, result: str) -> None:
-        """Count an attempt to tell a client of the end of a session."""
+        """Count an attempt to send a logout token to an OAuth client, by its result."""
         self._logout_attempts.labels(result).inc()
 
     def mail(self, template: str, result: str) -> None:
-        """Count a delivery by its result: `sent`, `postponed` or `failed`."""
+        """Count an attempt to send an email by its template and its result: `sent`, `postponed` or `failed`."""
         self._mails.labels(template, result).inc()
 
     def key_verified(self, verifier: str | None, result: str) -> None:
@@ -236,7 +235,7 @@ class MetricsRegistry:
         self._key_verifications.labels(verifier or NO_VERIFIER, result).inc()
 
     def token_issued(self, algorithm: str) -> None:
-        """Count a signed token."""
+        """Count a signed token by the algorithm of its signature."""
         self._tokens_issued.labels(algorithm).inc()
 
     def advance(self, counter: "Counter", total: float) -> None:
