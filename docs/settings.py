@@ -20,12 +20,13 @@ _ID = "<id>"
 _INTRODUCTION = """
 # Settings
 
-Precedence, lowest first: defaults, a TOML file (`gatewright.toml`, or the file that `GATEWRIGHT_CONFIG` names),
-environment variables. The variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`; with the suffix
-`_FILE`, the value is read from the named file. Durations are seconds or `90s`, `15m`, `24h`, `7d`. In variables,
-lists are comma-separated and tables are JSON: `GATEWRIGHT_ADMIN__ROLES='{"editor": {}}'`. An invalid setting stops
-startup with an error that names it; `gatewright check-config` checks without starting, and that every `GATEWRIGHT_`
-variable names a setting. `gatewright settings` shows the values in force and where each comes from.
+A TOML file (`gatewright.toml`, or the file that `GATEWRIGHT_CONFIG` names) overrides the defaults, and environment
+variables override both. The variable of `session.cookie_name` is `GATEWRIGHT_SESSION__COOKIE_NAME`. With the suffix
+`_FILE`, a variable names a file from which the value is read. Durations are seconds or `90s`, `15m`, `24h`, `7d`. In
+variables, lists are comma-separated and tables are JSON: `GATEWRIGHT_ADMIN__ROLES='{"editor": {}}'`. An invalid
+setting stops startup with an error that names it. `gatewright check-config` checks the settings without starting the
+service, and reports `GATEWRIGHT_` variables that name no setting. `gatewright settings` shows the values in force and
+where each comes from.
 
 The same two settings in a file and in the environment:
 
@@ -96,7 +97,8 @@ def _choices(field: FieldInfo) -> str:
         type_ for type_ in (field.annotation, *get_args(field.annotation)) if get_origin(type_) is Literal
     ]
     values = [value for literal in kinds[:1] for value in get_args(literal) if value != ""]
-    return f" One of {', '.join(code(str(value)) for value in values)}." if values else ""
+    lead = "Allowed values:" if get_origin(field.annotation) is tuple else "One of"
+    return f" {lead} {', '.join(code(str(value)) for value in values)}." if values else ""
 
 
 def _tables() -> list[str]:

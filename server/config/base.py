@@ -78,38 +78,56 @@ class Settings(_Table):
     profile: Literal["production", "development"] = setting(
         "production", "`development` uses defaults for local use; `production` requires explicit values."
     )
-    base_url: Origin = setting("", "Public origin of the service; links are built from it alone.")
-    base_path: BasePath = setting("", "Path prefix of all operations, such as /api/auth.")
-    allow_http: bool = setting(False, "Permits an http `base_url` and insecure cookies in production.")
+    base_url: Origin = setting(
+        "",
+        "Public URL of the service without a path, such as https://auth.example.com. All links are built "
+        "from it, never from headers of a request.",
+    )
+    base_path: BasePath = setting(
+        "", "Prefix of the paths of all operations, such as /api/auth; empty = no prefix."
+    )
+    allow_http: bool = setting(
+        False, "Whether production accepts an http `base_url` and cookies without the attribute Secure."
+    )
     secrets: Annotated[tuple[SecretStr, ...], Items] = setting(
-        (), "Service keys of at least 32 bytes, the newest first."
+        (),
+        "Secrets of at least 32 bytes each, the newest first. The first encrypts and signs; the others "
+        "only decrypt older values.",
     )
     database_url: SecretStr = setting(
         SecretStr(""),
-        "PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
+        "URL of a PostgreSQL or SQLite database. A PostgreSQL URL names one host: the primary or a proxy.",
     )
     app_name: str = setting(
         "Gatewright", "Name shown in emails and authenticator apps.", min_length=1, max_length=128
     )
     trusted_origins: Annotated[tuple[str, ...], Items] = setting(
-        (), "Origins that may send cookies and be redirected to, in addition to `base_url`."
+        (),
+        "Origins whose pages may send requests with cookies, and to which browsers may be redirected, in "
+        "addition to `base_url`.",
     )
     trusted_proxies: Annotated[tuple[Network, ...], Items] = setting(
-        (), "Networks of proxies whose X-Forwarded-For is trusted."
+        (), "Networks of the reverse proxies whose header X-Forwarded-For is trusted."
     )
     default_redirect_url: OptionalUrl = setting(
-        None, "Redirect target of a provider sign-in without callbackURL; by default `base_url` and /."
+        None,
+        "URL to which a browser is redirected after a sign-in that names no callbackURL; by default the "
+        "path / of `base_url`.",
     )
     require_authentication: bool = setting(
-        True, "False: without a session, session operations return empty bodies instead of 401."
+        True,
+        "Whether requests without a session get 401 from the operations on sessions; if false, they get "
+        "200 as if there were no sessions.",
     )
     enable_session_listing: bool = setting(True, "Whether /list-sessions exists.")
-    enable_session_revocation: bool = setting(True, "Whether the three revoke operations exist.")
-    reset_token_expiry_hours: int = setting(24, "Lifetime of a reset link, in hours.", ge=1, le=87600)
-    require_current_password: bool = setting(
-        True, "False: /change-password accepts a missing currentPassword."
+    enable_session_revocation: bool = setting(
+        True, "Whether /revoke-session, /revoke-sessions and /revoke-other-sessions exist."
     )
-    send_email_notifications: bool = setting(True, "Whether users are notified of changes by email.")
+    reset_token_expiry_hours: int = setting(24, "Lifetime of a reset link, in hours.", ge=1, le=87600)
+    require_current_password: bool = setting(True, "Whether /change-password requires currentPassword.")
+    send_email_notifications: bool = setting(
+        True, "Whether users get an email after changes to their account, such as a new password."
+    )
 
     def __getitem__(self, group: type[GroupType]) -> GroupType:
         """Return the settings of a group."""

@@ -9,19 +9,26 @@ from server.config.value_types import Items, setting
 
 
 class AccountLinkingSettings(Group):
-    """`account_linking.*`: one user, several ways to sign in."""
+    """`account_linking.*`: linking accounts of providers to users."""
 
     key = "account_linking"
 
     fills = (LinkingPolicy, AccountPolicy)
 
-    enabled: bool = setting(True, "Whether provider accounts can be linked to users.")
-    implicit: bool = setting(True, "Whether sign-in links an account with the same address.")
+    enabled: bool = setting(True, "Whether accounts of providers can be linked to existing users.")
+    implicit: bool = setting(
+        True,
+        "Whether a sign-in through a provider links the account to the user who has the same email address.",
+    )
     require_local_verified: bool = setting(
-        True, "Whether implicit linking needs the user's own address verified."
+        True,
+        "Whether linking at a sign-in (`implicit`) requires that the user has verified the email address "
+        "here.",
     )
     trusted_providers: Annotated[tuple[str, ...], Items] = setting(
-        (), "Providers whose email addresses count as verified even if they do not say so."
+        (), "Ids of providers whose email addresses count as verified even if the provider does not say so."
     )
-    allow_different_emails: bool = setting(False, "Whether linked accounts may differ in address.")
-    allow_unlinking_all: bool = setting(False, "Whether the last account may be unlinked.")
+    allow_different_emails: bool = setting(
+        False, "Whether a signed-in user may link an account with another email address."
+    )
+    allow_unlinking_all: bool = setting(False, "Whether a user may unlink the last account.")

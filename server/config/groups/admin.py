@@ -28,17 +28,21 @@ class Impersonation(Group):
 
     enabled: bool = setting(
         False,
-        "Whether administrators may act in the name of users; by default true in development, where "
-        "`admin.enabled` is.",
+        "Whether administrators may act in the name of users; by default true in development if "
+        "`admin.enabled` is true.",
     )
     expires_in: Duration = duration_between(
-        "1h", "Life of such a session, which is never extended.", at_least="1m", at_most="24h"
+        "1h",
+        "Lifetime of a session in the name of a user, which is never extended.",
+        at_least="1m",
+        at_most="24h",
     )
     restricted: bool = setting(
         True,
-        "Whether operations are refused there that could leave a lasting credential, such as a new password.",
+        "Whether operations that could leave a lasting credential, such as a new password, are refused in "
+        "a session in the name of a user.",
     )
-    notify: bool = setting(False, "Whether the user is notified of each such session.")
+    notify: bool = setting(False, "Whether the user gets an email about each session in their name.")
 
 
 class AdminSettings(Group):
@@ -52,30 +56,34 @@ class AdminSettings(Group):
     )
     default_role: str = setting("user", "Role of every user who is created without one.")
     statements: Statements = setting(
-        {}, "Resources of the application and their actions, beside the built-in ones."
+        {}, "Resources of your application and the actions on each, in addition to the built-in ones."
     )
     roles: dict[str, Statements] = setting(
-        {}, "Roles beside the built-in `admin` and `user`, each with actions by resource."
+        {},
+        "Roles in addition to the built-in `admin` and `user`, each with its permissions: actions by "
+        "resource.",
     )
     fresh_age: Duration | None = setting(
         None,
-        "Age up to which a session may make consequential changes, 0 = any age; by default that of "
-        "`session.fresh_age`.",
+        "Age of an administrator's session up to which it may make far-reaching changes, such as setting a "
+        "role or deleting a user; 0 = any age. By default the value of `session.fresh_age`.",
         ge=timedelta(0),
     )
     require_two_factor: bool = setting(
-        False, "Whether permissions count only for callers with a second factor."
+        False, "Whether administrators without two-factor authentication are refused."
     )
-    default_ban_reason: str = setting("No reason", "Reason of a ban without one.", max_length=1024)
+    default_ban_reason: str = setting(
+        "No reason", "Reason recorded if a ban is made without a reason.", max_length=1024
+    )
     default_ban_expires_in: Duration = duration_between(
-        "0s", "Duration of a ban without one; 0 = for ever.", at_least="0s"
+        "0s", "Duration of a ban that is made without a duration; 0 = for ever.", at_least="0s"
     )
     count_limit: int = setting(
-        10_000, "Number up to which the total of a list is exact.", ge=1_000, le=1_000_000
+        10_000, "Number of rows up to which a list gives its exact total.", ge=1_000, le=1_000_000
     )
     scan_timeout: Duration = duration_between(
         "2s",
-        "Longest search without a supporting index; never more than 90 % of `database.timeout`.",
+        "Longest time for a search that no index supports; at most 90 % of `database.timeout`.",
         at_least="0.1s",
         at_most="30s",
     )

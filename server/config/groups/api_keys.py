@@ -22,11 +22,11 @@ _ACTION = re.compile(r"[A-Za-z][A-Za-z0-9_:.-]{0,63}", re.ASCII)
 
 
 class KeyRateLimit(Group):
-    """`rate_limit.*` of keys: of those that are created without their own."""
+    """`rate_limit.*`: the limit on uses of keys that are created without a limit of their own."""
 
-    enabled: bool = setting(False, "Whether uses of a key are limited in rate.")
-    window: Duration = duration_between("1m", "Window of the rate limit.", at_most="365d")
-    max: int = setting(600, "Uses of a key within a window.", ge=1, le=2**31 - 1)
+    enabled: bool = setting(False, "Whether the number of uses of a key in `window` is limited.")
+    window: Duration = duration_between("1m", "Period to which `max` applies.", at_most="365d")
+    max: int = setting(600, "Largest number of uses of a key in `window`.", ge=1, le=2**31 - 1)
 
 
 class Kind(Group):
@@ -35,14 +35,22 @@ class Kind(Group):
     references: Literal["user", "organization"] = Field(
         description="Owner of the keys: `user` or `organization`."
     )
-    default_prefix: str | None = setting(None, "Prefix of keys without their own.")
-    expires_in: Duration | None = setting(None, "Lifetime of keys without their own.")
-    minimum_expires_in: Duration | None = setting(None, "Shortest lifetime.")
-    maximum_expires_in: Duration | None = setting(None, "Longest lifetime.")
-    custom_expiry: bool | None = setting(None, "Whether users choose lifetimes.")
-    rate_limit: KeyRateLimit | None = setting(None, "Rate limit of keys without their own.")
-    default_permissions: Statements | None = setting(None, "Permissions of new keys.")
-    grantable: Statements | None = setting(None, "Permissions that users may give.")
+    default_prefix: str | None = setting(
+        None, "Prefix of keys of this kind that are created without a prefix."
+    )
+    expires_in: Duration | None = setting(
+        None, "Lifetime of keys of this kind that are created without `expiresIn`; 0 = for ever."
+    )
+    minimum_expires_in: Duration | None = setting(None, "Shortest lifetime that a request may choose.")
+    maximum_expires_in: Duration | None = setting(None, "Longest lifetime that a request may choose.")
+    custom_expiry: bool | None = setting(None, "Whether requests may choose the lifetime of a key.")
+    rate_limit: KeyRateLimit | None = setting(
+        None, "Rate limit of keys of this kind that are created without one of their own."
+    )
+    default_permissions: Statements | None = setting(
+        None, "Permissions of keys of this kind that are created without permissions."
+    )
+    grantable: Statements | None = setting(None, "Permissions that users may give keys of this kind.")
 
 
 class ApiKeySettings(Group):
@@ -56,49 +64,59 @@ class ApiKeySettings(Group):
     )
     verifiers: Annotated[tuple[SecretStr, ...], Items] = setting(
         (),
-        "Services that verify keys, each as `name:token`; a name may occur twice, to change its token.",
+        "Services that may verify keys, each as `name:token`. While the token of a service is changed, its "
+        "name can occur twice.",
         max_length=32,
     )
     sessions: bool = setting(False, "Whether /get-session accepts keys in the header x-api-key.")
-    default_prefix: str = setting("gwk_", "Prefix of keys that are created without one.")
-    minimum_prefix_length: int = setting(1, "Shortest prefix in a request.", ge=1, le=32)
-    maximum_prefix_length: int = setting(32, "Longest prefix in a request.", ge=1, le=32)
+    default_prefix: str = setting("gwk_", "Prefix of keys that are created without a prefix.")
+    minimum_prefix_length: int = setting(1, "Fewest characters of a prefix that a request sets.", ge=1, le=32)
+    maximum_prefix_length: int = setting(32, "Most characters of a prefix that a request sets.", ge=1, le=32)
     starting_characters: int = setting(
-        4, "Characters shown of each key after its prefix; 0 = nothing is shown.", ge=0, le=8
+        4,
+        "Number of characters after the prefix that lists of keys show; 0 = nothing of a key is shown.",
+        ge=0,
+        le=8,
     )
     require_name: bool = setting(False, "Whether every key needs a name.")
     minimum_name_length: int = setting(1, "Shortest name, in characters.", ge=0, le=256)
     maximum_name_length: int = setting(32, "Longest name, in characters.", ge=1, le=256)
-    metadata: bool = setting(False, "Whether keys have data of their owners.")
+    metadata: bool = setting(False, "Whether requests may store metadata with a key.")
     expires_in: Duration = duration_between(
-        "0s", "Lifetime of keys that are created without one; 0 = for ever.", at_least="0s"
+        "0s", "Lifetime of keys that are created without `expiresIn`; 0 = for ever.", at_least="0s"
     )
-    minimum_expires_in: Duration = duration_between("1d", "Shortest lifetime in a request.")
-    maximum_expires_in: Duration = duration_between("365d", "Longest lifetime in a request.")
-    custom_expiry: bool = setting(True, "Whether requests may choose the lifetime.")
+    minimum_expires_in: Duration = duration_between("1d", "Shortest lifetime that a request may choose.")
+    maximum_expires_in: Duration = duration_between("365d", "Longest lifetime that a request may choose.")
+    custom_expiry: bool = setting(True, "Whether requests may choose the lifetime of a key.")
     allow_never: bool = setting(
-        True, "False: every key expires, after `expires_in` or `maximum_expires_in` at the latest."
+        True,
+        "Whether keys without an expiry may be created; if false, a key created without a lifetime gets "
+        "`expires_in`, or `maximum_expires_in` if that is 0.",
     )
-    accept_imported: bool = setting(False, "Whether keys are accepted that another service has created.")
+    accept_imported: bool = setting(
+        False, "Whether keys that were imported from another service are accepted."
+    )
     limit_per_owner: int = setting(
-        100, "Keys of one user or organization; expired ones do not count.", ge=1, le=10_000
+        100, "Largest number of keys of one user or organization; expired keys do not count.", ge=1, le=10_000
     )
     rate_limit: KeyRateLimit = KeyRateLimit()
     default_permissions: Statements = setting(
-        {}, "Permissions of keys that are created without any: actions by resource."
+        {}, "Permissions of keys that are created without permissions: actions by resource."
     )
     grantable: Statements = setting(
-        {}, "Permissions that users may give their keys; empty = only administrators give any."
+        {},
+        "Permissions that users may give their keys, as actions by resource; empty = only administrators "
+        "can give permissions.",
     )
     last_request_interval: Duration = duration_between(
-        "60s", "How exact `lastRequest` of a key is.", at_most="1d"
+        "60s", "Shortest time between two updates of `lastRequest` of a key.", at_most="1d"
     )
     disable_on_reset: bool = setting(False, "Whether a password reset disables the keys of the user.")
     kinds: dict[str, Kind] = setting(
         {},
-        "Further kinds of keys (`configId`), by id: each with `references` (user or organization) and its "
-        "own default_prefix, expires_in, minimum_expires_in, maximum_expires_in, custom_expiry, rate_limit, "
-        "default_permissions or grantable.",
+        "Further kinds of keys by id (`configId` in requests). Each has `references` (user or "
+        "organization), and can have its own default_prefix, expires_in, minimum_expires_in, "
+        "maximum_expires_in, custom_expiry, rate_limit, default_permissions and grantable.",
     )
 
     @property

@@ -12,7 +12,7 @@ class EmailPasswordSettings(Group):
 
     fills = (EmailPasswordPolicy,)
 
-    enabled: bool = setting(True, "Enables sign-up and sign-in with email and password.")
+    enabled: bool = setting(True, "Whether users can sign up and sign in with email and password.")
 
 
 class SignUpSettings(Group):
@@ -23,7 +23,7 @@ class SignUpSettings(Group):
     fills = (SignUpPolicy,)
 
     enabled: bool = setting(True, "Whether new users may sign up, with a password or through a provider.")
-    auto_sign_in: bool = setting(True, "Whether sign-up creates a session.")
+    auto_sign_in: bool = setting(True, "Whether sign-up also signs the user in, by creating a session.")
     notify_existing: bool = setting(
-        True, "Whether the owner of a registered address is notified when it is used to sign up."
+        True, "Whether a user gets an email when somebody tries to sign up with the user's email address."
     )

@@ -18,9 +18,11 @@ class ConsoleSettings(Group):
     key = "console"
 
     enabled: bool = setting(
-        True, "Whether administrators have a console, which does not exist for others; needs `pages.enabled`."
+        True,
+        "Whether administrators can open the console, which responds with 404 to others; needs "
+        "`pages.enabled`.",
     )
-    path: PagesPath = setting("/console", "Its path, below `base_path`.")
+    path: PagesPath = setting("/console", "Path of the console, below `base_path`.")
     label: str = setting(
         "",
         "Name of the environment, such as staging, that is shown on every page of the console.",

@@ -12,15 +12,15 @@ class DatabaseSettings(Group):
     key = "database"
 
     pool_size: int = setting(
-        10, "Connections each server process keeps at most, at least 4; PostgreSQL only.", ge=1, le=1000
+        10, "Largest number of connections of each server process, 4 or more; PostgreSQL only.", ge=1, le=1000
     )
     pooler: Literal["none", "transaction"] = setting(
         "none",
-        "The pooler in front of PostgreSQL, such as PgBouncer, if it may give each"
-        " transaction another connection.",
+        "`transaction` if a pooler in front of PostgreSQL, such as PgBouncer, may give each transaction "
+        "another connection.",
     )
     timeout: Duration = duration_between(
-        "5s", "Longest wait for a connection or a statement.", at_least="0.05s"
+        "5s", "Longest wait for a connection, and for the result of a statement.", at_least="0.05s"
     )
     migrate: Literal["auto", "check"] = setting(
         "auto", "At startup, migrate the schema (auto), or refuse an outdated one (check)."

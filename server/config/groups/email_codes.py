@@ -25,15 +25,19 @@ class EmailCodeSettings(Group):
     )
 
     enabled: bool = setting(
-        False, "Whether codes are sent by email; by default true in development, where emails are sent."
+        False,
+        "Whether codes are sent by email; by default true in development, unless `mail.sender` is none.",
     )
     expires_in: Duration = duration_between("5m", "Lifetime of a code.", at_least="1m", at_most="10m")
-    attempts: int = setting(3, "Attempts per code.", ge=1, le=5)
+    attempts: int = setting(3, "Number of attempts to enter a code.", ge=1, le=5)
     sign_up: bool = setting(
-        True, "Whether a code creates a user; no effect while `sign_up.enabled` is false."
+        True,
+        "Whether a sign-in code creates a user if none has the email address; no effect while "
+        "`sign_up.enabled` is false.",
     )
     verify_current_email: bool = setting(
-        False, "Whether a change of address requires a code sent to the current one."
+        False,
+        "Whether a change of the email address also requires a code that is sent to the current address.",
     )
 
     def problems(self, settings: Settings) -> Iterator[str]:

@@ -16,7 +16,11 @@ class EmailVerificationSettings(Group):
     enabled: bool = setting(True, "Whether email addresses can be verified.")
     required: bool = setting(False, "Whether only users with a verified address may sign in.")
     send_on_sign_up: bool = setting(True, "Whether sign-up sends the verification email.")
-    send_on_sign_in: bool = setting(False, "Whether a sign-in that is refused as unverified sends it again.")
+    send_on_sign_in: bool = setting(
+        False,
+        "Whether a sign-in that is refused because the address is not verified sends the verification "
+        "email again.",
+    )
     token_expires_in: Duration = duration_between("1h", "Lifetime of verification and email-change links.")
 
     def policies(self, settings: Settings) -> Iterable[object]:
@@ -46,5 +50,5 @@ class ChangeEmailSettings(Group):
 
     enabled: bool = setting(True, "Whether users may change their address.")
     immediate_if_unverified: bool = setting(
-        True, "Whether an address that was never verified is replaced without a link."
+        True, "Whether an address that was never verified is replaced at once, before any link is opened."
     )

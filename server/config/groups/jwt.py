@@ -38,32 +38,48 @@ class JwtSettings(Group):
         False, "Whether /token, /jwks and /.well-known/jwks.json exist; by default true in development."
     )
     algorithms: Annotated[tuple[Algorithm, ...], Items] = setting(
-        ("ES256", "RS256"), "One signing key of each is kept; the first signs session tokens."
+        ("ES256", "RS256"),
+        "Signature algorithms. One signing key of each is kept; that of the first algorithm signs session "
+        "tokens.",
     )
-    issuer: OptionalUrl = setting(None, "`iss` of every token; by default `base_url` and `base_path`.")
+    issuer: OptionalUrl = setting(
+        None, "`iss` of every token; by default `base_url` followed by `base_path`."
+    )
     audiences: Annotated[tuple[str, ...], Items] = setting(
-        (), "Audiences that may be requested; the first is the default. By default the issuer.", max_length=20
+        (),
+        "Audiences that callers may request; a request that names none gets the first. By default only the "
+        "issuer.",
+        max_length=20,
     )
     expires_in: Duration = duration_between(
         "5m", "Lifetime of a token, which never outlives its session.", at_least="1m", at_most="1h"
     )
     claims: Annotated[tuple[Claim, ...], Items] = setting(
         ("email", "emailVerified", "name"),
-        "Fields of the user in each token; `activeOrganizationId`, the roles there as `organizationRole`, "
-        "and `activeTeamId` are absent while there are none.",
+        "Fields of the user in each token. `activeOrganizationId`, `organizationRole` (the user's roles in "
+        "the active organization) and `activeTeamId` are left out while the session has no active "
+        "organization or team.",
     )
     header: bool = setting(False, "Whether /get-session also returns a token, in the header set-auth-jwt.")
     rotation_interval: Duration = duration_between(
-        "90d", "How long a key signs, at least 1d; 0 = for ever.", at_least="0s", at_most="400d"
+        "90d",
+        "How long a key signs until a new key replaces it, at least 1d; 0 = for ever.",
+        at_least="0s",
+        at_most="400d",
     )
     publish_ahead: Duration = duration_between(
-        "1h", "How long a new key is published before it signs.", at_least="10m", at_most="7d"
+        "1h",
+        "How long the public part of a new key is published before the key signs.",
+        at_least="10m",
+        at_most="7d",
     )
     keep: Duration = duration_between(
-        "30d", "How long a retired key is published after it has signed.", at_least="1d"
+        "30d",
+        "How long the public part of a key stays published after the key has stopped signing.",
+        at_least="1d",
     )
     jwks_max_age: Duration = duration_between(
-        "5m", "How long caches may keep the key document.", at_least="1m", at_most="1h"
+        "5m", "How long HTTP caches may keep the response of /jwks.", at_least="1m", at_most="1h"
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:

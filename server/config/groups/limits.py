@@ -14,33 +14,76 @@ MOST = 1_000_000_000
 
 
 class LimitSettings(Group):
-    """`limits.*`: how often something may be tried; a number of 0 turns that limit off."""
+    """`limits.*`: limits on requests, wrong passwords and codes, and emails; a number of 0 turns its limit off."""
 
     key = "limits"
 
-    enabled: bool = setting(True, "Whether these limits are enforced.")
+    enabled: bool = setting(True, "Whether the limits of this group are enforced.")
     store: CounterStore = setting(
         SecretStr("database"),
         "Where counters are stored: `database`, or the URL of a Valkey or Redis server, or of its Sentinels"
         " (`redis+sentinel://host:26379,host:26379/service/0`).",
     )
-    requests: int = setting(100, "Requests per client network and operation.", ge=0, le=MOST)
-    requests_window: Duration = duration_between("10s", "Window of `requests`.")
-    failures: int = setting(10, "Wrong passwords and codes per account and client network.", ge=0, le=MOST)
-    failures_window: Duration = duration_between("15m", "Window of `failures`.")
-    network_failures: int = setting(100, "Wrong passwords and codes per client network.", ge=0, le=MOST)
-    network_failures_window: Duration = duration_between("15m", "Window of `network_failures`.")
-    account_failures: int = setting(100, "Wrong passwords and codes per account.", ge=0, le=MOST)
-    account_failures_window: Duration = duration_between("24h", "Window of `account_failures`.")
-    mail_burst: int = setting(5, "Emails per recipient in `mail_burst_window`.", ge=0, le=MOST)
-    mail_burst_window: Duration = duration_between("15m", "Window of `mail_burst`.")
-    mail_daily: int = setting(20, "Emails per recipient in 24 hours.", ge=0, le=MOST)
+    requests: int = setting(
+        100,
+        "Largest number of requests per client network and operation in `requests_window`.",
+        ge=0,
+        le=MOST,
+    )
+    requests_window: Duration = duration_between("10s", "Period to which `requests` applies.")
+    failures: int = setting(
+        10,
+        "Largest number of wrong passwords and codes per account and client network in `failures_window`.",
+        ge=0,
+        le=MOST,
+    )
+    failures_window: Duration = duration_between("15m", "Period to which `failures` applies.")
+    network_failures: int = setting(
+        100,
+        "Largest number of wrong passwords and codes per client network, over all accounts, in "
+        "`network_failures_window`.",
+        ge=0,
+        le=MOST,
+    )
+    network_failures_window: Duration = duration_between("15m", "Period to which `network_failures` applies.")
+    account_failures: int = setting(
+        100,
+        "Largest number of wrong passwords and codes per account, over all networks, in "
+        "`account_failures_window`.",
+        ge=0,
+        le=MOST,
+    )
+    account_failures_window: Duration = duration_between("24h", "Period to which `account_failures` applies.")
+    mail_burst: int = setting(
+        5,
+        "Largest number of emails of one kind, such as links, to one recipient in `mail_burst_window`.",
+        ge=0,
+        le=MOST,
+    )
+    mail_burst_window: Duration = duration_between("15m", "Period to which `mail_burst` applies.")
+    mail_daily: int = setting(
+        20,
+        "Largest number of emails of one kind, such as links, to one recipient in 24 hours.",
+        ge=0,
+        le=MOST,
+    )
 
     sign_in_mail_burst: int = setting(
-        5, "Sign-in links and codes per recipient in `sign_in_mail_burst_window`.", ge=0, le=MOST
+        5,
+        "Largest number of emails with sign-in links and codes to one recipient in "
+        "`sign_in_mail_burst_window`.",
+        ge=0,
+        le=MOST,
     )
-    sign_in_mail_burst_window: Duration = duration_between("15m", "Window of `sign_in_mail_burst`.")
-    sign_in_mail_daily: int = setting(20, "Sign-in links and codes per recipient in 24 hours.", ge=0, le=MOST)
+    sign_in_mail_burst_window: Duration = duration_between(
+        "15m", "Period to which `sign_in_mail_burst` applies."
+    )
+    sign_in_mail_daily: int = setting(
+        20,
+        "Largest number of emails with sign-in links and codes to one recipient in 24 hours.",
+        ge=0,
+        le=MOST,
+    )
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return how often something may be tried."""

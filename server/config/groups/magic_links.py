@@ -27,21 +27,24 @@ class MagicLinkSettings(Group):
 
     enabled: bool = setting(
         False,
-        "Whether users can sign in with a link sent by email; by default true in development, where "
-        "emails are sent.",
+        "Whether users can sign in with a link sent by email; by default true in development, unless "
+        "`mail.sender` is none.",
     )
     expires_in: Duration = duration_between("10m", "Lifetime of a link.", at_least="1m", at_most="1h")
     sign_up: bool = setting(
-        True, "Whether a link creates a user; no effect while `sign_up.enabled` is false."
+        True,
+        "Whether a link creates a user if none has the email address; no effect while `sign_up.enabled` is "
+        "false.",
     )
     confirm: bool = setting(
         True,
-        "Whether the link opens a page with a button; if not, opening it signs in, which mail scanners do.",
+        "Whether the link opens a page with a button that signs in. If false, opening the link signs in, "
+        "and a mail scanner that opens it uses it up.",
     )
     page: OptionalUrl = setting(
         None,
-        "Page at a trusted origin that confirms a link; by default the hosted one. Required by `confirm` "
-        "while `pages.enabled` is false.",
+        "Page at a trusted origin with the button of `confirm`; by default the hosted page. Required if "
+        "`confirm` is true and `pages.enabled` false.",
     )
 
     def problems(self, settings: Settings) -> Iterator[str]:

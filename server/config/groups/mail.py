@@ -20,14 +20,15 @@ from server.config.value_types import (
 
 
 class Smtp(Group):
-    """`mail.smtp.*`: the server that takes the mails."""
+    """`mail.smtp.*`: the SMTP server to which emails are handed."""
 
     host: OptionalText = setting(None, "Name of the SMTP server.")
-    port: int = setting(587, "Its port.", ge=1, le=65535)
+    port: int = setting(587, "Port of the SMTP server.", ge=1, le=65535)
     username: OptionalText = setting(None, "User name, if the server requires one.")
     password: SecretStr | None = setting(None, "Password, if the server requires one.")
     tls: Literal["starttls", "tls", "none"] = setting(
-        "starttls", "Encryption after the greeting (starttls), from the start (tls), or none."
+        "starttls",
+        "Encryption of the connection: after the greeting (`starttls`), from the start (`tls`), or `none`.",
     )
 
 
@@ -36,12 +37,18 @@ class MailSettings(Group):
 
     key = "mail"
 
-    sender: Sender = setting("none", "How emails are sent; none sends nothing.")
+    sender: Sender = setting(
+        "none",
+        "How emails are sent: `smtp` to `mail.smtp.host`, `console` to standard output, `file` to "
+        "`mail.file_path`; `none` sends nothing.",
+    )
     from_address: OptionalSender = setting(None, "Sender address of every email.", alias="from")
     smtp: Smtp = setting(Smtp(), "The SMTP server.")
     timeout: Duration = duration_between("10s", "Longest wait for the SMTP server.", at_least="0.05s")
-    retry_for: Duration = duration_between("24h", "How long failed deliveries are retried.")
-    templates_dir: OptionalPath = setting(None, "Folder of templates that replace the built-in ones.")
+    retry_for: Duration = duration_between("24h", "How long the delivery of an email is retried.")
+    templates_dir: OptionalPath = setting(
+        None, "Folder of email templates; each replaces the built-in template of the same path."
+    )
     file_path: Path = setting(
         Path("mail.jsonl"), "File to which the sender `file` appends one JSON line per email.", strict=False
     )
@@ -49,12 +56,13 @@ class MailSettings(Group):
     not_me_page: OptionalUrl = setting(
         None,
         "Page at a trusted origin that the link `This was not me` in emails opens; by default the hosted "
-        "one. Without either, emails have no such link.",
+        "page. If it is not set and `pages.enabled` is false, emails have no such link.",
     )
     mailbox: bool = setting(
         False,
-        "Whether /dev/mailbox shows the emails that `console` and `file` have sent. The development "
-        "profile turns it on for a service that only this machine can reach; production refuses it.",
+        "Whether /dev/mailbox shows the emails that the senders `console` and `file` have sent. The "
+        "development profile sets it to true if only this machine can reach the service; production "
+        "refuses it.",
     )
 
     @property

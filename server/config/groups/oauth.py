@@ -38,43 +38,53 @@ Texts = Annotated[tuple[str, ...], Items]
 class ResourceSettings(Group):
     """`oauth.resources.<uri>.*`: an API that access tokens are for (RFC 8707)."""
 
-    name: str = Field(min_length=1, max_length=64, description="Name for users.")
-    scopes: Texts = setting((), "Scopes that its access tokens may have.")
-    format: Literal["jwt", "opaque"] = setting("jwt", "Form of its access tokens.")
+    name: str = Field(min_length=1, max_length=64, description="Name that users see.")
+    scopes: Texts = setting((), "Scopes that access tokens for the resource may have.")
+    format: Literal["jwt", "opaque"] = setting("jwt", "Form of access tokens for the resource.")
     expires_in: Duration | None = setting(
-        None, "Lifetime of its access tokens, from 1m to 1h; by default that of all."
+        None,
+        "Lifetime of access tokens for the resource, from 1m to 1h; by default "
+        "`oauth.access_token_expires_in`.",
     )
 
 
 class ClientSettings(Group):
     """`oauth.clients.<client_id>.*`: a client from the configuration, which cannot be changed elsewhere."""
 
-    client_name: str = Field(description="Name for users.")
+    client_name: str = Field(description="Name that users see.")
     application_type: Literal["web", "native"] = setting("web", "Kind of the application.")
-    redirect_uris: Texts = setting((), "Addresses that users return to.")
-    post_logout_redirect_uris: Texts = setting((), "Addresses that users return to after signing out.")
+    redirect_uris: Texts = setting((), "URLs to which users return with an authorization code.")
+    post_logout_redirect_uris: Texts = setting((), "URLs to which users return after signing out.")
     token_endpoint_auth_method: Literal[
         "client_secret_basic", "client_secret_post", "none", "private_key_jwt"
     ] = setting("client_secret_basic", "How the client authenticates.")
     jwks: dict[str, Any] | None = setting(
         None, "Public keys of a client that authenticates by `private_key_jwt`."
     )
-    grant_types: Texts = setting(("authorization_code",), "Grant types it may use.")
-    scope: str = setting("openid profile email", "Scopes it may ask for, separated by spaces.")
-    resources: Texts = setting((), "Resources it may ask for.")
-    client_credentials_scopes: Texts = setting((), "Scopes of the tokens that act for the client itself.")
-    id_token_signed_response_alg: str | None = setting(
-        None, "Algorithm of its ID tokens; RS256 if that is among `jwt.algorithms`, else the first of them."
+    grant_types: Texts = setting(("authorization_code",), "Grant types that the client may use.")
+    scope: str = setting("openid profile email", "Scopes that the client may request, separated by spaces.")
+    resources: Texts = setting((), "Resources that the client may request.")
+    client_credentials_scopes: Texts = setting(
+        (), "Scopes of tokens that the client gets for itself, without a user."
     )
-    backchannel_logout_uri: OptionalUrl = setting(None, "Address that learns of the end of sessions.")
-    client_uri: OptionalUrl = setting(None, "Home page.")
-    logo_uri: OptionalUrl = setting(None, "Logo.")
-    tos_uri: OptionalUrl = setting(None, "Terms of service.")
-    policy_uri: OptionalUrl = setting(None, "Privacy notice.")
-    contacts: Texts = setting((), "Addresses of the people responsible.")
+    id_token_signed_response_alg: str | None = setting(
+        None,
+        "Signature algorithm of ID tokens for the client; by default RS256 if it is among "
+        "`jwt.algorithms`, else the first of these.",
+    )
+    backchannel_logout_uri: OptionalUrl = setting(
+        None, "URL to which a logout token is posted when a session ends."
+    )
+    client_uri: OptionalUrl = setting(None, "URL of the home page of the client.")
+    logo_uri: OptionalUrl = setting(None, "URL of the logo of the client.")
+    tos_uri: OptionalUrl = setting(None, "URL of the terms of service of the client.")
+    policy_uri: OptionalUrl = setting(None, "URL of the privacy notice of the client.")
+    contacts: Texts = setting((), "Contact addresses of the people responsible for the client.")
     skip_consent: bool = setting(False, "Whether users are not asked for their consent.")
-    session_sign_in: bool = setting(False, "Whether devices of it get a session by /device/token.")
-    resource_server: Texts = setting((), "Resources whose access tokens it may introspect.")
+    session_sign_in: bool = setting(
+        False, "Whether devices of the client get a session from /device/token instead of OAuth tokens."
+    )
+    resource_server: Texts = setting((), "Resources whose access tokens the client may introspect.")
     secret: SecretStr | None = setting(None, "Client secret.")
     secret_file: OptionalPath = setting(None, "File with the secret, instead of `secret`.")
 
@@ -91,10 +101,14 @@ class ClientSettings(Group):
 class DeviceSettings(Group):
     """`oauth.device.*`: sign-in on devices without a browser (RFC 8628)."""
 
-    enabled: bool = setting(False, "Whether devices can sign in by a code.")
+    enabled: bool = setting(
+        False, "Whether devices can sign in with a code that the user enters in a browser."
+    )
     expires_in: Duration = duration_between("10m", "Lifetime of a code.", at_least="1m", at_most="1h")
-    interval: int = setting(5, "Seconds between two polls of a device.", ge=1, le=60)
-    complete_uri: bool = setting(True, "Whether devices get an address that has the code in it.")
+    interval: int = setting(5, "Shortest time between two polls of a device, in seconds.", ge=1, le=60)
+    complete_uri: bool = setting(
+        True, "Whether devices also get a URL that contains the code, for example to show as a QR code."
+    )
 
 
 class OAuthSettings(Group):
@@ -106,10 +120,12 @@ class OAuthSettings(Group):
         False, "Whether applications can sign users in through this service by OpenID Connect."
     )
     scopes: dict[str, str] = setting(
-        {}, "Scopes beside openid, profile, email and offline_access, with descriptions."
+        {}, "Scopes in addition to openid, profile, email and offline_access, each with its description."
     )
     resources: dict[str, ResourceSettings] = setting(
-        {}, "APIs by their URI (RFC 8707), each with name, scopes, format and expires_in."
+        {},
+        "APIs that access tokens can be requested for, by URI (RFC 8707), each with name, scopes, format "
+        "and expires_in.",
     )
     code_expires_in: Duration = duration_between("1m", "Lifetime of an authorization code.", at_most="10m")
     request_expires_in: Duration = duration_between(
@@ -126,26 +142,33 @@ class OAuthSettings(Group):
         "180d", "How long a client can refresh its tokens before the user has to sign in again."
     )
     refresh_reuse_grace: Duration = duration_between(
-        "10s", "How long a refresh may be repeated with the same response.", at_least="0s", at_most="60s"
+        "10s",
+        "How long after a refresh the replaced refresh token still gets the same response, for example "
+        "after a lost connection.",
+        at_least="0s",
+        at_most="60s",
     )
     device: DeviceSettings = DeviceSettings()
     registration: Literal["off", "token", "open"] = setting(
-        "off", "Who may register clients (RFC 7591): nobody, holders of a token, anyone."
+        "off",
+        "Who may register clients (RFC 7591): nobody (`off`), holders of an initial access token "
+        "(`token`), or everybody (`open`).",
     )
     client_documents: bool = setting(
         False,
-        "Whether a client id may be the https URL of a document with the metadata of the client, "
-        "as clients of the Model Context Protocol have it.",
+        "Whether a client id may be the https URL of a document with the metadata of the client, as "
+        "clients of the Model Context Protocol use it.",
     )
     client_document_hosts: Texts = setting(
         (),
-        "Hosts of these documents, `*.` in front for all below one; by default every public host.",
+        "Hosts from which documents of clients are accepted; `*.example.com` means all hosts below it. "
+        "By default every public host.",
         max_length=1000,
     )
     client_management: Literal["off", "admin", "users"] = setting(
         "off",
-        "Who may manage clients by operations: nobody, users with the permission `service: manage`, "
-        "every user their own.",
+        "Who may manage clients by operations: nobody (`off`), users with the permission `service: manage` "
+        "(`admin`), or also every user their own clients (`users`).",
     )
     login_page: OptionalUrl = setting(None, "Page to sign in, instead of the hosted one.")
     consent_page: OptionalUrl = setting(None, "Page to consent, instead of the hosted one.")

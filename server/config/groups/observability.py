@@ -13,18 +13,25 @@ class LogSettings(Group):
 
     level: Literal["debug", "info", "warning", "error"] = setting("info", "Lowest level written.")
     format: Literal["json", "console"] = setting(
-        "json", "JSON lines, or lines for people, the default in development on a terminal."
+        "json",
+        "`json` writes JSON lines. `console` writes lines for people, and is the default in development on "
+        "a terminal.",
     )
     requests: bool = setting(True, "Whether every request is logged, at level info.")
 
 
 class MetricsSettings(Group):
-    """`metrics.*`: the numbers for Prometheus."""
+    """`metrics.*`: metrics for Prometheus."""
 
     key = "metrics"
 
-    port: int | None = setting(None, "Port of the Prometheus metrics; 0 chooses a free one.", ge=0, le=65535)
-    host: str = setting("127.0.0.1", "Address that port listens on.", min_length=1)
+    port: int | None = setting(
+        None,
+        "Port on which Prometheus metrics are served; 0 chooses a free port. By default they are not served.",
+        ge=0,
+        le=65535,
+    )
+    host: str = setting("127.0.0.1", "Address on which `metrics.port` listens.", min_length=1)
 
 
 class TracingSettings(Group):
@@ -36,7 +43,11 @@ class TracingSettings(Group):
         None, "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."
     )
     ratio: float = setting(
-        1.0, "Share of requests that are traced when the caller has not decided.", ge=0, le=1, strict=False
+        1.0,
+        "Share of requests that are traced, from 0 to 1, if the caller's trace header does not decide it.",
+        ge=0,
+        le=1,
+        strict=False,
     )
 
 
@@ -45,4 +56,6 @@ class AuditSettings(Group):
 
     key = "audit"
 
-    retention: Duration = duration_between("365d", "How long records are kept; 0 = forever.", at_least="0s")
+    retention: Duration = duration_between(
+        "365d", "How long audit records are kept; 0 = for ever.", at_least="0s"
+    )

@@ -21,9 +21,11 @@ class TeamSettings(Group):
     """`organizations.teams.*`: groups of members of an organization."""
 
     enabled: bool = setting(False, "Whether organizations have teams.")
-    default_team: bool = setting(True, "Whether an organization begins with a team of its own name.")
-    maximum: int = setting(100, "Teams of one organization.", ge=1, le=1000)
-    maximum_members: int = setting(1000, "Members of one team.", ge=1, le=1000)
+    default_team: bool = setting(
+        True, "Whether a new organization has a team with the name of the organization."
+    )
+    maximum: int = setting(100, "Largest number of teams of one organization.", ge=1, le=1000)
+    maximum_members: int = setting(1000, "Largest number of members of one team.", ge=1, le=1000)
     allow_removing_all: bool = setting(False, "Whether the last team of an organization can be removed.")
 
 
@@ -35,46 +37,57 @@ class OrganizationSettings(Group):
     enabled: bool = setting(False, "Whether the operations and pages of organizations exist.")
     creation: Literal["everyone", "admins"] = setting(
         "everyone",
-        "Who creates organizations: `everyone`, or only `admins` with the permission `organization: manage`.",
+        "Who may create organizations: `everyone`, or only users with the permission `organization: "
+        "manage` (`admins`).",
     )
     deletion: bool = setting(True, "Whether owners can delete organizations.")
-    limit_per_user: int = setting(100, "Organizations of which a user is a member.", ge=1, le=10_000)
-    membership_limit: int = setting(100, "Members of one organization.", ge=1, le=100_000)
-    invitation_limit: int = setting(100, "Pending invitations of one organization.", ge=1, le=10_000)
+    limit_per_user: int = setting(
+        100, "Largest number of organizations of which a user is a member.", ge=1, le=10_000
+    )
+    membership_limit: int = setting(100, "Largest number of members of one organization.", ge=1, le=100_000)
+    invitation_limit: int = setting(
+        100, "Largest number of pending invitations of one organization.", ge=1, le=10_000
+    )
     invitation_expires_in: Duration = duration_between(
         "48h", "Lifetime of an invitation.", at_least="5m", at_most="30d"
     )
     invitation_url: OptionalUrl = setting(
         None,
-        "Link of invitations at a trusted origin, with `{id}` for their secret; by default the hosted "
-        "page, or `/accept-invitation/{id}` at the origin of `base_url` while `pages.enabled` is false.",
+        "URL in invitation emails, at a trusted origin; `{id}` stands for the secret of the invitation. By "
+        "default the hosted page, or `/accept-invitation/{id}` at `base_url` if `pages.enabled` is false.",
     )
     invitation_mails_per_user: int = setting(
         50,
-        "Emails that invitations of one user cause in `invitation_mails_window`; 0 = any number.",
+        "Largest number of emails that the invitations of one inviter cause in `invitation_mails_window`; "
+        "0 = no limit.",
         ge=0,
         le=1_000_000,
     )
-    invitation_mails_window: Duration = duration_between("24h", "Window of `invitation_mails_per_user`.")
+    invitation_mails_window: Duration = duration_between(
+        "24h", "Period to which `invitation_mails_per_user` applies."
+    )
     cancel_pending_on_reinvite: bool = setting(
-        False, "Whether a second invitation of an address replaces the pending one."
+        False,
+        "Whether a second invitation of an email address cancels the pending one; if false, the second is "
+        "refused.",
     )
     require_verified_email: bool = setting(
         True,
-        "Whether invitations that are not opened by their link need a verified address; no effect while "
-        "`email_verification.enabled` is false.",
+        "Whether a user who accepts an invitation without its emailed link needs a verified email address; "
+        "no effect while `email_verification.enabled` is false.",
     )
     member_directory: Literal["members", "managers"] = setting(
         "members",
-        "Who sees the other members: all `members`, or only `managers` with a permission over members.",
+        "Who sees the other members of an organization: all `members`, or only those who may add, change "
+        "or remove members (`managers`).",
     )
     statements: Statements = setting(
-        {}, "Resources of the application and their actions, beside the built-in ones."
+        {}, "Resources of your application and the actions on each, in addition to the built-in ones."
     )
     roles: dict[str, Statements] = setting(
         {},
-        "Roles of members beside `owner`, `admin` and `member`, each with actions by resource; `owner` "
-        "cannot be replaced.",
+        "Roles of members in addition to `owner`, `admin` and `member`, each with its permissions: actions "
+        "by resource. `admin` and `member` can be replaced, `owner` cannot.",
     )
 
     teams: TeamSettings = TeamSettings()

@@ -18,30 +18,33 @@ _LOGOS = (".svg", ".png", ".webp", ".jpg", ".jpeg")
 
 
 class PagesSettings(Group):
-    """`pages.*`: pages to sign in, and for one's own account."""
+    """`pages.*`: the hosted pages, on which users sign in and manage their accounts."""
 
     key = "pages"
 
     fills = (PagesPolicy,)
 
-    enabled: bool = setting(True, "Whether the pages exist, and emails lead to them.")
-    path: PagesPath = setting("/account", "Their path, below `base_path`.")
+    enabled: bool = setting(True, "Whether the hosted pages exist, and emails link to them.")
+    path: PagesPath = setting("/account", "Path of the hosted pages, below `base_path`.")
     locale: Literal["en", "de", "fr", "es", "pt-BR", "ar"] = setting(
-        "en", "Language for people of whom no other one is known."
+        "en", "Language of the pages if no other language is known for the visitor."
     )
     accent: Colour = setting("#2f55d4", "Colour of buttons and links, as #rrggbb.")
-    accent_dark: Colour = setting("#9db4ff", "The same in dark mode.")
-    logo: OptionalPath = setting(None, "Image shown above the forms (SVG, PNG, WebP, JPEG).")
-    stylesheet: OptionalPath = setting(None, "Style sheet (UTF-8) that is appended to the built-in one.")
+    accent_dark: Colour = setting("#9db4ff", "Colour of buttons and links in dark mode, as #rrggbb.")
+    logo: OptionalPath = setting(None, "File of the image shown above the forms (SVG, PNG, WebP or JPEG).")
+    stylesheet: OptionalPath = setting(
+        None, "File of a style sheet (UTF-8) that is appended to the built-in one."
+    )
     templates_dir: OptionalPath = setting(
         None, "Folder of templates that replace the built-in ones of the same name."
     )
     home_url: OptionalUrl = setting(
         None,
-        "Where people go after signing in without callbackURL, by default the account page; the logo links to it.",
+        "URL to which users go after a sign-in without callbackURL, by default the account page. If it is "
+        "set, the logo links to it.",
     )
-    terms_url: OptionalUrl = setting(None, "Terms of service, linked from the sign-up page.")
-    privacy_url: OptionalUrl = setting(None, "Privacy notice, linked from the sign-up page.")
+    terms_url: OptionalUrl = setting(None, "URL of the terms of service, linked from the sign-up page.")
+    privacy_url: OptionalUrl = setting(None, "URL of the privacy notice, linked from the sign-up page.")
 
     def problems(self, settings: Settings) -> Iterator[str]:
         """Yield colours with too little contrast, and files that do not exist or cannot be displayed."""

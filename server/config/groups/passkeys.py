@@ -35,20 +35,23 @@ class PasskeySettings(Group):
     )
     rp_id: OptionalText = setting(
         None,
-        "Domain that passkeys are for, with its subdomains; by default the host of `base_url`. "
-        "A change makes all passkeys unusable.",
+        "Domain for which passkeys are created; they also work on its subdomains. By default the host of "
+        "`base_url`. A change makes all passkeys unusable.",
     )
     rp_name: OptionalText = setting(
         None, "Name that browsers show, up to 64 characters; by default `app_name`."
     )
     origins: Annotated[tuple[str, ...], Items] = setting(
         (),
-        "Pages and apps that may use passkeys, also `android:apk-key-hash:…`; by default `base_url` and "
-        "those of `trusted_origins` at or below `rp_id`, without wildcards.",
+        "Origins of the pages and apps that may use passkeys; that of an Android app is "
+        "`android:apk-key-hash:…`. By default `base_url` and the entries of `trusted_origins` without "
+        "wildcards whose host is `rp_id` or a subdomain of it.",
         max_length=32,
     )
     user_verification: Literal["required", "preferred"] = setting(
-        "required", "preferred: a passkey without fingerprint, face or PIN is accepted, as one factor."
+        "required",
+        "Whether passkeys must check a fingerprint, face or PIN (`required`). With `preferred`, a passkey "
+        "without such a check is accepted too, as one factor.",
     )
     counts_as_two_factors: bool = setting(
         True, "Whether a passkey with fingerprint, face or PIN replaces the second factor."
@@ -56,7 +59,7 @@ class PasskeySettings(Group):
     challenge_expires_in: Duration = duration_between(
         "5m", "How long a browser may take to use a passkey.", at_least="1m", at_most="10m"
     )
-    max_per_user: int = setting(20, "Passkeys of one user.", ge=1, le=100)
+    max_per_user: int = setting(20, "Largest number of passkeys of one user.", ge=1, le=100)
 
     def effective_rp_id(self, settings: Settings) -> str:
         """Return the domain that passkeys are for."""

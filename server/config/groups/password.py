@@ -30,26 +30,32 @@ class PasswordSettings(Group):
 
     key = "password"
 
-    min_length: int = setting(8, "Shortest password, in code points.", ge=1, le=1024)
-    max_length: int = setting(128, "Longest password, in code points.", ge=1, le=1024)
+    min_length: int = setting(8, "Length of the shortest password, in Unicode code points.", ge=1, le=1024)
+    max_length: int = setting(128, "Length of the longest password, in Unicode code points.", ge=1, le=1024)
     blocklist: bool = setting(True, "Whether common and guessable passwords are refused.")
-    blocklist_file: OptionalPath = setting(None, "File of further refused passwords, one per line.")
-    argon2_memory_kib: int = setting(19456, "Memory of one hash, in KiB.", ge=8, le=2**22)
-    argon2_time: int = setting(2, "Passes over this memory.", ge=1, le=100)
-    argon2_parallelism: int = setting(1, "Lanes of one hash.", ge=1, le=64)
+    blocklist_file: OptionalPath = setting(None, "File of further passwords that are refused, one per line.")
+    argon2_memory_kib: int = setting(19456, "Memory that argon2id uses for one hash, in KiB.", ge=8, le=2**22)
+    argon2_time: int = setting(2, "Number of passes of argon2id over the memory of a hash.", ge=1, le=100)
+    argon2_parallelism: int = setting(1, "Number of lanes of argon2id for one hash.", ge=1, le=64)
     hash_workers: int = Field(
         default_factory=partial(hash_workers, 1),
         ge=1,
         le=256,
-        description="Threads that hash; by default one per CPU core that the process may use, but at most 4. "
-        "Processes of `--workers` share the cores.",
+        description="Threads that hash passwords; by default one per CPU core that the process may use, but at most 4. "
+        "The processes of `gatewright serve --workers` share the cores.",
     )
-    hash_queue: int = setting(64, "Hashes that may wait for a thread.", ge=0, le=100_000)
+    hash_queue: int = setting(
+        64, "Number of hashes that may wait for a thread; above it the response is 503.", ge=0, le=100_000
+    )
     hash_nice: int = setting(
-        10, "By how much the priority of hashing threads is lowered; Linux only.", ge=0, le=19
+        10,
+        "Amount by which the nice value of hashing threads is raised, which lowers their priority; Linux "
+        "only.",
+        ge=0,
+        le=19,
     )
     hash_wait: Duration = duration_between(
-        "5s", "Longest wait for a thread; then the response is 503.", at_least="0.05s"
+        "5s", "Longest wait for a hashing thread; after it the response is 503.", at_least="0.05s"
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:
@@ -70,7 +76,7 @@ class PasswordResetSettings(Group):
     key = "password_reset"
 
     sender: Literal["mail", "none", "smtp", "console", "file"] = setting(
-        "mail", "How reset emails are sent: mail means as `mail.sender` says; none disables resets."
+        "mail", "How reset emails are sent: `mail` uses the value of `mail.sender`; `none` disables resets."
     )
     revoke_sessions: bool = setting(True, "Whether a reset ends every session of the user.")
 

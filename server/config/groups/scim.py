@@ -16,14 +16,18 @@ class ScimSettings(Group):
 
     key = "scim"
 
-    enabled: bool = setting(False, "Whether the operations of directories exist.")
-    page_size: int = setting(200, "Users or groups of one page.", ge=1, le=1000)
-    rate: int = setting(600, "Requests of one token in `rate_window`; 0 = any number.", ge=0, le=1_000_000)
-    rate_window: Duration = duration_between("1m", "Window of `rate`.")
+    enabled: bool = setting(
+        False, "Whether the SCIM operations exist, by which directories manage users; needs `sso.enabled`."
+    )
+    page_size: int = setting(200, "Largest number of users or groups in one response.", ge=1, le=1000)
+    rate: int = setting(
+        600, "Largest number of requests with one token in `rate_window`; 0 = no limit.", ge=0, le=1_000_000
+    )
+    rate_window: Duration = duration_between("1m", "Period to which `rate` applies.")
     on_delete: Literal["disable", "remove"] = setting(
         "disable",
-        "What happens to an account that a directory has created, and that is in no other organization or directory, "
-        "when the directory deletes the user: it is banned (`disable`) or deleted (`remove`).",
+        "What happens when a directory deletes a user whom it has created, and who is in no other "
+        "organization or directory: the user is banned (`disable`) or deleted (`remove`).",
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:

@@ -5,7 +5,7 @@ from server.config.value_types import Duration, Size, duration_between, setting
 
 
 class ServerSettings(Group):
-    """`server.*`: the socket and what a request may cost."""
+    """`server.*`: the listening address, and limits on requests."""
 
     key = "server"
 
@@ -16,29 +16,30 @@ class ServerSettings(Group):
     )
     port: int = setting(8000, "Port to listen on; 0 chooses a free one.", ge=0, le=65535)
     # defence: V72 R28 max-body
-    max_body: Size = setting(65536, "Largest request body in bytes.", ge=1024, le=2**24)
+    max_body: Size = setting(65536, "Largest request body, in bytes.", ge=1024, le=2**24)
     request_timeout: Duration = duration_between(
         "30s",
-        "Longest time a client may take to send one request, or to go without reading a response.",
+        "Longest time that a client may take to send a request, and longest time that it may go without "
+        "reading the response.",
         at_least="0.05s",
     )
     shutdown_delay: Duration = duration_between(
         "0s",
-        "Time from a signal to stop, when /ready becomes 503, until no new connection is accepted: as long as the load"
-        " balancer takes to notice.",
+        "How long the service still accepts connections after a signal to stop. /ready responds with 503 "
+        "in this time, so set it to the time that the load balancer takes to notice.",
         at_least="0s",
         at_most="5m",
     )
     shutdown_grace: Duration = duration_between(
-        "30s", "Longest wait for requests in flight when the service stops."
+        "30s", "Longest wait for running requests when the service stops."
     )
 
 
 class DocumentsSettings(Group):
-    """`documents.*`: the contract, as the service itself serves it."""
+    """`documents.*`: the API documentation and the contract (OpenAPI) that the service serves."""
 
     key = "documents"
 
     enabled: bool = setting(
-        True, "Whether the documents exist: /, /docs, /openapi.json, /openapi-clients.json and /favicon.ico."
+        True, "Whether /, /docs, /openapi.json, /openapi-clients.json and /favicon.ico exist."
     )

@@ -23,40 +23,52 @@ class SessionSettings(Group):
 
     expires_in: Duration = duration_between("7d", "Lifetime of a session; each extension restarts it.")
     update_age: Duration = duration_between(
-        "1d", "Age at which a session in use is extended; 0 at every use.", at_least="0s"
+        "1d",
+        "A session is extended when it is used this long after its creation or last extension; 0 = at "
+        "every use.",
+        at_least="0s",
     )
     absolute_lifetime: Duration = duration_between(
-        "90d", "Longest lifetime of a session, even if extended; 0 = no limit.", at_least="0s"
+        "90d", "Longest lifetime of a session, including all extensions; 0 = no limit.", at_least="0s"
     )
     not_remembered_expires_in: Duration = duration_between(
         "1d", "Lifetime of a session created with rememberMe false."
     )
     fresh_age: Duration = duration_between(
         "1d",
-        "Age up to which a session may delete the account without the password; 0 = any age.",
+        "Time after its sign-in in which a session may make sensitive changes, such as deleting the "
+        "account without the password or adding a passkey; 0 = at any time.",
         at_least="0s",
     )
     list_tokens: bool = setting(
-        True, "Whether /list-sessions returns tokens; false: handles that can only revoke."
+        True,
+        "Whether /list-sessions returns the tokens of sessions; if false, it returns handles, which can "
+        "only revoke a session.",
     )
     max_per_user: int = setting(
         1000,
-        "Most live sessions of one user; a further one ends the oldest. 0 = no limit.",
+        "Largest number of sessions of one user that have not expired; one more ends the oldest. 0 = no "
+        "limit.",
         ge=0,
         le=1_000_000,
     )
     cookie_name: CookieName = setting("service.session-token", "Name of the session cookie.")
-    cookie_secure: bool = setting(True, "Whether browsers send the cookies over https only.")
-    cookie_http_only: bool = setting(True, "Whether the cookies are hidden from scripts.")
+    cookie_secure: bool = setting(
+        True, "Whether browsers send the cookies over https only (attribute Secure)."
+    )
+    cookie_http_only: bool = setting(
+        True, "Whether the cookies are hidden from scripts (attribute HttpOnly)."
+    )
     cookie_same_site: Literal["Lax", "Strict", "None"] = setting(
-        "Lax", "When browsers send the cookies with requests from other sites."
+        "Lax", "When browsers send the cookies with requests from other sites (attribute SameSite)."
     )
     cookie_domain: OptionalDomain = setting(
         None,
-        "Domain whose hosts all receive the cookies; empty: this host alone. With a domain, every response "
-        "that sets or clears a cookie also clears the one of the same name without a domain.",
+        "Domain to whose hosts browsers send the cookies; empty = only to the host of the service. With a "
+        "domain, every response that sets or clears a cookie also clears the cookie of the same name that "
+        "has no domain.",
     )
-    cookie_prefix: CookiePrefix = setting("service.", "Prefix of the other cookies' names.")
+    cookie_prefix: CookiePrefix = setting("service.", "Prefix of the names of all other cookies.")
 
     def policies(self, settings: Settings) -> Iterable[object]:
         """Return the policy of sessions."""

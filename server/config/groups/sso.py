@@ -44,8 +44,8 @@ class SsoNames(Group):
     id: OptionalText = setting(None, "The subject; by default `sub`, or the NameID.")
     email: OptionalText = setting(None, "The email address.")
     name: OptionalText = setting(None, "The name.")
-    first_name: OptionalText = setting(None, "The first name, if there is no name.")
-    last_name: OptionalText = setting(None, "The last name, if there is no name.")
+    first_name: OptionalText = setting(None, "The first name, used if the provider sends no name.")
+    last_name: OptionalText = setting(None, "The last name, used if the provider sends no name.")
     image: OptionalText = setting(None, "The URL of a picture.")
     groups: OptionalText = setting(None, "The groups.")
 
@@ -55,15 +55,25 @@ class SsoOidc(Group):
 
     client_id: str = Field(min_length=1, max_length=512, description="Client id at the provider.")
     client_secret: SecretStr | None = setting(None, "Client secret.")
-    client_secret_file: OptionalPath = setting(None, "File with the client secret, instead of it.")
+    client_secret_file: OptionalPath = setting(
+        None, "File with the client secret, instead of `client_secret`."
+    )
     discovery_url: OptionalUrl = setting(
         None, "URL of the discovery document; by default that of the issuer, unless the endpoints are set."
     )
-    authorization_endpoint: OptionalUrl = setting(None, "Instead of the one in the document.")
-    token_endpoint: OptionalUrl = setting(None, "Instead of the one in the document.")
-    userinfo_endpoint: OptionalUrl = setting(None, "Instead of the one in the document.")
-    jwks_uri: OptionalUrl = setting(None, "Instead of the one in the document.")
-    end_session_endpoint: OptionalUrl = setting(None, "Instead of the one in the document.")
+    authorization_endpoint: OptionalUrl = setting(
+        None, "URL that is used instead of the one in the discovery document."
+    )
+    token_endpoint: OptionalUrl = setting(
+        None, "URL that is used instead of the one in the discovery document."
+    )
+    userinfo_endpoint: OptionalUrl = setting(
+        None, "URL that is used instead of the one in the discovery document."
+    )
+    jwks_uri: OptionalUrl = setting(None, "URL that is used instead of the one in the discovery document.")
+    end_session_endpoint: OptionalUrl = setting(
+        None, "URL that is used instead of the one in the discovery document."
+    )
     token_auth: ClientAuthentication = setting(BASIC, "How the client secret is sent.")
     scopes: Texts = setting(("openid", "email", "profile"), "Requested scopes.")
 
@@ -71,13 +81,19 @@ class SsoOidc(Group):
 class SsoSaml(Group):
     """`sso.connections.<providerId>.saml.*`: a SAML identity provider."""
 
-    entry_point: str = Field(description="URL of its single sign-on service (redirect binding).")
-    certificates: Texts = setting((), "Certificates that it signs with, in PEM.")
-    certificate_file: OptionalPath = setting(None, "File with these certificates, one after the other.")
-    logout_url: OptionalUrl = setting(None, "URL of its single logout service (redirect binding).")
+    entry_point: str = Field(
+        description="URL of the single sign-on service of the identity provider (redirect binding)."
+    )
+    certificates: Texts = setting((), "Certificates with which the identity provider signs, in PEM.")
+    certificate_file: OptionalPath = setting(
+        None, "File with further certificates in PEM, one after the other."
+    )
+    logout_url: OptionalUrl = setting(
+        None, "URL of the single logout service of the identity provider (redirect binding)."
+    )
     audience: OptionalText = setting(None, "Entity id of this service; by default the URL of its metadata.")
     name_id_format: OptionalText = setting(None, "Requested format of name identifiers.")
-    signs_requests: bool = setting(False, "Whether requests are signed.")
+    signs_requests: bool = setting(False, "Whether this service signs its requests.")
 
 
 class SsoConnectionSettings(Group):
@@ -86,23 +102,37 @@ class SsoConnectionSettings(Group):
     issuer: str = Field(
         min_length=1,
         max_length=1024,
-        description="Issuer of the OpenID provider, or entity id of the SAML one.",
+        description="Issuer of the OpenID provider, or entity id of the SAML identity provider.",
     )
-    domains: Texts = Field(min_length=1, max_length=100, description="Email domains, without proof.")
+    domains: Texts = Field(
+        min_length=1,
+        max_length=100,
+        description="Email domains of the connection, which count as verified without a DNS record.",
+    )
     required_domains: Texts = setting((), "Domains whose users must sign in through the connection.")
     organization: OptionalText = setting(
         None, "Id or slug of the organization whose members sign in; by default the whole service."
     )
     name: OptionalText = setting(None, "Name on the button of the sign-in page; by default the provider id.")
-    state: Literal["draft", "active", "paused"] = setting("active", "Whether users sign in through it.")
-    sign_up: bool = setting(True, "Whether unknown users are created.")
-    second_factor: Literal["provider", "local"] = setting(
-        "provider", "Whose second factor counts: that of the provider, or `local` also that of this service."
+    state: Literal["draft", "active", "paused"] = setting(
+        "active", "Whether users can sign in through the connection: only in the state `active`."
     )
-    default_role: str = setting("member", "Roles of new members, separated by commas.")
-    group_roles: dict[str, str] = setting({}, "Roles by group at the provider.")
-    idp_initiated: bool = setting(False, "Whether SAML responses without a request are accepted.")
-    override_user_info: bool = setting(False, "Whether name and picture are written at every sign-in.")
+    sign_up: bool = setting(True, "Whether a sign-in creates a user if none is known.")
+    second_factor: Literal["provider", "local"] = setting(
+        "provider",
+        "`provider`: the provider is trusted to have checked a second factor. `local`: users with a second "
+        "factor here are also asked for it.",
+    )
+    default_role: str = setting("member", "Roles of new members of the organization, separated by commas.")
+    group_roles: dict[str, str] = setting(
+        {}, "Roles in the organization by the name of a group at the provider."
+    )
+    idp_initiated: bool = setting(
+        False, "Whether SAML responses that no sign-in here has requested are accepted."
+    )
+    override_user_info: bool = setting(
+        False, "Whether every sign-in overwrites name and picture with those of the provider."
+    )
     oidc: SsoOidc | None = setting(None, "The OpenID provider.")
     saml: SsoSaml | None = setting(None, "The SAML identity provider, instead of `oidc`.")
     names: SsoNames = SsoNames()
@@ -116,36 +146,49 @@ class SsoSettings(Group):
     enabled: bool = setting(False, "Whether the operations and pages of single sign-on exist.")
     management: Literal["operators", "organizations"] = setting(
         "operators",
-        "Who creates connections: only `operators`, by console, command line and configuration, or also owners of "
-        "`organizations`.",
+        "Who may create connections: only `operators`, by console, command line and configuration, or also "
+        "members of `organizations` with the permission `sso: manage`, by default owners.",
     )
     clock_skew: Duration = duration_between(
-        "60s", "Tolerated difference from a provider's clock.", at_least="0s", at_most="5m"
+        "60s",
+        "Largest tolerated difference between the clocks of this service and a provider.",
+        at_least="0s",
+        at_most="5m",
     )
     request_expires_in: Duration = duration_between(
-        "10m", "Time for a sign-in at the provider.", at_least="1m", at_most="1h"
+        "10m", "How long a user may take to sign in at the provider.", at_least="1m", at_most="1h"
     )
-    max_response: int = setting(262144, "Bytes of an encoded SAML response.", ge=16384, le=1048576)
+    max_response: int = setting(262144, "Largest encoded SAML response, in bytes.", ge=16384, le=1048576)
     idp_initiated: bool = setting(
-        False, "Whether connections may accept SAML responses that no sign-in has requested."
+        False, "Whether connections may be set to accept SAML responses that no sign-in here has requested."
     )
     limit_per_organization: int = setting(
-        10, "Connections that owners of one organization can create.", ge=1, le=1000
+        10,
+        "Number of connections of one organization at which no more can be created by operations; command "
+        "line and configuration have no limit.",
+        ge=1,
+        le=1000,
     )
     resolvers: Texts = setting(
         (),
-        "Addresses of the name servers that look up domains, each with a port or without; by default those of the "
-        "machine. The first two are queried.",
+        "IP addresses of the name servers that are asked for the TXT records of domains, each with or "
+        "without a port; by default those of the operating system. Only the first two are asked.",
         max_length=10,
     )
     connections: dict[str, SsoConnectionSettings] = setting(
         {}, "Connections by provider id, each with issuer, domains, and `oidc` or `saml`."
     )
     domain_recheck: Duration = duration_between(
-        "7d", "How often the record of a verified domain is looked up again.", at_least="1h", at_most="90d"
+        "7d",
+        "How often the TXT record of a verified domain is looked up again.",
+        at_least="1h",
+        at_most="90d",
     )
     domain_grace: Duration = duration_between(
-        "14d", "How long the record of a verified domain may be missing.", at_least="1h", at_most="90d"
+        "14d",
+        "How long the TXT record of a verified domain may be missing before the domain counts as unverified.",
+        at_least="1h",
+        at_most="90d",
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:

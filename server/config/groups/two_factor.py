@@ -15,22 +15,36 @@ class TwoFactorSettings(Group):
 
     key = "two_factor"
 
-    issuer: OptionalText = setting(None, "Name authenticator apps show; by default `app_name`.")
+    issuer: OptionalText = setting(None, "Name that authenticator apps show; by default `app_name`.")
     otp_enabled: bool = setting(True, "Whether codes can be sent by email (needs `mail.sender`).")
-    enforce_for_social: bool = setting(True, "Whether sign-in through a provider requires it too.")
+    enforce_for_social: bool = setting(
+        True, "Whether a sign-in through a provider also requires the second factor."
+    )
     page: OptionalUrl = setting(
-        None, "Page at a trusted origin for sign-ins through a provider that require a code."
+        None,
+        "Page at a trusted origin to which a sign-in through a provider redirects if it requires a code.",
     )
-    totp_window: int = setting(1, "Steps of 30 s accepted before and after the current one.", ge=0, le=10)
+    totp_window: int = setting(
+        1,
+        "Number of 30-second steps before and after the current one whose codes are also accepted.",
+        ge=0,
+        le=10,
+    )
     otp_expires_in: Duration = duration_between("3m", "Lifetime of an emailed code.")
-    otp_attempts: int = setting(5, "Attempts per emailed code.", ge=1, le=100)
-    backup_code_count: int = setting(10, "Backup codes in one set.", ge=1, le=100)
+    otp_attempts: int = setting(5, "Number of attempts to enter an emailed code.", ge=1, le=100)
+    backup_code_count: int = setting(10, "Number of backup codes that a user gets at once.", ge=1, le=100)
     challenge_expires_in: Duration = duration_between("10m", "Time to enter the code after the password.")
-    challenge_attempts: int = setting(5, "Attempts per sign-in, over all methods.", ge=1, le=100)
-    lock_after: int = setting(
-        10, "Consecutive wrong codes at sign-ins that lock the second factor.", ge=1, le=10_000
+    challenge_attempts: int = setting(
+        5, "Number of attempts to enter a code at one sign-in, over all methods.", ge=1, le=100
     )
-    lock_for: Duration = duration_between("15m", "How long it stays locked.")
+    lock_after: int = setting(
+        10,
+        "Number of consecutive wrong codes, over all sign-ins of a user, after which the second factor is "
+        "locked.",
+        ge=1,
+        le=10_000,
+    )
+    lock_for: Duration = duration_between("15m", "How long the second factor stays locked.")
     trust_expires_in: Duration = duration_between("30d", "How long a trusted device skips the second factor.")
 
     def policies(self, settings: Settings) -> Iterable[object]:

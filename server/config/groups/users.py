@@ -8,17 +8,17 @@ from server.config.base import Group, Settings
 from server.config.groups.mail import MailSettings
 from server.config.value_types import Duration, duration_between, setting
 
-_SWITCH = "Whether the operations of this group exist."
-
 
 class UsernameSettings(Group):
-    """`username.*`: names to sign in with."""
+    """`username.*`: usernames, with which users can sign in."""
 
     key = "username"
 
     fills = (UsernamePolicy,)
 
-    enabled: bool = setting(True, f"{_SWITCH} False: username fields are ignored.")
+    enabled: bool = setting(
+        True, "Whether users can sign in with a username; if false, username fields of requests are ignored."
+    )
 
 
 class DeleteUserSettings(Group):
@@ -28,7 +28,7 @@ class DeleteUserSettings(Group):
 
     fills = (DeletionPolicy,)
 
-    enabled: bool = setting(True, _SWITCH)
+    enabled: bool = setting(True, "Whether users can delete themselves.")
     confirm_by_mail: bool = setting(False, "Whether deletion must be confirmed through an emailed link.")
     token_expires_in: Duration = duration_between("24h", "Lifetime of the deletion link.")
 

@@ -29,7 +29,7 @@ class ConfiguredWebhook(Group):
     """`webhooks.endpoints.<name>.*`: an endpoint from the configuration, which cannot be changed elsewhere."""
 
     url: str = Field(description="URL of the receiver.")
-    secret: SecretStr | None = setting(None, "Secret `whsec_…` that signs the requests.")
+    secret: SecretStr | None = setting(None, "Secret `whsec_…` with which the requests are signed.")
     secret_file: OptionalPath = setting(None, "File with the secret, instead of `secret`.")
     events: Annotated[tuple[str, ...], Items] = Field(
         min_length=1, max_length=50, description="Events, groups such as `user.*`, or `*`."
@@ -42,7 +42,9 @@ class WebhookSettings(Group):
 
     key = "webhooks"
 
-    enabled: bool = setting(False, "Whether events are written and sent, and their operations exist.")
+    enabled: bool = setting(
+        False, "Whether events are stored and sent, and the operations of webhooks exist."
+    )
     management: Literal["admin", "cli"] = setting(
         "cli",
         "Where endpoints are managed: only on the command line (`cli`), or also by operations and pages "
@@ -51,32 +53,44 @@ class WebhookSettings(Group):
     endpoints: dict[str, ConfiguredWebhook] = setting(
         {}, "Endpoints by name, each with url, events, secret or secret_file, and a description."
     )
-    max_endpoints: int = setting(50, "Endpoints at most.", ge=1, le=1000)
+    max_endpoints: int = setting(50, "Largest number of endpoints.", ge=1, le=1000)
     timeout: Duration = duration_between(
-        "15s", "Time of one attempt, from the look-up of the address to the status.", at_most="30s"
+        "15s",
+        "Longest time of one attempt, from the look-up of the address to the status of the response.",
+        at_most="30s",
     )
     allowed_ports: Annotated[tuple[Annotated[int, Field(strict=False)], ...], Items] = setting(
-        (443,), "Ports of endpoints.", min_length=1, max_length=100
+        (443,), "Ports that the URLs of endpoints may have.", min_length=1, max_length=100
     )
     allowed_networks: Annotated[tuple[Network, ...], Items] = setting(
-        (), "Private networks in which endpoints may be."
+        (),
+        "Private networks to which webhooks, and requests to the identity providers of single sign-on, may "
+        "be sent.",
     )
-    concurrency: int = setting(16, "Attempts at the same time, per instance.", ge=1, le=256)
+    concurrency: int = setting(16, "Largest number of attempts at the same time, per instance.", ge=1, le=256)
     endpoint_concurrency: int = setting(
-        4, "Attempts at the same time at one endpoint, per instance.", ge=1, le=64
+        4, "Largest number of attempts at the same time to one endpoint, per instance.", ge=1, le=64
     )
     payload_retention: Duration = duration_between(
-        "3d", "How long the content of an event is kept after its last delivery.", at_least="0s"
+        "3d", "How long the content of an event is kept after its last delivery has ended.", at_least="0s"
     )
-    history_retention: Duration = duration_between("30d", "How long a delivery is kept after its end.")
+    history_retention: Duration = duration_between(
+        "30d", "How long the record of a delivery is kept after the delivery has ended."
+    )
     disable_after: Duration = duration_between(
-        "5d", "How long an endpoint may fail before it is disabled; 0 = for ever.", at_least="0s"
+        "5d",
+        "How long deliveries to an endpoint may fail before it is disabled; 0 = it is not disabled for "
+        "failing.",
+        at_least="0s",
     )
     secret_overlap: Duration = duration_between(
-        "24h", "How long both secrets sign after a rotation.", at_least="0s", at_most="7d"
+        "24h",
+        "How long requests are signed with the old and the new secret after a secret was replaced.",
+        at_least="0s",
+        at_most="7d",
     )
     user_fields: Annotated[tuple[UserField, ...], Items] = setting(
-        ("id", "email", "emailVerified", "name"), "Fields of the user in events."
+        ("id", "email", "emailVerified", "name"), "Fields of the user that events contain."
     )
 
     def policies(self, settings: Settings) -> Iterable[object]:
