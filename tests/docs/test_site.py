@@ -248,6 +248,15 @@ def test_paths_in_the_layout_exist() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+@pytest.mark.parametrize("folder", ["domain", "server", "tests/labs"])
+def test_the_layout_lists_every_package(folder: str) -> None:
+    text = (ROOT / "docs" / "pages" / "contributing" / "layout.md").read_text("utf-8")
+    packages = [file.parent.name for file in (ROOT / folder).glob("*/__init__.py")]
+
+    assert packages
+    assert [name for name in packages if f"`{name}/`" not in text] == []
+
+
 @pytest.mark.parametrize(
     ("text", "document", "page", "expected"),
     [
