@@ -1,6 +1,6 @@
 """Check which users of another program can be imported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -32,10 +32,15 @@ class Field(StrEnum):
 class Problem(Exception):
     """Why a user or organization cannot be imported as it is: the field of the source and the reason, but no value."""
 
-    def __init__(self, name: str, reason: str, may_be_left: Field | None = None) -> None:
-        """Set the field, the reason, and the part without which an import is possible, None if there is none."""
+    def __init__(
+        self, name: str, reason: str, may_be_left: Field | None = None, owner: str | None = None
+    ) -> None:
+        """Set the field, the reason, and the part without which an import is possible, None if there is none.
+
+        `owner` is the id of the user or organization that already has the value, None if the reason is another one.
+        """
         super().__init__(f"{name}: {reason}")
-        self.name, self.reason, self.may_be_left = name, reason, may_be_left
+        self.name, self.reason, self.may_be_left, self.owner = name, reason, may_be_left, owner
 
 
 class Outcome(StrEnum):
@@ -183,28 +188,33 @@ def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tup
     if there is not None:
         return user, _refused(Problem("id", "belongs to a user with another email address"))
     # Not a part that may be left out, because every user has an email address.
-    if email_key(user.email) in known:
-        return user, _refused(Problem("email", "belongs to another user"))
+    if owner := known.get(email_key(user.email)):
+        return user, _refused(Problem("email", "belongs to another user", owner=owner))
     left: list[Problem] = []
-    if user.username is not None and username_key(user.username) in known:
-        left.append(Problem("username", "belongs to another user", Field.USERNAME))
+    if user.username is not None and (owner := known.get(username_key(user.username))):
+        left.append(Problem("username", "belongs to another user", Field.USERNAME, owner))
         user = replace(user, username=None, display_username=None)
-    free = tuple(account for account in user.accounts if identity_key(account) not in known)
-    if free != user.accounts:
-        left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS))
+    if owner := _owner(known, map(identity_key, user.accounts)):
+        left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS, owner))
+        free = tuple(account for account in user.accounts if identity_key(account) not in known)
         user = replace(user, accounts=free)
-    unknown = tuple(key for key in user.api_keys if digest_key(key) not in known)
-    if unknown != user.api_keys:
-        left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS))
+    if owner := _owner(known, map(digest_key, user.api_keys)):
+        left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS, owner))
+        unknown = tuple(key for key in user.api_keys if digest_key(key) not in known)
         user = replace(user, api_keys=unknown)
-    new = tuple(each for each in user.passkeys if credential_key(each.credential_id) not in known)
-    if new != user.passkeys:
-        left.append(Problem("passkeys", "a credential belongs to another user", Field.PASSKEYS))
+    if owner := _owner(known, (credential_key(each.credential_id) for each in user.passkeys)):
+        left.append(Problem("passkeys", "a credential belongs to another user", Field.PASSKEYS, owner))
+        new = tuple(each for each in user.passkeys if credential_key(each.credential_id) not in known)
         user = replace(user, passkeys=new)
     for problem in left:
         if problem.may_be_left not in without:
             return user, _refused(problem)
     return user, Eligibility(Outcome.IMPORTED, tuple(left))
+
+
+def _owner(known: Known, keys: Iterable[str]) -> str | None:
+    """Return the owner of the first of these keys that is taken, or None."""
+    return next((known[key] for key in keys if key in known), None)
 
 
 def _refused(problem: Problem) -> Eligibility:

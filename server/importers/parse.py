@@ -128,7 +128,7 @@ def read(fields: Fields, rules: Rules, fallback_id: str) -> tuple[ImportedUser, 
         password=password if isinstance(password, str) else None,
         weak_hash=password if isinstance(password, WeakHash) else None,
         second_factor=parts.one(lambda: _second_factor(fields, rules), None),
-        accounts=parts.one(lambda: _accounts(fields, rules), ()),
+        accounts=parts.one(lambda: _accounts(fields, parts), ()),
         api_keys=parts.one(lambda: api_keys.read(fields, rules.kinds, rules.now), ()),
         passkeys=parts.one(lambda: passkeys.read(fields, rules.rp_id, rules.now), ()),
     )
@@ -233,17 +233,17 @@ def _totp_secret(text: str | None) -> str | None:
     return secret
 
 
-def _accounts(fields: Fields, rules: Rules) -> tuple[Linked, ...]:
-    tables = values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS)
-    linked = tuple(
-        _linked(table, provider_id, rules)
-        for table in tables
-        if (provider_id := values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS))
-        not in rules.without_providers
-    )
+def _accounts(fields: Fields, parts: Parts) -> tuple[Linked, ...]:
+    linked = []
+    for table in values.tables(fields, "accounts", ACCOUNTS_AT_MOST, ACCOUNT_NAMES, Field.ACCOUNTS):
+        provider_id = values.text(table, "providerId", LONGEST_SUBJECT, Field.ACCOUNTS)
+        if provider_id in parts.rules.without_providers:
+            parts.left.append(Problem("accounts", f"{provider_id} is left out"))
+        else:
+            linked.append(_linked(table, provider_id, parts.rules))
     if len({(each.provider_id, each.issuer, each.account_id) for each in linked}) < len(linked):
         raise Problem("accounts", "contains an identity twice", Field.ACCOUNTS)
-    return linked
+    return tuple(linked)
 
 
 def _linked(table: Fields, provider_id: str | None, rules: Rules) -> Linked:

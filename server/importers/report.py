@@ -68,7 +68,14 @@ class Report:
     def _write(self, row: Row, outcome: Outcome, problem: Problem) -> None:
         if self.file is not None:
             shown = {"row": _shown(row.name), "email": _field(row, "email"), "outcome": outcome.value}
-            _put(self.file, {**shown, "field": problem.name, "reason": problem.reason})
+            owner = {} if problem.owner is None else {"owner": problem.owner}
+            _put(self.file, {**shown, "field": problem.name, "reason": problem.reason, **owner})
+
+    def flush(self) -> None:
+        """Write the lines so far to the disk's cache, so that they stay if the process is killed."""
+        for file in (self.file, self.ids):
+            if file is not None:
+                file.flush()
 
 
 def _count(reasons: Counter[str], problem: Problem) -> None:

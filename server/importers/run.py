@@ -54,6 +54,8 @@ async def run(
         for row, (user, problems) in zip(batch, read, strict=True):
             verdict = Eligibility(Outcome.REFUSED, problems) if user is None else next(results)
             report.add(row, user, verdict, (*problems, *row.notes))
+        # A process that is killed must not lose what it has stored: a repeated import finds these users present.
+        report.flush()
         progress(rows[-1].position)
 
 
@@ -77,6 +79,7 @@ async def run_organizations(
             job = partial(_stored, unit_of_work, claimed_keys, organizations.add, organizations.dry_run)
             verdict = await job(organization=organization, without=rules.without)
         report.add(row, organization, verdict, problems)
+        report.flush()
         progress(row.position)
 
 

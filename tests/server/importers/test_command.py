@@ -90,8 +90,20 @@ class TestOutcome:
 
         assert done.stdout.splitlines() == [
             "1 row: 1 imported, 0 already present, 0 refused.",
+            "Imported without:",
+            "         1  accounts: figma is left out",
             "--without-provider figmaa: no user has an account there.",
         ]
+
+    def test_whose_address_a_refused_user_has(self, run: Run, tmp_path: Path) -> None:
+        first, second = "1" * 32, "2" * 32
+        rows = [{"id": first, "email": ADA}, {"id": second, "email": ADA.upper()}]
+        write_lines(tmp_path / "users.jsonl", rows)
+
+        run("import", "json-lines", "users.jsonl", "--report", "report.jsonl")
+
+        [line] = lines(tmp_path / "report.jsonl")
+        assert (line["reason"], line["owner"]) == ("belongs to another user", first)
 
     @pytest.mark.parametrize("provider", [[], {}, None, 7])
     def test_a_provider_that_is_no_text_is_refused(self, run: Run, tmp_path: Path, provider: object) -> None:
@@ -135,12 +147,16 @@ def test_what_cannot_be_begun(run: Run, tmp_path: Path) -> None:
 class TestKilled:
     @pytest.mark.long
     def test_in_the_middle_and_run_again(self, run: Run, tmp_path: Path) -> None:
-        rows = [{"email": f"user{number}@example.com", "passwordHash": HASH} for number in range(3 * BATCH)]
+        rows = [
+            {"email": f"user{number}@example.com", "passwordHash": HASH, "role": "pilot"}
+            for number in range(3 * BATCH)
+        ]
         file = write_lines(tmp_path / "users.jsonl", rows)
         written = file.read_bytes().splitlines(keepends=True)
 
         process = subprocess.Popen(
-            [sys.executable, "-c", "from server.cli.main import app; app()", "import", "json-lines", "-"],
+            [sys.executable, "-c", "from server.cli.main import app; app()", "import", "json-lines", "-",
+             "--report", "report.jsonl", "--ids", "ids.jsonl"],
             cwd=tmp_path, env={**os.environ, **CHEAP, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE,
         )  # fmt: skip
         assert process.stdin is not None
@@ -148,7 +164,8 @@ class TestKilled:
             # One batch and a half: the command waits for the rest until it is killed.
             stdin.writelines(written[: BATCH + BATCH // 2])
             stdin.flush()
-            reached = wait_for(lambda: users_in(tmp_path / "gatewright.db") >= BATCH)
+            report = tmp_path / "report.jsonl"
+            reached = wait_for(lambda: report.exists() and len(lines(report)) >= BATCH)
             process.send_signal(signal.SIGKILL)
             process.wait(timeout=TIMEOUT)
         between = users_in(tmp_path / "gatewright.db")
@@ -156,7 +173,11 @@ class TestKilled:
 
         assert reached
         assert between == BATCH
-        assert again.stdout == f"600 rows: {2 * BATCH} imported, {BATCH} already present, 0 refused.\n"
+        # They are present for the second run, which does not report them again.
+        assert [len(lines(tmp_path / f"{name}.jsonl")) for name in ("report", "ids")] == [BATCH, BATCH]
+        assert again.stdout.startswith(
+            f"600 rows: {2 * BATCH} imported, {BATCH} already present, 0 refused.\n"
+        )
         assert users_in(tmp_path / "gatewright.db") == 3 * BATCH
 
     @pytest.mark.long

@@ -88,9 +88,10 @@ def test_the_steps(run: Run, tmp_path: Path, url: str) -> None:
         ("posts", "id", "rule _RETURN on view post_ids"),
         ("profiles", "id", "policy own_profile on table profiles"),
     ]
+    assert [tuple(row.values()) for row in found["left-behind.sql"]] == [(uuid.UUID(int=0), None, False, False)]
     assert converted == imported
     assert {uuid.UUID(id_) for id_ in converted} | {uuid.UUID(NEW_UUID)} == back
-    assert len(lines(tmp_path / "refused.jsonl")) == 1
+    assert [line["field"] for line in lines(tmp_path / "refused.jsonl")] == ["email", "accounts"]
     assert all(f"/callback/{name}" in run("providers", "list").stdout for name in ("google", "github"))
     assert [each.stdout.splitlines()[-1] for each in checked] == ["1 of 4 users", "0 users", "1 user"]
 
@@ -128,6 +129,7 @@ async def _filled(url: str) -> dict[str, list[dict[str, Any]]]:
     await project.add("hz5KlbvnS96Iug16", deleted_at=supabase_project.JOINED)
     connection = project.connection
     await connection.execute(APPLICATION)
+    await connection.execute("INSERT INTO profiles VALUES ($1)", uuid.UUID(int=0))
     for user in users:
         await connection.execute("INSERT INTO profiles VALUES ($1)", user)
         await connection.execute("INSERT INTO posts VALUES ($1)", user)
@@ -143,6 +145,7 @@ async def _filled(url: str) -> dict[str, list[dict[str, Any]]]:
             "foreign-keys.sql",
             "other-columns.sql",
             "policies.sql",
+            "left-behind.sql",
         )
     }
     await connection.close()
@@ -272,5 +275,18 @@ def test_the_reasons_are_explained(run: Run, tmp_path: Path, url: str) -> None:
     assert Counter(line["field"] for line in refused) == {
         "email": 7, "passwordHash": 3, "twoFactor": 2, "createdAt": 1, "updatedAt": 1,
     }  # fmt: skip
-    [twice] = [line["email"] for line in refused if line["reason"] == "belongs to another user"]
-    assert twice == "twice@example.com"
+    [twice] = [line for line in refused if line["reason"] == "belongs to another user"]
+    assert (twice["email"], twice["owner"]) == ("twice@example.com", uuid.UUID(int=0).hex)
+    [same] = asyncio.run(_separated(url))
+    assert tuple(same.values()) == ("twice@example.com", [uuid.UUID(int=0), uuid.UUID(int=1)])
+    again = run("import", "supabase", "--from", url)
+    assert "belongs to another user" not in again.stdout
+
+
+async def _separated(url: str) -> list[dict[str, Any]]:
+    """Return the addresses that users share, and give one of these users another address, as the guide shows it."""
+    connection = await asyncpg.connect(url)
+    found = await connection.fetch(STATEMENTS["same-address.sql"])
+    await connection.execute(STATEMENTS["another-address.sql"])
+    await connection.close()
+    return [dict(row) for row in found]
