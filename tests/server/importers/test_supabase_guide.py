@@ -88,7 +88,9 @@ def test_the_steps(run: Run, tmp_path: Path, url: str) -> None:
         ("posts", "id", "rule _RETURN on view post_ids"),
         ("profiles", "id", "policy own_profile on table profiles"),
     ]
-    assert [tuple(row.values()) for row in found["left-behind.sql"]] == [(uuid.UUID(int=0), None, False, False)]
+    assert [tuple(row.values()) for row in found["left-behind.sql"]] == [
+        (uuid.UUID(int=0), None, False, False)
+    ]
     assert converted == imported
     assert {uuid.UUID(id_) for id_ in converted} | {uuid.UUID(NEW_UUID)} == back
     assert [line["field"] for line in lines(tmp_path / "refused.jsonl")] == ["email", "accounts"]
