@@ -17,11 +17,12 @@ _DECLARED: "list[type[Refusal]]" = []
 
 
 class Refusal(Exception):
-    """The base class of all refusals.
+    """The base class of the errors that a client gets.
 
     `status` is the HTTP status, `code` the stable UPPER_SNAKE name, `message` the English sentence for people. A
-    refusal rolls the transaction back, unless `keeps_writes` is set: then what was written (an attempt) is committed.
-    `ends_challenge` means that the caller's pending token has become invalid.
+    refusal rolls the transaction back. With `keeps_writes` the transaction is committed instead, for example to count
+    a failed attempt. With `ends_challenge` the response clears the cookies of the sign-in that waits for a second
+    factor, because it cannot be continued.
     """
 
     status: ClassVar[int]

@@ -1,4 +1,7 @@
-"""The interfaces that rules need from outside: queries, hashing, encryption, counters. `server/` implements each."""
+"""The interfaces through which rules use what is outside of `domain/`: queries, hashing, encryption, counters.
+
+`server/` implements the interfaces.
+"""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

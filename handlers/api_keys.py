@@ -42,7 +42,10 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
 
 # api_keys.get
 async def get(ctx: Context, id_: str, config_id: str | None = None) -> shapes.ApiKey:
-    """Return a key."""
+    """Return a key that the caller may see. With `config_id`, a key of another configuration counts as missing.
+
+    Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
+    """
     return api_key_shape(await keys.get(ctx, id_, config_id))
 
 

@@ -80,7 +80,11 @@ async def has_consented(ctx: Context, client_id: str) -> bool:
 
 
 async def client(ctx: Context, client_id: str) -> ClientRow:
-    """Return a client for a page. Raises ClientNotFound if there is none with this id, or it is disabled."""
+    """Return the client with this id, as a page shows it.
+
+    Raises ClientNotFound if there is none, if it is disabled, or if it has a metadata document and such documents are
+    no longer accepted.
+    """
     found = await clients.find(ctx, client_id)
     if found is None:
         raise ClientNotFound

@@ -86,7 +86,7 @@ async def give_up(ctx: Context, mail_id: str) -> None:
 
 
 def list_templates(ctx: Context) -> Sequence[MailTemplate]:
-    """Return the templates, by name. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
+    """Return the templates, sorted by name. Raises YouAreNotAllowedToManageService, TwoFactorRequired."""
     _require(ctx)  # defence: ADM24 mail-templates
     return list(templates().values())
 

@@ -43,7 +43,11 @@ _MAILS = limits.MailFamily("invitations")
 
 
 class InvitationRequest(NamedTuple):
-    """A request to invite an address. `organization_id` None: the active one; `resend`: renew a pending invitation."""
+    """What a caller sends to invite an email address.
+
+    `organization_id` None means the active organization of the session. With `resend`, a pending invitation of the
+    address gets a new link and expiry.
+    """
 
     email: str
     role: str | Sequence[str]

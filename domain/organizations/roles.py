@@ -37,7 +37,10 @@ BUILT_IN: Mapping[str, frozenset[Permission]] = {
 
 
 def names_of(policy: Policy, role: str | Sequence[str]) -> list[str]:
-    """Return the role names in a request. Raises RoleNotFound if one is unknown, or none or too many are given."""
+    """Return the role names in `role`: texts with one name each, or several separated by commas.
+
+    Raises RoleNotFound if a name is unknown, or if there are none or more than `MOST_ROLES`.
+    """
     names = parse(role)
     known = policy[OrganizationPolicy].roles
     are_known = 1 <= len(names) <= MOST_ROLES and all(name in known for name in names)

@@ -1,4 +1,7 @@
-"""The origin of a session: the sign-in through the connection of an organization that opened it."""
+"""The origin of a session that single sign-on has opened: the connection, and the provider's names for the user.
+
+The origin is stored with the session. While the sign-in waits for a second factor, the origin is kept encrypted.
+"""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -56,7 +56,7 @@ async def list_of_organization(ctx: Context, organization_id: str) -> Sequence[C
 
 
 async def get(ctx: Context, provider_id: str) -> Connection:
-    """Return a connection. Raises SsoProviderNotFound."""
+    """Return a connection. Raises SsoProviderNotFound if there is none that the caller may manage."""
     row, _ = await _find(ctx, provider_id)
     return await domains.load(ctx, row)
 

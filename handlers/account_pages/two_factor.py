@@ -132,7 +132,10 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
 
 # account_pages.replace_backup_codes
 async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
-    """Replace the backup codes, and redirect to the page that shows them."""
+    """Replace the backup codes, and redirect to the page that shows the new ones.
+
+    Raises InvalidPassword, TwoFactorNotEnabled, Overloaded.
+    """
     view = views.view(ctx)
     codes = await setup.regenerate_backup_codes(ctx, body["password"])
     return shown_once.redirect(ctx, view, _BACKUP_CODES, codes=codes, is_new=False)

@@ -111,8 +111,9 @@ class Settings(_Table):
     )
     default_redirect_url: OptionalUrl = setting(
         None,
-        "URL to which a browser is redirected after a sign-in that names no callbackURL; by default the "
-        "path / of `base_url`.",
+        "URL to which a browser is redirected after a sign-in through a provider, single sign-on or an emailed "
+        "link, if the application began it without callbackURL, and after a logout at a provider of single "
+        "sign-on; by default the path / of `base_url`. For the hosted pages see `pages.home_url`.",
     )
     require_authentication: bool = setting(
         True,

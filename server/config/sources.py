@@ -130,7 +130,7 @@ def nodes(table: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tup
 
 
 def merged(lower: Mapping[str, Any], higher: Mapping[str, Any]) -> dict[str, Any]:
-    """Return both tables merged; values of `higher` take precedence."""
+    """Return both tables merged, nested tables too; a value in `higher` replaces that in `lower`."""
     both = {
         key: merged(lower[key], value)
         for key, value in higher.items()

@@ -1,4 +1,4 @@
-"""Free-form metadata of users in other services: names, pictures and roles, as far as they are texts."""
+"""Reads texts and roles from the free-form metadata of users in other services; ignores values that are not texts."""
 
 from collections.abc import Mapping, Sequence
 

@@ -107,9 +107,10 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str, factor: int = 1) -> None:
-        """Count a request for which `passes` returned False in the shared counter. Raises Limited above the limit.
+        """Count a request for which `passes` returned False. Raises Limited if the shared counter is above the limit.
 
-        If the shared counter is unavailable, all requests of this window pass.
+        `factor` is that of `passes`. If the shared counter is unavailable, this request and all later ones of the same
+        network, operation and window pass.
         """
         network = client.network or ""
         window = self.windows.get((network, operation_id)) or self._begin(

@@ -40,8 +40,8 @@ class PagesSettings(Group):
     )
     home_url: OptionalUrl = setting(
         None,
-        "URL to which users go after a sign-in without callbackURL, by default the account page. If it is "
-        "set, the logo links to it.",
+        "URL to which the hosted pages redirect users after a sign-in, if they were opened without "
+        "callbackURL; by default the account page. If it is set, the logo links to it.",
     )
     terms_url: OptionalUrl = setting(None, "URL of the terms of service, linked from the sign-up page.")
     privacy_url: OptionalUrl = setting(None, "URL of the privacy notice, linked from the sign-up page.")

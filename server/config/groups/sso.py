@@ -146,8 +146,9 @@ class SsoSettings(Group):
     enabled: bool = setting(False, "Whether the operations and pages of single sign-on exist.")
     management: Literal["operators", "organizations"] = setting(
         "operators",
-        "Who may create connections: only `operators`, by console, command line and configuration, or also "
-        "members of `organizations` with the permission `sso: manage`, by default owners.",
+        "Who may create connections: only operators, by console, command line and configuration (`operators`), "
+        "or also members of organizations with the permission `sso: manage`, by default owners "
+        "(`organizations`).",
     )
     clock_skew: Duration = duration_between(
         "60s",
@@ -164,8 +165,8 @@ class SsoSettings(Group):
     )
     limit_per_organization: int = setting(
         10,
-        "Number of connections of one organization at which no more can be created by operations; command "
-        "line and configuration have no limit.",
+        "Largest number of connections of one organization. Operations refuse to create more; command line and "
+        "configuration do not.",
         ge=1,
         le=1000,
     )
