@@ -116,7 +116,7 @@ def _is_not_navigation() -> bool:
 
 @dataclass(slots=True, eq=False)
 class RequestCookies:
-    """The cookies of a request other than the session cookie, parsed on demand because few rules need them."""
+    """The cookies of a request, parsed on demand because few rules need them."""
 
     values: Callable[[bytes], Sequence[str]] = _no_cookies
     """Returns the raw values of all cookies with a name. A browser may send several, of different domains and paths."""
@@ -277,7 +277,7 @@ class Context:
 
     @property
     def cookies(self) -> RequestCookies:
-        """The cookies of the request other than the session's."""
+        """The cookies of the request."""
         return self.facts.cookies
 
     @property

@@ -112,6 +112,6 @@ async def revoke_sessions(ctx: Context, user: UserRow, reason: EndReason = EndRe
 
 
 async def delete(ctx: Context, user: UserRow) -> None:
-    """Delete a user and all their data."""
+    """Delete a user and all their data. Raises YouCannotLeaveTheOrganizationAsTheOnlyOwner."""
     await deletion.remove(ctx, user)
     user_events.user_deleted(ctx, user.id, by_operator=ctx.is_operator)

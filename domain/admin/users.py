@@ -131,7 +131,7 @@ async def remove_user(ctx: Context, user_id: str) -> None:
     """Delete a user and all their data.
 
     Raises YouAreNotAllowedToDeleteUsers, TwoFactorRequired, SessionNotFresh, UserNotFound, YouCannotRemoveYourself,
-    LastAdmin.
+    LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner.
     """
     error = YouAreNotAllowedToDeleteUsers
     permissions.require(ctx, "user", "delete", error, fresh=True)

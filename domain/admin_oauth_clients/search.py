@@ -168,7 +168,8 @@ async def list_grants(
 ) -> tuple[Sequence[ListedGrant], Ends]:
     """Return a page of the live grants of a client, of a user, or of a user to a client, newest first.
 
-    Raises ClientOrUserRequired if both ids are None, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound.
+    Raises ClientOrUserRequired if both ids are None, Forbidden, TwoFactorRequired, ClientNotFound, UserNotFound,
+    SearchTooBroad.
     """
     _require_one(client_id, user_id)
     conditions: list[ColumnElement[bool]] = [*live(ctx.now)]

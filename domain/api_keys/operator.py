@@ -104,9 +104,10 @@ async def get(ctx: Context, key_id: str) -> ApiKeyRow:
 async def update(ctx: Context, key_id: str, requested: fields.Fields) -> ApiKeyRow:
     """Change the fields of a key that are present in `requested`; return the key.
 
-    Raises KeyNotFound; for invalid fields MetadataDisabled, InvalidMetadataType, RefillAmountAndIntervalRequired,
-    RefillIntervalAndAmountRequired, KeyDisabledExpiration, ExpiresInIsTooSmall, ExpiresInIsTooLarge,
-    InvalidPrefixLength, InvalidNameLength, ValidationError.
+    Raises KeyNotFound, ApiKeyConfigurationNotFound if the kind of the key is no longer configured; for invalid fields
+    MetadataDisabled, InvalidMetadataType, RefillAmountAndIntervalRequired, RefillIntervalAndAmountRequired,
+    KeyDisabledExpiration, ExpiresInIsTooSmall, ExpiresInIsTooLarge, InvalidPrefixLength, InvalidNameLength,
+    ValidationError.
     """
     row = await get(ctx, key_id)
     return await keys.change(ctx, row, fields.columns(ctx, requested, keys.kind_of(ctx, row.kind)), requested)

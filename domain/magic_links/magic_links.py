@@ -116,7 +116,8 @@ async def replaces_caller(ctx: Context, token: str) -> bool:
 async def consume(ctx: Context, token: str) -> MailboxSignIn:
     """Use up a link, and sign in the user of its email address; a new user is created if sign-up is allowed.
 
-    Raises InvalidToken, NewUserSignupDisabled, BannedMailboxUser; after the last two the link stays used up.
+    Raises SsoRequired, InvalidToken, NewUserSignupDisabled, BannedMailboxUser; after the last two the link stays used
+    up.
     """
     try:
         return await _consume(ctx, token)

@@ -41,7 +41,7 @@ async def introspect(ctx: Context, parameters: OAuthParameters) -> Introspection
     """Return the introspection response for the token in a request, after authenticating the client.
 
     It is `INACTIVE` if the token has ended or is unknown, or if the client may not see it. Raises InvalidRequest;
-    InvalidClient also for a client without credentials.
+    InvalidClient also for a client without credentials; Unavailable.
     """
     sent = authentication.credentials_of(parameters)
     text = parameters.get("token") or ""

@@ -15,7 +15,8 @@ from models.oauth_token_query import TOKEN_BY_DIGEST
 async def revoke(ctx: Context, parameters: OAuthParameters) -> None:
     """Revoke the token in the request of an authenticated client; a refresh token ends its whole grant.
 
-    A token that is unknown, has ended or was issued to another client is ignored. Raises InvalidRequest, InvalidClient.
+    A refresh token that was replaced ends it, too. A token that is unknown, was revoked or was issued to another client
+    is ignored, as is an expired JWT. Raises InvalidRequest, InvalidClient, Unavailable.
     """
     client = await authentication.authenticate(ctx, parameters)
     text = parameters.require("token")

@@ -49,7 +49,7 @@ async def finish(
     """Sign in the owner of a passkey; return a session, or a sign-in that waits for a second factor.
 
     `owner` is the id of the only user who may sign in; None for any. A failure uses up the challenge, too. Raises
-    AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, EmailNotVerified.
+    AuthenticationFailed, ChallengeNotFound, CredentialUnknown, BannedUser, SsoRequired, EmailNotVerified.
     """
     row, verified = await _prove(ctx, response, owner)
     return await ctx.in_new_transaction(partial(_complete, row=row, verified=verified, remembered=remembered))
@@ -59,7 +59,7 @@ async def sign_in_again(ctx: Context, response: Assertion) -> OpenedSession | Pe
     """Sign the caller in again with one of their passkeys; a new session replaces that of the request.
 
     If a second factor is required, the old session stays. Raises AuthenticationFailed, ChallengeNotFound,
-    CredentialUnknown, BannedUser, EmailNotVerified.
+    CredentialUnknown, BannedUser, SsoRequired, EmailNotVerified.
     """
     row, verified = await _prove(ctx, response, ctx.signed_in.user.id)
     remembered = ctx.signed_in.session.remembered

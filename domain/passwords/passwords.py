@@ -143,7 +143,8 @@ async def is_reset_token(ctx: Context, token: str) -> bool:
 async def reset(ctx: Context, token: str | None, new: str) -> CompletedReset:
     """Replace a forgotten password by means of an emailed token, and use up the token. No session is opened.
 
-    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon; the token is then not used up.
+    Raises InvalidResetToken, PasswordTooLong, PasswordTooShort, PasswordTooCommon, Overloaded; the token is then not
+    used up.
     """
     if not token:
         _refuse_token(ctx, None)  # defence: V23 missing-token
@@ -220,8 +221,8 @@ async def change(
     """Change the caller's password; `current` may be None if `password.require_current_password` is off.
 
     With `revoke_others`, all sessions of the user end, and a new session is returned; otherwise None. Raises
-    PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited; with
-    `revoke_others` also SsoRequired.
+    PasswordTooLong, PasswordTooShort, CredentialAccountNotFound, InvalidPassword, PasswordTooCommon, Limited,
+    Overloaded; with `revoke_others` also SsoRequired.
     """
     caller = ctx.signed_in
     strength.check_length(ctx.policy[PasswordPolicy], new)

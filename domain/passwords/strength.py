@@ -32,7 +32,8 @@ def check_common(
 ) -> None:
     """Check that a new password is not a common one, nor equal to the user's address or names, or the service's name.
 
-    Do nothing if the blocklist is disabled. Call it after `check_length`. Raises PasswordTooCommon.
+    The part of the address before the @ counts as a name. Do nothing if the blocklist is disabled. Call it after
+    `check_length`. Raises PasswordTooCommon.
     """
     if not policy[PasswordPolicy].blocklist:
         return

@@ -120,7 +120,8 @@ async def grant(ctx: Context, directory: Directory, user: UserRow, role: str) ->
     """Lift a ban that a directory made of a locked user, and add the user to the organization with these roles.
 
     A directory of the whole service lifts bans with the reason `DISABLED` or `REMOVED`, one of an organization only
-    `REMOVED`. A user who is a member already keeps their roles. Raises LimitReached.
+    `REMOVED`. A user who is a member already keeps their roles. Raises LimitReached, and
+    UserIsDisabledByTheDirectory if another directory of the organization has disabled the user.
     """
     organization_id = directory.connection.organization_id
     reasons = (REMOVED, DISABLED) if organization_id is None else (REMOVED,)

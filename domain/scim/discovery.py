@@ -16,14 +16,17 @@ _GROUP = "Group"
 
 
 async def service_configuration(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return the capabilities of the service. Raises InvalidScimToken."""
+    """Return the capabilities of the service. Raises InvalidScimToken, Limited."""
     await directories.enter(ctx, request)
     page_size = ctx.policy[ScimPolicy].page_size
     return ScimReply(ctx.port[ScimProtocol].service_configuration(_base(ctx), page_size))
 
 
 async def resource_types(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return all types of resources, or the one with the id in the path. Raises InvalidScimToken, NoSuchResource."""
+    """Return all types of resources, or the one with the id in the path.
+
+    Raises InvalidScimToken, Limited, NoSuchResource.
+    """
     directory = await directories.enter(ctx, request)
     found = [
         each
@@ -34,7 +37,7 @@ async def resource_types(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def schemas(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return all schemas, or the one with the id in the path. Raises InvalidScimToken, NoSuchResource."""
+    """Return all schemas, or the one with the id in the path. Raises InvalidScimToken, Limited, NoSuchResource."""
     await directories.enter(ctx, request)
     return _reply(ctx, request, ctx.port[ScimProtocol].schemas(_base(ctx)))
 

@@ -44,15 +44,17 @@ async def create(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def get(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return a group. Raises InvalidScimToken, GroupsNotSupported, NoSuchResource."""
+    """Return a group. Raises InvalidScimToken, Limited, GroupsNotSupported, NoSuchResource."""
     directory, _ = await _enter(ctx, request)
     row = await resources.find(ctx, directory, GROUP, request.id)
     return await resources.reply(ctx, directory, GROUP, row, request)
 
 
 async def list_groups(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return a page of groups. Raises InvalidScimToken, GroupsNotSupported, InvalidFilter, InvalidValue,
-    InvalidCursor."""
+    """Return a page of groups.
+
+    Raises InvalidScimToken, Limited, GroupsNotSupported, InvalidFilter, InvalidValue, InvalidPath, InvalidCursor.
+    """
     directory, _ = await _enter(ctx, request)
     page = listing.page_of(ctx, request, GROUPS)
     return await resources.reply_page(ctx, directory, GROUP, page, request)

@@ -61,7 +61,7 @@ async def create(ctx: Context, request: ScimRequest) -> ScimReply:
 
 
 async def get(ctx: Context, request: ScimRequest) -> ScimReply:
-    """Return a user. Raises InvalidScimToken, NoSuchResource."""
+    """Return a user. Raises InvalidScimToken, Limited, NoSuchResource."""
     directory = await directories.enter(ctx, request)
     row = await resources.find(ctx, directory, USER, request.id)
     return await resources.reply(ctx, directory, USER, row, request)

@@ -15,7 +15,7 @@ class SessionPolicy:
     fresh_age: timedelta
     list_tokens: bool
     max_per_user: int
-    """The limit of active sessions; 0 for none. Sessions that an operator opened in the user's name do not count."""
+    """The limit of active sessions; 0 for none. Sessions that an administrator opened in a user's name do not count."""
     listing: bool
     """Whether users may list their sessions."""
     revocation: bool

@@ -133,8 +133,8 @@ async def active_of_caller(ctx: Context) -> Active:
 async def impersonate(ctx: Context, user: UserRow, expires_at: datetime) -> OpenedSession:
     """Create a session in which the caller, an administrator, acts in the name of a user.
 
-    The caller's session is locked. The new session does not count towards the limit of sessions, and lists of sessions
-    never contain its token.
+    The caller's session is locked. The new session does not count towards the limit of sessions. Lists that other
+    sessions request never contain its token.
     """
     token, caller = tokens.token(), ctx.signed_in
     # A session in the name of a user is short and never extended.

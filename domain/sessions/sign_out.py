@@ -26,7 +26,7 @@ async def end_presented(ctx: Context) -> None:
 
 
 async def _sessions_of_cookies(ctx: Context) -> list[Caller]:
-    """Return the sessions of the cookies, active or not, if the request was authenticated by another credential."""
+    """Return the sessions of the cookies, active or not; none if the request was authenticated by a cookie."""
     caller = ctx.caller
     if caller is not None and caller.by_cookie:
         return []

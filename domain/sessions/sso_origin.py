@@ -153,7 +153,10 @@ async def of_session(ctx: Context, session: SessionRow) -> SsoOrigin | None:
 
 
 async def read(ctx: Context, session: SessionRow) -> SsoSessionRow | None:
-    """Return the stored origin of a session, outside the transaction; None if no connection opened the session."""
+    """Return the stored origin of a session, outside the transaction.
+
+    None if no connection opened the session, or if it was created by a change of the password.
+    """
     # `fed` is in the methods of every session that a sign-in through a connection opens, also after a second factor
     # here. After a change of the password, the user has authenticated by that.
     if "fed" not in session.amr.split():  # defence: O8 provider-time

@@ -92,8 +92,8 @@ async def refresh(ctx: Context, choice: AccountSelector) -> DecryptedTokens:
 async def profile(ctx: Context, choice: AccountSelector) -> Profile:
     """Return the caller's current profile at the provider.
 
-    Raises ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken, FailedToGetUserInfo,
-    ProviderUnavailable.
+    Raises Forbidden, ValidationError, AccountNotFound, ProviderNotSupported, FailedToGetAccessToken,
+    FailedToGetUserInfo, ProviderUnavailable.
     """
     account, provider = await _chosen(ctx, choice)
     # No lock is held while the provider is called; it may take ten seconds.

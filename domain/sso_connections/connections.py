@@ -65,8 +65,8 @@ async def update(ctx: Context, provider_id: str, sent: Mapping[str, Any]) -> Con
     """Change the fields of a connection that `sent` contains; return the connection.
 
     With `revokeOtherSessions`, other sessions of the users who must sign in through the connection end. Raises
-    SsoProviderNotFound, SessionNotFresh, SsoProviderReadOnly, ValidationError, InvalidSsoDomain, InvalidProviderUrl,
-    DiscoveryFailed.
+    SsoProviderNotFound, SessionNotFresh, Forbidden, SsoProviderReadOnly, ValidationError, InvalidSsoDomain,
+    InvalidProviderUrl, DiscoveryFailed.
     """
     if not sent:
         raise ValidationError(

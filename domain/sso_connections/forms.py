@@ -68,7 +68,8 @@ async def update_settings(
 
     `seen` is the `updated_at` of the connection that the form showed. If it was changed since, raises StaleSsoProvider,
     unless all values are stored already, as after a form that is sent twice. Also raises SsoProviderNotFound,
-    SessionNotFresh, SsoProviderReadOnly, ValidationError, InvalidSsoDomain, InvalidProviderUrl and DiscoveryFailed.
+    SessionNotFresh, Forbidden, SsoProviderReadOnly, ValidationError, InvalidSsoDomain, InvalidProviderUrl and
+    DiscoveryFailed.
     """
     row = (await ctx.in_new_transaction(partial(connections.get, provider_id=provider_id))).row
     provider = operator.provider_of(ctx, row)

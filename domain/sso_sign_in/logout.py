@@ -43,8 +43,9 @@ from models.sso_session import (
 async def sign_out(ctx: Context, provider_id: str, return_to: str | None) -> str | None:
     """End the sessions in the request; return the URL that signs the user out at the provider.
 
-    None if the connection `provider_id` did not open the caller's session, or its provider has no such URL. An OpenID
-    provider redirects the browser to `return_to`, by default to `default_redirect_url` of the settings.
+    None if the connection `provider_id` did not open the caller's session, or its provider has no such URL or cannot be
+    reached. An OpenID provider redirects the browser to `return_to`, by default to `default_redirect_url` of the
+    settings.
     """
     url = await _url(ctx, provider_id, return_to or ctx.policy[SocialPolicy].default_redirect_url)
     await session_sign_out.end_presented(ctx)

@@ -30,7 +30,7 @@ class OtpNotConfigured(BadRequest):
 
 
 class TwoFactorNotEnabled(BadRequest):
-    """The user has no second factor, and no pending enrolment."""
+    """The user has no second factor; for a code by email, no pending enrolment either."""
 
     message = "Two factor isn't enabled"
 

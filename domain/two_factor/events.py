@@ -40,7 +40,7 @@ def enrolment_started(ctx: Context, user_id: str) -> None:
 
 
 def two_factor_enabled(ctx: Context, user_id: str, method: str, *, was_on: bool) -> None:
-    """Record and publish that the second factor was enabled; if `was_on`, the authenticator was replaced."""
+    """Record and publish that a method of the second factor was enabled; `was_on` if the factor was on before."""
     record(ctx, TWO_FACTOR_ENABLED, user_id=user_id, method=method, was_on=was_on)
     publish(ctx, WEBHOOK_ENABLED, user_id=user_id, method=method)
 

@@ -58,7 +58,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
     The present second factor stays valid until the first code confirms the new one. `issuer` is the name in the app;
     None for the configured name.
 
-    Raises InvalidPassword, Overloaded.
+    Raises InvalidPassword, Limited, Overloaded.
     """
     stored = await passwords.check(ctx, password)  # defence: V49 totp-password
     prepared = await backup_codes.prepare(ctx)
@@ -74,7 +74,7 @@ async def enable_totp(ctx: Context, password: str, issuer: str | None) -> Enroll
 async def enable_otp(ctx: Context, password: str) -> Enrolled:
     """Enable email codes immediately. New backup codes replace existing ones; an authenticator secret is unchanged.
 
-    Raises InvalidPassword, OtpNotConfigured, EmailNotVerified, Overloaded.
+    Raises InvalidPassword, Limited, OtpNotConfigured, EmailNotVerified, Overloaded.
     """
     stored = await passwords.check(ctx, password)
     if not ctx.policy[TwoFactorPolicy].otp_available:
@@ -94,7 +94,10 @@ async def enable_otp(ctx: Context, password: str) -> Enrolled:
 
 
 async def disable(ctx: Context, password: str) -> None:
-    """Disable the second factor of the caller and delete any pending enrolment. Raises InvalidPassword, Overloaded."""
+    """Disable the second factor of the caller and delete any pending enrolment.
+
+    Raises InvalidPassword, Limited, Overloaded.
+    """
     stored = await passwords.check(ctx, password)  # defence: V49 disable-password
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 disable-caller
     if await remove(ctx, user):
@@ -120,7 +123,7 @@ async def remove(ctx: Context, user: UserRow) -> bool:
 async def get_totp_uri(ctx: Context, password: str) -> str:
     """Return the URI for an authenticator: of the pending enrolment, or of the active secret if none is pending.
 
-    Raises InvalidPassword, TotpNotEnabled, UndecipherableSecret, Overloaded.
+    Raises InvalidPassword, Limited, TotpNotEnabled, UndecipherableSecret, Overloaded.
     """
     stored = await passwords.check(ctx, password)  # defence: V49 uri-password
     user = await passwords.lock_caller(ctx, stored)  # defence: V49 uri-caller
@@ -134,7 +137,7 @@ async def get_totp_uri(ctx: Context, password: str) -> str:
 async def regenerate_backup_codes(ctx: Context, password: str) -> list[str]:
     """Replace all backup codes of the caller; return the new ones.
 
-    Raises InvalidPassword, TwoFactorNotEnabled, Overloaded.
+    Raises InvalidPassword, Limited, TwoFactorNotEnabled, Overloaded.
     """
     stored = await passwords.check(ctx, password)  # defence: V49 codes-password
     if not ctx.signed_in.user.two_factor_enabled:  # defence: V49 codes-enabled

@@ -152,7 +152,7 @@ async def _is_enrolling(ctx: Context, user: UserRow) -> bool:
 
 
 async def verify_otp(ctx: Context, code: str, *, trust_device: bool) -> Verified:
-    """Consume an email code, and complete the pending sign-in. For a caller, confirm a pending first enrolment.
+    """Consume an email code, and complete the pending sign-in. For a caller with a first enrolment, enable email codes.
 
     `trust_device` is for a pending sign-in. Raises Limited, OtpNotConfigured, OtpHasExpired, InvalidCode,
     TooManyAttemptsRequestNewCode, InvalidTwoFactorCookie, BannedUser, AccountTemporarilyLocked and ChallengeSpent.

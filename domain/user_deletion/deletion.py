@@ -30,8 +30,8 @@ async def delete_user(
     """Delete the caller, or email them a deletion link if the settings require it and `token` is None.
 
     Return whether the caller was deleted. `callback_url` is the redirect URL of the link. Raises InvalidPassword,
-    Limited, LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, InvalidDeletionToken, and SessionExpired if there
-    is no password and the session is not fresh.
+    Limited, Overloaded, LastAdmin, YouCannotLeaveTheOrganizationAsTheOnlyOwner, InvalidDeletionToken, and
+    SessionExpired if there is no password and the session is not fresh.
     """
     checked = await passwords.check(ctx, password) if password is not None else None
     is_admin = await admins.lock(ctx, ctx.signed_in.user.id)

@@ -92,7 +92,7 @@ async def change(ctx: Context, user: UserRow, **changes: Any) -> UserRow:
 async def is_username_available(ctx: Context, username: str) -> bool:
     """Return whether no user has this username.
 
-    Raises UsernameTooShort, UsernameTooLong and InvalidUsername, each with the status 422.
+    Raises UnprocessableUsernameTooShort, UnprocessableUsernameTooLong, UnprocessableUsername.
     """
     return await _owner(ctx, identifiers.username_to_look_up(username)) is None
 

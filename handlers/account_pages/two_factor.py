@@ -134,7 +134,7 @@ async def confirm_two_factor(ctx: Context, body: shapes.AccountCodeForm) -> Redi
 async def replace_backup_codes(ctx: Context, body: shapes.AccountPasswordForm) -> Redirect:
     """Replace the backup codes, and redirect to the page that shows the new ones.
 
-    Raises InvalidPassword, TwoFactorNotEnabled, Overloaded.
+    Raises InvalidPassword, Limited, TwoFactorNotEnabled, Overloaded.
     """
     view = views.view(ctx)
     codes = await setup.regenerate_backup_codes(ctx, body["password"])

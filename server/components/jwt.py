@@ -159,9 +159,9 @@ class SigningKeyStore(Component):
     async def verify(
         self, token: str, now: datetime, *, typ: str = "JWT", ignore_expiry: bool = False
     ) -> Mapping[str, Any] | None:
-        """Return the claims of a token that this service signed; None if it is invalid, expired or of another `typ`.
+        """Return the claims of a token that this service signed; None if it is invalid or of another `typ`.
 
-        Raises Unavailable.
+        None for an expired one, too, unless `ignore_expiry`. Raises Unavailable.
         """
         if len(token) > MAX_TOKEN_LENGTH or not token.isascii():  # defence: JWT19 size
             return None

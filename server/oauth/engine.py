@@ -52,7 +52,8 @@ class _Client:
     def get_allowed_scope(self, scope: str | None) -> str | None:
         """Return those of the requested scopes that the client may have; None if there are none.
 
-        With the client credentials grant, return None also if the client may not have one of the requested scopes.
+        With the client credentials grant, `scope` None requests all that the client may have, and the result is None
+        also if the client may not have one of the requested scopes.
         """
         if self._acts_for_itself:
             allowed: Sequence[str] = self._metadata.get("client_credentials_scopes", ())

@@ -47,7 +47,8 @@ REASONS_SHOWN = 20
 def run_import(open_source: Open, options: Options) -> None:
     """Import the users and organizations of a source, and print a summary.
 
-    Raises typer.Exit with `SOME_REFUSED` if rows were refused, and ConfigurationError.
+    Raises typer.Exit, with `SOME_REFUSED` if rows were refused and `INTERRUPTED` after Ctrl-C; ConfigurationError,
+    SourceRefused, DatabaseAbsent, SchemaRefused.
     """
     settings = check_config.read()
     _check_roles(options.role or (), settings)

@@ -168,7 +168,7 @@ class OAuthSettings(Group):
     client_management: Literal["off", "admin", "users"] = setting(
         "off",
         "Who may manage clients by operations: nobody (`off`), users with the permission `service: manage` "
-        "(`admin`), or also every user, for their own clients (`users`).",
+        "(`admin`), or every user, but only their own clients (`users`).",
     )
     login_page: OptionalUrl = setting(None, "Page to sign in, instead of the hosted one.")
     consent_page: OptionalUrl = setting(None, "Page to consent, instead of the hosted one.")

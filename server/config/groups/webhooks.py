@@ -60,12 +60,16 @@ class WebhookSettings(Group):
         at_most="30s",
     )
     allowed_ports: Annotated[tuple[Annotated[int, Field(strict=False)], ...], Items] = setting(
-        (443,), "Ports that the URLs of endpoints may have.", min_length=1, max_length=100
+        (443,),
+        "Ports that the URLs of endpoints may have, and those of logout tokens and of the identity providers of "
+        "organizations.",
+        min_length=1,
+        max_length=100,
     )
     allowed_networks: Annotated[tuple[Network, ...], Items] = setting(
         (),
-        "Private networks to which webhooks, and requests to the identity providers of single sign-on, may "
-        "be sent.",
+        "Private networks to which webhooks, logout tokens, and requests to the identity providers of single "
+        "sign-on may be sent; also requests for documents of clients, if `oauth.client_document_hosts` is set.",
     )
     concurrency: int = setting(16, "Largest number of attempts at the same time, per instance.", ge=1, le=256)
     endpoint_concurrency: int = setting(

@@ -33,8 +33,9 @@ def postgresql_connect(dsn: str, timeout: float | None, *, pooled: bool = False,
     usable, and the client gives up after `timeout` seconds if the server hangs. If `timeout` is None, they have none.
     `settings` are run-time parameters of the server.
 
-    Behind a pooler (`pooled`) the next transaction may use another connection to the server. Therefore no parameters
-    are set, so that only the client has a timeout, and statements are not prepared but sent with each execution.
+    Behind a pooler (`pooled`) the next transaction may use another connection to the server. Therefore no parameter
+    but the application's name is set, so that only the client has a timeout, and statements are not prepared but sent
+    with each execution.
 
     A standby is refused as a read-only server (25006), because a standby that lags behind shows revoked sessions. It
     reports its role while connecting, and a primary becomes a standby only by a restart, so open connections need no
