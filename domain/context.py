@@ -139,7 +139,7 @@ NO_COOKIES = RequestCookies()
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The facts of a request for a hosted page: the browser's languages, and the submitted or refused form."""
+    """The data of a request for a hosted page: the browser's languages, and the form that is sent or shown again."""
 
     accept_language: str | None = None
     """The header Accept-Language."""
@@ -158,7 +158,7 @@ class PageRequest:
 
 
 class RequestFacts(NamedTuple):
-    """The facts of a request, collected before its rule runs, or of a background job."""
+    """The data of a request, collected before its rule runs, or of a background job."""
 
     now: datetime
     """When the request was complete, or the job began: the one time that its checks and its rule use."""

@@ -83,7 +83,7 @@ class CallbackParams:
 
 @dataclass(frozen=True, slots=True)
 class IdTokenCredential:
-    """An ID token that an application obtained itself, and the values it may send with it."""
+    """An ID token that an application obtained itself, and the values that it may send with the ID token."""
 
     id_token: str = field(repr=False)
     nonce: str | None = field(default=None, repr=False)
@@ -111,7 +111,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a provider; a value that it did not send is None."""
+    """The tokens that a provider issued for a user. A value is None if the provider did not send it."""
 
     access_token: str | None = field(default=None, repr=False)
     refresh_token: str | None = field(default=None, repr=False)

@@ -290,10 +290,10 @@ class Hasher(Protocol):
 
 
 class Cipher(Protocol):
-    """Encryption at rest and keyed digests, one derived key per purpose."""
+    """Encryption of stored values, and keyed digests. Each `purpose` has its own key, derived from the secrets."""
 
     def encrypt(self, purpose: str, text: str) -> bytes:
-        """Encrypt under the newest secret."""
+        """Encrypt a text under the newest secret. `decrypt` needs the same `purpose`."""
 
     def decrypt(self, purpose: str, ciphertext: bytes) -> str | None:
         """Decrypt under any of the secrets; None if none fits or the value was made for another purpose."""
@@ -326,8 +326,8 @@ class Counters(Protocol):
     """Counters in fixed windows that begin with the first count, shared by every instance.
 
     They are stored in the database, or in another store, where changes take effect at once even if the transaction is
-    rolled back. If a window ends much later than a new one would, the clock was set back after it began: it counts as
-    over.
+    rolled back. If the clock was set back after a window began, the window would end too late. A window that ends much
+    later than one that began now therefore counts as over.
     """
 
     async def exceeded_until(
@@ -381,7 +381,7 @@ class SigningKeys(Protocol):
 
 
 class KeyUsage(Protocol):
-    """The use of API keys, as recorded in this process."""
+    """Records the use of API keys in this process."""
 
     def verified(self, verifier: str | None, result: str) -> None:
         """Count a verification for metrics. `result` is `valid` or the code of the refusal.

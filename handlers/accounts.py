@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/accounts.yaml."""
+"""The operations of openapi/paths/accounts.yaml: list and unlink the ways a user can sign in."""
 
 from domain.accounts import accounts
 from domain.context import Context

@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/admin.yaml."""
+"""The operations of openapi/paths/admin.yaml.
+
+For administrators: list, create, change, ban and delete users, and end their sessions.
+"""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -69,7 +72,7 @@ async def list_users(  # noqa: PLR0913 - one parameter per parameter of the quer
     limit: int | None = None,
     offset: int | None = None,
 ) -> shapes.UserPage:
-    """Return a page of users."""
+    """Return a page of users. A user must match both the search and the filter, if both are given."""
     query = listing.UserQuery(
         search=search_value or None,
         search_field=search_field or "email",
@@ -110,7 +113,10 @@ async def search_users(  # noqa: PLR0913 - one parameter per parameter of the qu
     after: str | None = None,
     before: str | None = None,
 ) -> shapes.FoundUsers:
-    """Return a page of the users that match a text and filters."""
+    """Return a page of the users that match the text `search` and all filters.
+
+    Without `match`, `search` is compared in the best way that finds any user.
+    """
     sort = sort or "created"
     after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
     found = await user_search.search_users(

@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/admin_oauth_clients.yaml."""
+"""The operations of openapi/paths/admin_oauth_clients.yaml.
+
+For administrators: list OAuth clients, and list and end the grants of users to them.
+"""
 
 from domain.admin_oauth_clients import search as client_search
 from domain.admin_oauth_clients.search import ClientSearch, Connection
@@ -22,7 +25,7 @@ async def list_clients(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> shapes.ListedOAuthClients:
-    """Return a page of clients."""
+    """Return a page of OAuth clients. `disabled` selects the disabled clients, or with False the others."""
     found = await client_search.list_clients(
         ctx,
         ClientSearch((search or "").strip(), source, disabled),

@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/admin_organizations.yaml."""
+"""The operations of openapi/paths/admin_organizations.yaml.
+
+For administrators: list, read, change and delete any organization, its members and its invitations.
+"""
 
 from collections.abc import AsyncGenerator, Sequence
 
@@ -31,7 +34,7 @@ async def list_all(
     after: str | None = None,
     before: str | None = None,
 ) -> shapes.ListedOrganizations:
-    """Return a page of organizations."""
+    """Return a page of organizations. `member` is the id, email address or username of a user who must be a member."""
     newer, older = positions(after, before, _position)
     found = await organization_search.list_organizations(
         ctx, _wanted(search, member, without_owner), after=newer, before=older, limit=limit or _LIMIT
@@ -83,7 +86,7 @@ async def list_members(
     after: str | None = None,
     before: str | None = None,
 ) -> shapes.OrganizationMemberPage:
-    """Return a page of the members of an organization."""
+    """Return a page of the members of an organization, the oldest first."""
     older, newer = positions(after, before, _position)
     page = await organization_search.list_members(
         ctx, organization_id, (search or "").strip(), after=older, before=newer, limit=limit or _LIMIT
@@ -102,7 +105,7 @@ async def list_events(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.AuditEventPage:
-    """Return a page of audit events about an organization."""
+    """Return a page of audit events about an organization. `cursor` is `nextCursor` of the previous page."""
     after = None if cursor is None else wire.position(cursor)
     page = await organization_search.list_events(ctx, organization_id, after=after, limit=limit or _LIMIT)
     return {

@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/api_keys.yaml."""
+"""The operations of openapi/paths/api_keys.yaml.
+
+Create, read, change and delete API keys, and verify a key for another service.
+"""
 
 from functools import lru_cache
 from typing import Any, cast
@@ -42,7 +45,7 @@ async def create(ctx: Context, body: shapes.CreateApiKeyRequest) -> shapes.Creat
 
 # api_keys.get
 async def get(ctx: Context, id_: str, config_id: str | None = None) -> shapes.ApiKey:
-    """Return a key that the caller may see. With `config_id`, a key of another configuration counts as missing.
+    """Return an API key that the caller may see. With `config_id`, a key of another kind counts as missing.
 
     Raises ApiKeyConfigurationNotFound, KeyNotFound, InsufficientApiKeyPermissions, YouAreNotAllowedToManageApiKeys.
     """
@@ -89,7 +92,7 @@ async def list_all(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.OwnedApiKeyPage:
-    """Return a page of the keys of all users and organizations."""
+    """Return a page of the API keys of all users and organizations. `config_id` selects a kind of keys."""
     wanted = KeyFilter(start, owner, config_id, state)
     before = None if cursor is None else wire.position(cursor)
     page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)

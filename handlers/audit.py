@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/audit.yaml."""
+"""The operations of openapi/paths/audit.yaml: search and export the audit trail, and read one event."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -30,7 +30,11 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.AuditEventPage:
-    """Return a page of audit events."""
+    """Return a page of audit events, newest first.
+
+    `actor` caused the event, `subject` is the user whom the event is about. `cursor` is `nextCursor` of the previous
+    page.
+    """
     given = filters(event, group, subject, actor, network, outcome, from_, to)
     page = await audit.list_events(
         ctx, _wanted(given), before=_position(cursor), limit=100 if limit is None else limit

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/authentication.yaml."""
+"""The operations of openapi/paths/authentication.yaml: sign up, sign in and sign out."""
 
 from domain.authentication import sign_in, sign_up
 from domain.authentication.gate import SignInOptions

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/device.yaml."""
+"""The operations of openapi/paths/device.yaml: sign-in on devices without a browser (RFC 8628)."""
 
 from domain.context import Context
 from domain.device import redemption, requests

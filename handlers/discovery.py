@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/discovery.yaml."""
+"""The operations of openapi/paths/discovery.yaml: metadata documents for clients of OAuth 2.1 and OpenID Connect."""
 
 from domain.context import Context
 from domain.oauth.discovery import MAX_AGE

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/doctor.yaml."""
+"""The operations of openapi/paths/doctor.yaml: run the checks of `gatewright doctor` for an administrator."""
 
 from domain.context import Context
 from domain.doctor import doctor

@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/email_codes.yaml."""
+"""The operations of openapi/paths/email_codes.yaml.
+
+Codes sent by email that sign in, verify or change the email address, or reset the password.
+"""
 
 from domain.context import Context
 from domain.email_codes import codes, email_codes

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/emails.yaml."""
+"""The operations of openapi/paths/emails.yaml: verify and change the email address."""
 
 from domain import errors
 from domain.context import Context, Rollback

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/instances.yaml."""
+"""The operations of openapi/paths/instances.yaml: list the running processes of the service."""
 
 from domain.context import Context
 from domain.instances import instances

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/jwt.yaml."""
+"""The operations of openapi/paths/jwt.yaml: signed tokens (JWT) for other services, and the keys that sign them."""
 
 from datetime import timedelta
 from functools import lru_cache

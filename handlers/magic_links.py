@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/magic_links.yaml."""
+"""The operations of openapi/paths/magic_links.yaml: sign in with a link sent by email."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/mail.yaml."""
+"""The operations of openapi/paths/mail.yaml: emails that wait, failed or were sent, and previews of the templates."""
 
 from domain.context import Context
 from domain.keyset import Position
@@ -20,7 +20,7 @@ async def list_messages(
     cursor: str | None = None,
     limit: int | None = None,
 ) -> shapes.MailPage:
-    """Return a page of emails."""
+    """Return a page of emails. `recipient` is the id, email address or username of a user."""
     page = await outbox.list_mails(
         ctx,
         state=state,

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/oauth.yaml."""
+"""The operations of openapi/paths/oauth.yaml: the OAuth 2.1 and OpenID Connect provider."""
 
 from typing import cast
 

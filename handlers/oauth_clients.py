@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/oauth_clients.yaml."""
+"""The operations of openapi/paths/oauth_clients.yaml: read, manage and register clients of the OAuth provider."""
 
 from collections.abc import Sequence
 from typing import cast

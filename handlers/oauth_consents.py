@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/oauth_consents.yaml."""
+"""The operations of openapi/paths/oauth_consents.yaml.
+
+List, read, narrow and revoke what users have allowed OAuth clients.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/organizations.yaml."""
+"""The operations of openapi/paths/organizations.yaml: organizations, their members and their invitations."""
 
 from typing import Literal, cast
 
@@ -51,7 +51,7 @@ async def list_own(ctx: Context) -> shapes.OrganizationList:
 async def get(
     ctx: Context, organization_id: str | None = None, organization_slug: str | None = None
 ) -> shapes.Organization | None:
-    """Return an organization."""
+    """Return an organization of the caller, by default the active one; None if none is named and none is active."""
     found = await organizations.get(ctx, organization_id, organization_slug)
     return None if found is None else organization_shape(found[0])
 
@@ -128,7 +128,7 @@ async def list_members(  # noqa: PLR0913 - one per parameter of the query
     filter_operator: str | None = None,
     filter_value: list[str] | None = None,
 ) -> shapes.MemberPage:
-    """Return a page of members."""
+    """Return a page of the members of an organization, by default the active one."""
     query = MemberQuery(
         organization_id=organization_id,
         slug=organization_slug,
@@ -165,7 +165,7 @@ async def get_active_member_role(
     organization_slug: str | None = None,
     user_id: str | None = None,
 ) -> shapes.MemberRole:
-    """Return the roles of a member."""
+    """Return the roles of a member, by default of the caller in the active organization."""
     return {"role": await members.role_of(ctx, organization_id, organization_slug, user_id)}
 
 

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/passkeys.yaml."""
+"""The operations of openapi/paths/passkeys.yaml: add, list, rename and delete passkeys, and sign in with one."""
 
 import base64
 from typing import Any, Literal, NoReturn, cast

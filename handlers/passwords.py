@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/passwords.yaml."""
+"""The operations of openapi/paths/passwords.yaml: reset a forgotten password, and change or verify the current one."""
 
 from domain.context import Context
 from domain.passwords import passwords

@@ -1,4 +1,4 @@
-"""Decode the query parameters `after` and `before`, the positions in a list where a page begins or ends."""
+"""Decode the query parameters `after` and `before`: the positions in a list after or before which a page lies."""
 
 from collections.abc import Callable
 from typing import TypeVar

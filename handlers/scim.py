@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/scim.yaml."""
+"""The operations of openapi/paths/scim.yaml: users and groups from the directories of companies, by SCIM 2.0."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/service.yaml."""
+"""The operations of openapi/paths/service.yaml: health, readiness, and the error page."""
 
 from domain import errors
 from domain.context import Context, PageRequest

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/sessions.yaml.
+"""The operations of openapi/paths/sessions.yaml: get, list and end sessions.
 
 If `require_authentication` is off, the operations accept requests without a session, and respond as if there were no
 sessions.

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/settings.yaml."""
+"""The operations of openapi/paths/settings.yaml: list the settings in force, for administrators."""
 
 from domain.context import Context
 from domain.settings import settings

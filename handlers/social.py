@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/social.yaml."""
+"""The operations of openapi/paths/social.yaml.
+
+Sign in and link accounts through external providers, and get tokens and profiles from them.
+"""
 
 import re
 
@@ -98,7 +101,11 @@ def _choice(body: shapes.ProviderTokenRequest) -> AccountSelector:
 async def get_profile(
     ctx: Context, account_id: str | None = None, provider_id: str | None = None
 ) -> shapes.AccountProfile:
-    """Return the user's profile at a provider."""
+    """Return the user's profile at a provider.
+
+    `account_id` or `provider_id` must be given. `account_id` is the id of the linked account, or of the user at the
+    provider.
+    """
     return _account_profile(
         await tokens.profile(ctx, AccountSelector(provider_id, account_id, place="query"))
     )

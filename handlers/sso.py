@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/sso.yaml and openapi/paths/sso_sign_in.yaml."""
+"""The operations of sso.yaml, sso_sign_in.yaml and sso_testing.yaml in openapi/paths.
+
+They manage connections to identity providers, sign users in and out through them, and run test sign-ins.
+"""
 
 from typing import cast
 
@@ -141,7 +144,10 @@ async def receive_callback(
     error_description: str | None = None,
     iss: str | None = None,
 ) -> Redirect | Rollback[Redirect]:
-    """Complete what `sign-in/sso` has begun at an OpenID provider."""
+    """Complete the sign-in at an OpenID provider that `sso.sign_in` has begun, and redirect.
+
+    `error` and `error_description` are what the provider sent instead of `code`, if it refused the sign-in.
+    """
     names = ctx.policy.cookies
     request = CallbackRequest(
         provider_id=provider_id,

@@ -1,4 +1,4 @@
-"""Connections to identity providers in the form of API responses, for operations and the command line."""
+"""Convert connections to identity providers to the JSON of API responses, for operations and the command line."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/statistics.yaml."""
+"""The operations of openapi/paths/statistics.yaml: figures of the service, for administrators."""
 
 from domain.context import Context
 from domain.statistics import statistics

@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/teams.yaml."""
+"""The operations of openapi/paths/teams.yaml: teams of organizations and their members."""
 
 from domain.context import Context
 from domain.errors import Field, ValidationError
@@ -52,7 +52,11 @@ async def set_active(ctx: Context, body: shapes.SetActiveTeamRequest) -> shapes.
 async def list_of_user(
     ctx: Context, user_id: str | None = None, organization_id: str | None = None
 ) -> shapes.TeamList:
-    """Return the teams of a user."""
+    """Return the teams of a user, by default of the caller.
+
+    Without `organization_id`, all teams of the caller are returned, but those of another user only in the active
+    organization.
+    """
     return [team_shape(row) for row in await teams.list_of_user(ctx, user_id, organization_id)]
 
 
@@ -60,7 +64,7 @@ async def list_of_user(
 async def list_members(
     ctx: Context, team_id: str | None = None, organization_id: str | None = None
 ) -> shapes.TeamMemberList:
-    """Return the members of a team."""
+    """Return the members of a team, by default of the active team in the active organization."""
     return [team_member_shape(row) for row in await teams.list_members(ctx, team_id, organization_id)]
 
 

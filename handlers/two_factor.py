@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/two_factor.yaml."""
+"""The operations of openapi/paths/two_factor.yaml.
+
+The second factor: authenticator app, email codes and backup codes.
+"""
 
 from domain.context import Context
 from domain.two_factor import setup, verification

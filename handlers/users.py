@@ -1,4 +1,7 @@
-"""The operations of openapi/paths/users.yaml."""
+"""The operations of openapi/paths/users.yaml.
+
+Change and delete a user account, and check whether a username is free.
+"""
 
 from typing import Any
 
@@ -68,7 +71,7 @@ def _deleted(ctx: Context) -> Reply[shapes.UserDeleted]:
 async def confirm_deletion(
     ctx: Context, token: str | None = None, callback_url: str | None = None
 ) -> Reply[shapes.UserDeleted] | Redirect:
-    """Delete the caller with the token of an emailed link."""
+    """Delete the caller with the token of an emailed link, then redirect to `callback_url` if it is given."""
     await deletion.confirm(ctx, token)
     reply = _deleted(ctx)
     if callback_url is None:

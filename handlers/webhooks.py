@@ -1,4 +1,4 @@
-"""The operations of openapi/paths/webhooks.yaml."""
+"""The operations of openapi/paths/webhooks.yaml: webhook endpoints, and the deliveries of events to them."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -62,7 +62,7 @@ async def deliveries(
     before: str | None = None,
     limit: int | None = None,
 ) -> shapes.DeliveryPage:
-    """Return a page of the deliveries of an endpoint."""
+    """Return a page of the deliveries of an endpoint, newest first, that are older than the delivery `before`."""
     rows = await past.list_all(
         ctx, endpoint_id, state=state, before=before, limit=50 if limit is None else limit
     )

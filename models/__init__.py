@@ -1,4 +1,4 @@
-"""The tables of the database. Tables that are not imported here are imported from their module: `models.x`."""
+"""The tables of the database, one module for each. This package exports only the tables that are used most."""
 
 from importlib import import_module
 

@@ -76,7 +76,7 @@ encrypted again when the service key changes. The primary key of the table must 
 class Retention:
     """How long rows of a table are kept. A table declares one or several in `__retention__`.
 
-    `moment` is the column with the time from which it counts; the column needs an index.
+    `moment` is the column with the time from which `keep` counts; the column needs an index.
     """
 
     moment: str

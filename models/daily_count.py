@@ -14,7 +14,7 @@ from models.statements import upsert
 class DailyCount(SQLModel, table=True):
     """The number of audit events of one day (UTC), name, method of signing in (`way_in`) and error code.
 
-    The last two are empty for events without them.
+    The method and the error code are empty for events without them.
     """
 
     __tablename__ = "daily_count"

@@ -22,7 +22,7 @@ class DeviceStatus(StrEnum):
 
 
 class DeviceRequest(Timestamped, table=True):
-    """One request, by the digest of its device code and the keyed digest of its short user code."""
+    """One request. Its two codes are stored only as digests: a keyed one for the short user code."""
 
     __tablename__ = "device_request"
     __export__ = "deviceRequests"

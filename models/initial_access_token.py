@@ -11,7 +11,7 @@ from models.statements import insert, is_, table_of
 
 
 class InitialAccessToken(Record, table=True):
-    """One token, by its digest."""
+    """One token, stored as its digest."""
 
     __tablename__ = "initial_access_token"
     __retention__ = (Retention("expires_at"),)

@@ -15,7 +15,7 @@ from models.user import USER_COLUMNS, User, UserRow
 
 
 class OauthCode(Timestamped, table=True):
-    """One code, by its digest. A used code is kept for a while, so that a second use is noticed."""
+    """One code, stored as its digest. A used code is kept for a while, so that a second use is noticed."""
 
     __tablename__ = "oauth_code"
     __export__ = "oauthCodes"

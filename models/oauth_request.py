@@ -20,7 +20,7 @@ class RequestKind(StrEnum):
 
 
 class OauthRequest(Timestamped, table=True):
-    """One request, by the digest of its handle."""
+    """One request, identified by the digest of its handle, a secret in the URLs of its pages."""
 
     __tablename__ = "oauth_request"
     __retention__ = (Retention("expires_at"),)

@@ -26,7 +26,7 @@ class TokenKind(StrEnum):
 
 
 class OauthToken(Timestamped, table=True):
-    """One token, by its digest. A replaced refresh token is kept as long as its grant, so that a reuse is noticed."""
+    """One token, stored as its digest. A replaced refresh token is kept as long as its grant, to notice its reuse."""
 
     __tablename__ = "oauth_token"
     __retention__ = (Retention("kept_until"),)

@@ -16,7 +16,8 @@ from models.user import USER_COLUMNS, User, UserRow
 class Purpose(StrEnum):
     """The purpose of a one-time token; it is not accepted for any other purpose.
 
-    `SPENT` is different: it marks a provider's ID token that must not sign in again, and is the purpose of decoys.
+    `SPENT` is different: it marks an ID token or a client's assertion that must not be used again. It is also the
+    purpose of decoys, which are stored only so that a request for which no link is sent takes as long as any other.
     """
 
     RESET = "reset"
@@ -51,7 +52,7 @@ _EMAIL = text("email IS NOT NULL")
 
 
 class OneTimeToken(Timestamped, table=True):
-    """A token, by its digest. For a code sent by email, it is the digest of the session, challenge or address.
+    """A token, stored as its digest. A code sent by email has the digest of its session, challenge or address.
 
     A used ID token is stored under the digest of its signed part. It has no user, so that it stays when the user is
     deleted.

@@ -1,4 +1,4 @@
-"""The table `saml_message`: messages of identity providers that must not be used again, and what they signed out."""
+"""The table `saml_message`: used messages of identity providers, and the users and sessions that these signed out."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +19,7 @@ class MessageKind(StrEnum):
 
 
 class SamlMessage(Record, table=True):
-    """A used message, by the digest of its id; or a user or session that was signed out, by the digest of its name."""
+    """A used message, or a user or session that was signed out. `digest` is that of the message id or the name."""
 
     __tablename__ = "saml_message"
     __table_args__ = (UniqueConstraint("connection_id", "kind", "digest"),)

@@ -12,7 +12,7 @@ from models.statements import insert, is_, table_of
 
 
 class ScimToken(Record, table=True):
-    """One token of a connection, by its digest."""
+    """One token of a connection, stored as its digest."""
 
     __tablename__ = "scim_token"
     # A stranger who created a token from an account with another's address keeps its text.

@@ -1,4 +1,4 @@
-"""The table `sso_session`: the origin of sessions that were opened through an SSO connection."""
+"""The table `sso_session`: the single sign-on that opened a session, and the names at its identity provider."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from models.statements import insert, is_
 
 
 class SsoSession(Timestamped, table=True):
-    """The identity provider's names of a session and its user, in a table of its own because few sessions need them."""
+    """The connection that opened a session, and what its identity provider calls the session and the user."""
 
     __tablename__ = "sso_session"
     __table_args__ = (Index(None, "connection_id", "session_index"), Index(None, "connection_id", "subject"))

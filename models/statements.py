@@ -1,4 +1,4 @@
-"""Parts of statements with named values, which transactions run. They are declared next to their tables.
+"""Build statements with named values, which run in transactions. The statements are declared next to their tables.
 
 A transaction compiles a constant statement once per database, and returns each row as the type in the execution option
 `row`, or as a named tuple.

@@ -11,7 +11,7 @@ from models.queries import ReadStatement, by
 
 
 class TrustedDevice(Record, table=True):
-    """One browser, by the digest of the token in its cookie."""
+    """One browser, identified by the digest of the token in its cookie."""
 
     __tablename__ = "trusted_device"
     __export__ = "trustedDevices"

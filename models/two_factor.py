@@ -13,7 +13,7 @@ from models.statements import is_
 class TwoFactor(Timestamped, table=True):
     """The secret of a user's authenticator, encrypted; `new_secret` is that of a pending enrolment.
 
-    A user with email codes only has a row too: it counts wrong codes and holds the lock.
+    A user who has only email codes also has a row, for the count of wrong codes and the lock.
     """
 
     __tablename__ = "two_factor"

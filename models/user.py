@@ -1,4 +1,4 @@
-"""The table `user`."""
+"""The table `user`: the people who have an account."""
 
 from datetime import datetime
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""The composition root: everything is wired together here."""
+"""The server: adapters of the ports of `domain`, the HTTP pipeline and the command line, wired together here."""

@@ -1,4 +1,7 @@
-"""The unit of work: one Context, one caller, one `now` and at most one transaction per operation. Only it commits."""
+"""The unit of work of an operation: one Context with one caller and one `now`, and at most one transaction.
+
+Only this module commits transactions of operations.
+"""
 
 import asyncio
 import contextlib

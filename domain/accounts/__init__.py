@@ -1,1 +1,1 @@
-"""Linked accounts."""
+"""Linked accounts of users: the password, and identities at providers."""

@@ -5,6 +5,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AccountPolicy:
-    """Settings of linked accounts."""
+    """Whether users may remove their last linked account."""
 
     allow_unlinking_all: bool

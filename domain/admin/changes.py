@@ -1,6 +1,7 @@
-"""Change users, with all side effects, for administrators and for the operator, who has no account in the service.
+"""Change users, for administrators and for the operator, who has no account in the service.
 
-The caller locks the user's row first, except for a new user.
+Each function also records the audit event and, where the change requires it, ends sessions. The calling code locks the
+user's row first, except for a new user.
 """
 
 from collections.abc import Sequence
@@ -105,7 +106,7 @@ async def reset_two_factor(ctx: Context, user: UserRow) -> tuple[UserRow, int | 
 
 
 async def revoke_sessions(ctx: Context, user: UserRow, reason: EndReason = EndReason.ADMIN) -> int:
-    """Revoke every session of a user; return how many were active."""
+    """Revoke every session of a user; return how many were active. `reason` is published to webhooks."""
     ended = await sessions.end_all(ctx, user)
     session_events.sessions_revoked_all(ctx, user.id, ended, reason, by_operator=ctx.is_operator)
     return len(ended)

@@ -1,6 +1,6 @@
-"""Exports of many rows, page by page. A page is read when the client has received the one before.
+"""Export many rows for administrators, page by page. A page is read when the client has received the one before.
 
-No transaction stays open between pages. A lease ensures that an administrator runs one export at a time; if the process
+No transaction stays open between pages. A lease ensures that an administrator runs one export at a time. If the process
 is killed, the lease expires after a minute.
 """
 

@@ -101,7 +101,7 @@ async def refusal(
 
 
 async def end(ctx: Context, session: SessionRow, reason: str) -> None:
-    """Delete an impersonation session that may no longer be used."""
+    """Delete an impersonation session that may no longer be used. `reason` is stored in the audit record."""
     await _end(ctx, reason, col(Session.id) == session.id)
 
 

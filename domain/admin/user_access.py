@@ -1,4 +1,7 @@
-"""How users sign in: read it, remove a way to sign in, send a link that sets a password; export the data of a user."""
+"""Read and change how other users can sign in, for administrators: linked accounts, passkeys, password links.
+
+Also exports the data of a user.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

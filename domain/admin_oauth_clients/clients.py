@@ -1,4 +1,4 @@
-"""OAuth clients, for administrators of the service, or for users who have clients of their own."""
+"""Create, list, change and delete OAuth clients, for administrators of the service and for users who own clients."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

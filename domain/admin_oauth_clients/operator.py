@@ -1,6 +1,6 @@
 """Manage OAuth clients: for the operator, for administrators, and for the users who own them.
 
-No permission is checked. A caller is an administrator or the owner; without one, the operator acts on the command line.
+No permission is checked. `ctx.caller` is an administrator or the owner; None if the operator acts on the command line.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Deliveries of webhooks, for administrators of the service."""
+"""List deliveries of webhooks, send test events, and send events again, for administrators of the service."""
 
 from collections.abc import Sequence
 from datetime import timedelta

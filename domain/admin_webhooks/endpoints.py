@@ -1,4 +1,4 @@
-"""Webhook endpoints, for administrators of the service."""
+"""Create, list, change and delete webhook endpoints, for administrators of the service."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,6 +1,6 @@
 """Manage webhook endpoints: for the operator, and for administrators of the service.
 
-No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
+No permission is checked. `ctx.caller` is the administrator; None if the operator acts on the command line.
 """
 
 import json

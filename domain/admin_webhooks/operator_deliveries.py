@@ -1,6 +1,6 @@
 """Manage deliveries of webhooks: for the operator, and for administrators of the service.
 
-No permission is checked. A caller is an administrator; without one, the operator acts on the command line.
+No permission is checked. `ctx.caller` is the administrator; None if the operator acts on the command line.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def _position(row: ListedDelivery) -> Position:
 
 
 async def get_delivery(ctx: Context, endpoint_id: str, delivery_id: str) -> ListedDelivery:
-    """Return a delivery of this endpoint. Raises DeliveryNotFound."""
+    """Return a delivery of an endpoint. Raises DeliveryNotFound, also for a delivery of another endpoint."""
     row = await _find_delivery(ctx, delivery_id)
     if row.endpoint_id != endpoint_id:  # defence: WH14 delivery-of-endpoint
         raise DeliveryNotFound

@@ -25,7 +25,7 @@ def created(ctx: Context, row: ApiKeyRow) -> None:
 
 
 def updated(ctx: Context, row: ApiKeyRow, fields: Iterable[str]) -> None:
-    """Record that fields of a key were changed."""
+    """Record that fields of a key were changed; `fields` are the names of the fields."""
     _record(ctx, UPDATED, row, fields=sorted(fields))
 
 

@@ -22,7 +22,10 @@ from models.queries import ReadStatement, by
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The user whom records are about: the id, and the digests of the names that were typed before the user existed."""
+    """The user whom records are about. Records from before the user existed have one of `hints` instead of the id.
+
+    `hints` are the digests of the identifiers that were typed then, such as the email address.
+    """
 
     id: str
     hints: Sequence[str] = ()

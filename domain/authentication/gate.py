@@ -34,7 +34,7 @@ BAN = ("banned", "ban_reason", "ban_expires")
 
 @dataclass(frozen=True, slots=True)
 class SignInOptions:
-    """The options of a sign-in; `callback_url` is the redirect target of a verification email that it may send."""
+    """The options of a sign-in. `callback_url` is where the link of a verification email leads, if one is sent."""
 
     remembered: bool
     callback_url: str | None

@@ -1,7 +1,8 @@
 """Queue deliveries of logout tokens, in the transaction that ends the sessions.
 
 Code that ends sessions calls one of these functions after it has deleted the sessions, so that a grant added meanwhile
-is seen. Grants have lost the id of a deleted session, so they are found by the `sid` that clients know it by.
+is seen. When a session is deleted, its grants lose the id of the session, so they are found by the `sid`, the id under
+which the client knows the session.
 """
 
 from collections.abc import Iterable, Sequence

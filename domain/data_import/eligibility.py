@@ -72,7 +72,7 @@ class SecondFactor:
 
 @dataclass(frozen=True, slots=True)
 class WeakHash:
-    """A fast hash of a password, such as MD5. It is never stored, only the argon2id hash of its digest."""
+    """A fast hash of a password, such as MD5. It is not stored itself: what is stored is an argon2id hash of it."""
 
     scheme: str
     """The algorithm and its public parameters, in the form of `server.crypto.weak_hashes`."""
@@ -154,7 +154,7 @@ class ImportedUser:
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """The outcome for one user or organization: refused, or imported without the parts that have these problems."""
+    """The outcome for one user or organization. `problems` say why it is refused, or why parts are left out."""
 
     outcome: Outcome
     problems: tuple[Problem, ...] = ()

@@ -1,6 +1,6 @@
 """Store imported users: look up conflicting unique keys, and insert the rows of each user.
 
-No password is hashed and no email is queued: an imported user keeps the hash, and signs in as before.
+No password is hashed here and no email is queued: users keep the imported hash, and sign in with the same password.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -66,7 +66,10 @@ async def resolve_verification(ctx: Context, email: str, target: str | None) -> 
 
 @messages.resolves(mails.RESET_PASSWORD_CODE)
 async def resolve_reset(ctx: Context, email: str, target: str | None) -> None:
-    """In the background: send a reset code if the user exists."""
+    """In the background: send a code that resets the password, if a user has this address; `target` is not used.
+
+    A user who must sign in through the connection of an organization gets a notice of this instead of a code.
+    """
     user = await locking.lock_by_email(ctx, email)
     is_bound = await enforcement.is_bound(ctx, email, user)
     if user is not None and is_bound:  # defence: SSO11 reset-code

@@ -26,12 +26,12 @@ def code_requested(
 
 
 def code_failed(ctx: Context, user_id: str | None, email: str, code_type: str, refusal: Refused) -> None:
-    """Record that a code was wrong, unknown or expired."""
+    """Record that a code was wrong, unknown or expired; `refusal` is the error of the response."""
     _refused(ctx, EMAIL_CODE_FAILED, user_id, email, code_type, refusal, Outcome.FAILURE)
 
 
 def code_exhausted(ctx: Context, user_id: str | None, email: str, code_type: str, refusal: Refused) -> None:
-    """Record that the attempts of a code were used up."""
+    """Record that the attempts of a code were used up; `refusal` is the error of the response."""
     _refused(ctx, EMAIL_CODE_EXHAUSTED, user_id, email, code_type, refusal, Outcome.REFUSED)
 
 

@@ -25,12 +25,12 @@ def mail_failed(ctx: Context, user_id: str | None, mail_id: str, template: str, 
 
 
 def mail_sent_again(ctx: Context, user_id: str | None, mail_id: str, template: str) -> None:
-    """Record that the caller queued a failed email again."""
+    """Record that the caller queued a failed email again; `user_id` is that of the recipient, if it is a user."""
     record(ctx, MAIL_SENT_AGAIN, user_id=user_id, mail=mail_id, template=template)
 
 
 def mail_given_up(ctx: Context, user_id: str | None, mail_id: str, template: str) -> None:
-    """Record that the caller gave up an email that was waiting."""
+    """Record that the caller gave up an email that was waiting; `user_id` is that of the recipient, if it is a user."""
     record(ctx, MAIL_GIVEN_UP, user_id=user_id, mail=mail_id, template=template)
 
 

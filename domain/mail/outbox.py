@@ -117,7 +117,7 @@ class QueueState:
 
 @dataclass(frozen=True, slots=True)
 class QueueFilter:
-    """Rows that are processed together: the statement that claims them, and the query for when the first is due."""
+    """The rows in one state: the statement that claims rows which are due, and the query for when the first is due."""
 
     state: MailState
     claim: ReturningUpdate[Any]

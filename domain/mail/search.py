@@ -63,7 +63,7 @@ class ListedMail:
 
 @dataclass(frozen=True, slots=True)
 class MailPage:
-    """Emails, newest first. `last` is the position after which older emails follow; None on the last page."""
+    """A page of emails, newest first. `last` is the position after which the next one begins; None on the last page."""
 
     mails: Sequence[ListedMail]
     last: Position | None

@@ -1,4 +1,4 @@
-"""The metadata of the provider, which clients configure themselves by (OpenID Connect Discovery 1.0, RFC 8414)."""
+"""The metadata of this provider, with which clients configure themselves (OpenID Connect Discovery 1.0, RFC 8414)."""
 
 import hashlib
 from datetime import timedelta

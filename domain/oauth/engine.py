@@ -1,4 +1,4 @@
-"""The interface of the library that applies the rules of OAuth to rows that were read before; it makes no I/O."""
+"""The interface of the library that checks token requests by the rules of OAuth. It gets the rows that it needs."""
 
 from typing import NamedTuple, Protocol
 

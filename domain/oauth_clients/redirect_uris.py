@@ -35,7 +35,7 @@ _DOT_SEGMENT = re.compile(r"\.\.|%2e", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which URIs a client may register. `which` describes these URIs for error messages."""
+    """A rule for the URIs that a client may register. `which` describes the allowed URIs in error messages."""
 
     is_allowed: Callable[[str], bool]
     which: str

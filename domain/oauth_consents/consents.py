@@ -1,4 +1,4 @@
-"""The caller's consents to clients: list, reduce and revoke them. The last two end the grants to the client."""
+"""List, reduce and revoke the caller's consents to clients. Reducing or revoking also ends the grants to the client."""
 
 from collections.abc import Sequence
 from operator import attrgetter

@@ -41,7 +41,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An authorization request with a known client and a valid redirect URI, to which other errors are reported."""
+    """An authorization request with a known client and a valid redirect URI. Later errors are sent to this URI."""
 
     client: ClientRow
     redirect_uri: str

@@ -1,4 +1,4 @@
-"""The organization of a request, the caller's membership and permissions there, and locks.
+"""Find the organization of a request, check the caller's membership and permissions there, and lock organizations.
 
 To a user who is not its member, an organization looks as if it did not exist.
 

@@ -1,4 +1,7 @@
-"""The organizations of a user who is deleted: each keeps an owner, or is deleted if the user is its only member."""
+"""Handle the organizations of a user who is deleted.
+
+An organization without other members is deleted. One with other members must keep an owner.
+"""
 
 from collections.abc import Sequence
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Changes by forms of the hosted pages: a form may be sent twice, or from a page that is out of date."""
+"""Change organizations by forms of the hosted pages. Detects forms that are sent twice, or from an outdated page."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

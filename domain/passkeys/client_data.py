@@ -1,4 +1,7 @@
-"""The client data (Web Authentication) that an authenticator signs: the challenge, the origin, and use in a frame."""
+"""Read the client data that an authenticator signs (Web Authentication).
+
+This JSON contains the challenge, the origin of the page, and whether the page was in a frame of another origin.
+"""
 
 import base64
 from collections.abc import Mapping

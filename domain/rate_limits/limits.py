@@ -28,7 +28,7 @@ ACCOUNT = "account_failures"
 
 
 class MailFamily(NamedTuple):
-    """A kind of emails with a common limit per recipient. Those below are shared; a package may declare its own."""
+    """Emails that are counted together for the limit per recipient. Packages may declare families of their own."""
 
     name: str
     is_sign_in: bool = False

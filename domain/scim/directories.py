@@ -1,4 +1,4 @@
-"""Authenticate the directory of a SCIM request, and check its domains and versions.
+"""Authenticate the directory of a SCIM request, and check email domains and the versions of resources.
 
 Also stops a directory that disables too many users within an hour.
 """

@@ -25,7 +25,7 @@ _LINKED = select(col(ScimLink.user_id)).where(is_(ScimLink.connection_id, "conne
 
 
 async def of_group(ctx: Context, directory: Directory, team_id: str) -> Sequence[str]:
-    """Return the ids of the members of a group."""
+    """Return the ids of the members of a group, which is stored as the team `team_id`."""
     found = await resources.related(ctx, directory, GROUP, [team_id])
     return [user_id for user_id, _ in found.get(team_id, ())]
 

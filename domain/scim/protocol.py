@@ -114,7 +114,7 @@ class ScimProtocol(Protocol):
         """
 
     def service_configuration(self, base_url: str, page_size: int) -> Document:
-        """Return the capabilities of the service."""
+        """Return the capabilities of the service; `page_size` is the largest number of resources in a page."""
 
     def resource_types(self, base_url: str) -> Sequence[Document]:
         """Return the types of resources."""

@@ -1,8 +1,9 @@
 """A cache of the number of resources in large directories.
 
-Every page by index states the total (RFC 7644, 3.4.2). Up to `COUNTED` resources are counted for each page. A larger
-directory is counted only once a minute, because reading a million users page by page would otherwise count them 5,000
-times, for 0.2 s each. For the last page they are always counted, because clients stop at the total.
+Every page that a client requests by index states the total (RFC 7644, 3.4.2). Up to `COUNTED` resources are counted for
+each page. A larger directory is counted only once a minute, because reading a million users page by page would
+otherwise count them 5,000 times, for 0.2 s each. For the last page they are always counted, because clients stop at
+the total.
 """
 
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""Sessions."""
+"""Sessions of users: open, list and end them."""

@@ -24,7 +24,7 @@ class SessionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SessionLimitThreshold:
-    """The number of sessions below which concurrent sign-ins of a user cannot exceed `max_per_user`."""
+    """With fewer sessions than `few`, a sign-in of a user need not check the limit `SessionPolicy.max_per_user`."""
 
     few: int | None
     """A user with fewer sessions stays below the limit even if every concurrent request of this process signs them in.

@@ -1,6 +1,6 @@
-"""The origin of a session that single sign-on has opened: the connection, and the provider's names for the user.
+"""The single sign-on that opened a session: the connection, and what its identity provider calls user and session.
 
-The origin is stored with the session. While the sign-in waits for a second factor, the origin is kept encrypted.
+This origin is stored with the session. While the sign-in waits for a second factor, the origin is kept encrypted.
 """
 
 import json
@@ -29,7 +29,7 @@ _ADD_IDENTITY = insert(Account)
 
 
 class NewIdentity(NamedTuple):
-    """An identity at the provider of a connection that is stored together with the first session that it opens."""
+    """An identity at the provider of a connection. It is stored together with the first session of its user."""
 
     provider_id: str
     issuer: str
@@ -59,7 +59,7 @@ class Provisioning(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SsoOrigin:
-    """The connection of a sign-in, and the names that its identity provider has for the user and the session."""
+    """The single sign-on that opens a session: the connection, and what its provider calls the user and the session."""
 
     connection_id: str
     subject: bytes

@@ -1,7 +1,7 @@
 """OAuth flows: from the redirect to a provider until the browser returns.
 
 The data of a flow is stored encrypted, under the digest of the `state` parameter. Only the browser that began the flow
-can use it: it has a cookie with the binding.
+can finish the flow, because it has a cookie with the binding, a random value.
 """
 
 import json

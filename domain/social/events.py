@@ -62,7 +62,7 @@ def provider_token_refreshed(ctx: Context, provider_id: str) -> None:
 
 
 def provider_token_failed(ctx: Context, provider_id: str, code: str) -> None:
-    """Record that a provider did not refresh the caller's tokens."""
+    """Record that a provider did not refresh the caller's tokens; `code` is the code of the error for the caller."""
     record(ctx, PROVIDER_TOKEN_FAILED, outcome=Outcome.FAILURE, code=code, provider=provider_id)
 
 

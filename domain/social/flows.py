@@ -1,4 +1,4 @@
-"""The differences between OAuth flows of configured providers and of connections, and the errors of both."""
+"""Where OAuth flows of configured providers differ from those of single sign-on connections, and the errors of both."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -94,7 +94,10 @@ class Flows(Protocol):
         """Sign in the user of a verified identity, in one transaction. Raises the refusals in `failures`."""
 
     def record_failure(self, ctx: Context, provider_id: str, code: str, said: str | None) -> None:
-        """Audit a sign-in that failed."""
+        """Record in the audit trail that a sign-in failed.
+
+        `code` is the value of `error` in the redirect. `said` is the provider's own error code; None if it sent none.
+        """
 
 
 class ProviderFlows:
@@ -121,7 +124,7 @@ class ProviderFlows:
         return await sign_in.sign_in(ctx, attempt, proof)
 
     def record_failure(self, ctx: Context, provider_id: str, code: str, said: str | None) -> None:
-        """Audit a sign-in that failed."""
+        """Record in the audit trail, and publish, that a sign-in through a provider failed."""
         session_events.provider_sign_in_failed(ctx, self.method(provider_id), code, said=said)
 
 

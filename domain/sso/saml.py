@@ -234,7 +234,7 @@ class SamlMessages(Protocol):
         """
 
     def write_metadata(self, own: SamlServiceProvider, *, signs_requests: bool) -> bytes:
-        """Return the metadata document of this service provider."""
+        """Return the metadata document of this service provider; `signs_requests` if it signs its sign-in requests."""
 
     def request_sign_in(
         self,

@@ -1,4 +1,4 @@
-"""Changes of connections by HTML forms, which may be sent twice, or from an outdated page."""
+"""Change connections by forms of the hosted pages. Detects forms that are sent twice, or from an outdated page."""
 
 import re
 from collections.abc import Mapping

@@ -73,7 +73,7 @@ async def domain_missing(
 async def domain_lost(
     ctx: Context, owner: Recipient, organization: OrganizationRow, domain: DomainRow, record: str
 ) -> None:
-    """Notify an owner that a domain is no longer verified."""
+    """Notify an owner that a domain is no longer verified; `record` is the name of the TXT record."""
     await notify(
         ctx,
         SSO_DOMAIN_LOST,

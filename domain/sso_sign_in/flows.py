@@ -79,7 +79,7 @@ class ConnectionFlows:
         return await sign_in.sign_in(ctx, row, person, request_sign_up=attempt.request_sign_up)
 
     def record_failure(self, ctx: Context, provider_id: str, code: str, said: str | None) -> None:
-        """Audit a sign-in that failed."""
+        """Record in the audit trail that a sign-in failed; publish it if there is a connection."""
         events.refused(ctx, self.row, code, said=said)
 
 

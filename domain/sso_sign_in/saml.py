@@ -72,7 +72,7 @@ class SentResponse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeptResponse:
-    """A checked and stored response: its state, by which `finish` finds it.
+    """A response that was checked and stored. `finish` finds it by `state`.
 
     `binding` is the value for the cookie of the browser after a response without a request; otherwise None, because the
     browser got the cookie when the sign-in began.

@@ -1,7 +1,8 @@
 """Test sign-ins: a manager of a connection sees what its identity provider sends, and what a sign-in would do.
 
-A test runs like a sign-in, also through a draft, but opens no session and changes no user, identity or member. The flow
-has the id of the session that began the test. The result is stored encrypted, and only that session can read it, once.
+A test runs like a sign-in, but opens no session and changes no user, identity or member. Draft connections can be
+tested, too. The flow has the id of the session that began the test. The result is stored encrypted, and only that
+session can read it, once.
 """
 
 import json
@@ -92,7 +93,7 @@ class TestResult:
 
 
 def of_assertion(assertion: VerifiedAssertion, names: AttributeNames) -> Received:
-    """Return the contents of a verified SAML assertion for a test."""
+    """Return the contents of a verified SAML assertion for a test; `names` are the attributes that are read."""
     subject = "" if assertion.name_id is None else assertion.name_id.value
     read = partial(saml_person.of_assertion, assertion, names)
     return _received(subject, assertion.attributes, read)

@@ -52,12 +52,12 @@ def two_factor_disabled(ctx: Context, user_id: str, *, by_operator: bool = False
 
 
 def two_factor_verified(ctx: Context, user_id: str, method: str) -> None:
-    """Record that a code was valid."""
+    """Record that a code of the second factor was valid; `method` is the kind of code."""
     record(ctx, TWO_FACTOR_VERIFIED, user_id=user_id, actor_id=user_id, method=method)
 
 
 def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused) -> None:
-    """Record that a code was wrong or had expired."""
+    """Record that a code of the second factor was wrong or had expired; publish it if it was for a sign-in."""
     record(
         ctx,
         TWO_FACTOR_FAILED,
@@ -94,7 +94,7 @@ def otp_requested(ctx: Context, user_id: str) -> None:
 
 
 def backup_codes_generated(ctx: Context, user_id: str, codes: int) -> None:
-    """Record that all backup codes were replaced."""
+    """Record that all backup codes were replaced; `codes` is the number of new ones."""
     record(ctx, BACKUP_CODES_GENERATED, user_id=user_id, codes=codes)
 
 

@@ -1,4 +1,4 @@
-"""Email codes of the second factor. Each is bound to the challenge of the request or, without one, to its session."""
+"""Email codes of the second factor. A code is valid only for the pending sign-in or the session that requested it."""
 
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlmodel import col

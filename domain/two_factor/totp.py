@@ -24,7 +24,7 @@ def new_secret() -> str:
 
 
 def uri(issuer: str, email: str, secret: str) -> str:
-    """Return the URI `otpauth://…` that an app reads."""
+    """Return the URI `otpauth://…` that adds the secret to an authenticator app, which shows `issuer` and `email`."""
     # The issuer twice: older apps read the prefix, newer ones the parameter. No `algorithm`: every app supports
     # SHA-1, the default.
     shown_by, account = quote(issuer, safe=""), quote(email, safe="")

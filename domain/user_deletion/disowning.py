@@ -1,4 +1,7 @@
-"""Delete an account that a stranger created with one's email address, by a link sent to that unverified address."""
+"""Delete an account that a stranger created with somebody else's email address.
+
+The link for this is sent to that unverified address.
+"""
 
 from typing import NamedTuple
 

@@ -20,8 +20,8 @@ FAILING = "failing"
 class Backlog(NamedTuple):
     """The pending deliveries to active endpoints: their number, and the creation time of the oldest (`since`).
 
-    `due_since` is the earliest time at which one was due at an endpoint that is not failing. Times are None without
-    deliveries.
+    `due_since` is the earliest time at which one of them was due, apart from those to failing endpoints. The times are
+    None if there are no such deliveries.
     """
 
     pending: int

@@ -1,6 +1,6 @@
 """The secrets of webhook endpoints, in the form of Standard Webhooks: `whsec_` and the base64 of the key.
 
-Also the endpoints of the configuration, which contain their secrets.
+Also defines the endpoints of the configuration, because each contains its secret.
 """
 
 import base64

@@ -31,7 +31,7 @@ _NOTICES = {
 async def show_applications(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show the applications to which the user has granted access."""
+    """Show the applications to which the user has granted access. `reason` selects the notice to show after a form."""
     view = views.view(ctx, "/applications", callback_url, ui_locales)
     return layout.render(
         ctx,

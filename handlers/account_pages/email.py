@@ -1,4 +1,4 @@
-"""The page of the email address."""
+"""The page where users change their email address, or request its verification link again."""
 
 from domain import identifiers
 from domain.context import Context

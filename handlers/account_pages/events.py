@@ -24,7 +24,7 @@ _BY: Mapping[Any, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the history, in the language of the page."""
+    """An event as a line of the account history, in the language of the page."""
 
     time: datetime
     sentence: str

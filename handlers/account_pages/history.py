@@ -1,4 +1,4 @@
-"""The page of the account history."""
+"""The page of the account history: sign-ins and changes of the last 90 days."""
 
 from domain.audit import history
 from domain.context import Context
@@ -17,7 +17,10 @@ ACCOUNT_NAVIGATION = (NavigationItem(path="/history", label=N_("Sign-in history"
 async def show_history(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, before: str | None = None
 ) -> Page:
-    """Show sign-ins and changes of the last 90 days, newest first."""
+    """Show sign-ins and changes of the last 90 days, newest first.
+
+    Only events before the position `before` are shown; a malformed position counts as absent.
+    """
     view = views.view(ctx, "/history", callback_url, ui_locales, before=before)
     start = _position(before or "")
     page = await history.page_of_caller(ctx, start)

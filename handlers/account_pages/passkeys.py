@@ -1,4 +1,4 @@
-"""The page of the passkeys."""
+"""The pages where users add, rename and remove their passkeys."""
 
 from collections.abc import Mapping
 

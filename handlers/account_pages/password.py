@@ -1,4 +1,4 @@
-"""The page of the password."""
+"""The page where users change their password, or request a link that sets one."""
 
 from domain.context import Context
 from domain.localization import N_

@@ -1,4 +1,4 @@
-"""The page of the profile."""
+"""The page where users change their profile."""
 
 from typing import Any
 

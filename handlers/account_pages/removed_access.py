@@ -1,4 +1,7 @@
-"""The page after a first proof of an email address, when access that a stranger may have set up before was removed."""
+"""The page that tells users which access was removed when they first proved that an email address is theirs.
+
+A stranger may have set up that access before.
+"""
 
 from domain.audit import history
 from domain.context import Context

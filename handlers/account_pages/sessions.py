@@ -1,4 +1,4 @@
-"""The page of the user's sessions."""
+"""The page where users see and end their sessions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,7 +49,7 @@ class ShownSession:
 async def show_sessions(
     ctx: Context, callback_url: str | None = None, ui_locales: str | None = None, reason: str | None = None
 ) -> Page:
-    """Show the active sessions, the current one first."""
+    """Show the active sessions, the current one first. `reason` selects the notice to show after a form."""
     view = views.view(ctx, "/sessions", callback_url, ui_locales)
     rows = await listing.of_user(ctx, ctx.signed_in.user.id)
     shown = [_shown(ctx, view.localization, row) for row in rows]

@@ -57,7 +57,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show a page of audit events."""
+    """Show a page of audit events. `actor` caused the event, `subject` is the user whom the event is about."""
     # In the order of the list, a page after a position has older events.
     older_than, newer_than = positions(after, before, lists.instant_position)
     filters = filters_of(event, group, subject, actor, network, outcome, from_, to)

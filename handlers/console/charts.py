@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Numbers by day, in one or several series."""
+    """A bar chart of numbers by day, in one or several series."""
 
     name: str
     """The id of the chart on the page."""

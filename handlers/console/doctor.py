@@ -1,4 +1,4 @@
-"""The page with the checks of the installation."""
+"""The page that runs the checks of `gatewright doctor` and shows the findings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

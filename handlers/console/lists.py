@@ -1,4 +1,4 @@
-"""Parse the filters and positions of a list from the query: booleans and days as HTML forms send them."""
+"""Parse filters and positions from the query of a list page: booleans and days in the form that HTML forms send."""
 
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn

@@ -51,7 +51,10 @@ async def show(
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show an organization with a page of its members."""
+    """Show an organization with a page of its members.
+
+    `search` selects members. Unless `all_` is given, only the first 50 invitations and teams are shown.
+    """
     after_position, before_position = positions(after, before, lists.position)
     text = (search or "").strip()
     whole = await organization_search.get_organization(ctx, id_)

@@ -1,4 +1,4 @@
-"""What the modules of this package declare for the shared pages of the console.
+"""The classes with which modules of this package declare their parts of the shared pages of the console.
 
 A module can declare the tuples `NAVIGATION`, `USER_SECTIONS`, `TILES`, `PANELS` and `SEARCHES`, of `NavigationItem`,
 `UserSection`, `Tile`, `Panel` and `Search`. It can also declare `NOTICES`: sentences that the page after a form shows
@@ -111,7 +111,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A kind of things, such as users, that the search box finds."""
+    """The search for one kind of object, such as users, by which the search box finds them."""
 
     label: str
     permission: Permission

@@ -1,4 +1,4 @@
-"""The search in all kinds of things that modules declare in `SEARCHES`."""
+"""The search box of the console: it runs the searches that modules declare in `SEARCHES`."""
 
 from domain.admin.errors import SearchTooBroad
 from domain.context import Context

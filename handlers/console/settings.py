@@ -20,7 +20,10 @@ NAVIGATION = (
 async def show_list(
     ctx: Context, ui_locales: str | None = None, search: str | None = None, changed: str | None = None
 ) -> Page:
-    """Show the settings by group."""
+    """Show the settings by group: those whose key or origin contains `search`.
+
+    If `changed` is `true`, settings whose source is `default` are left out.
+    """
     text, only_changed = (search or "").strip(), changed == "true"
     here = view(ctx, "/settings", ui_locales, search=text or None, changed="true" if only_changed else None)
     found = [

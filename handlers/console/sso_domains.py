@@ -60,7 +60,7 @@ async def show_requirement(
 
 # console.sso_domains.require
 async def require(ctx: Context, provider_id: str, body: shapes.ConsoleRequiredDomainForm) -> Redirect:
-    """Require users of a domain to sign in through its connection."""
+    """Require users with an email address in a domain to sign in through the connection."""
     return await _set_required(
         ctx, provider_id, body["domain"], required=True, revoke_others="revokeOtherSessions" in body
     )

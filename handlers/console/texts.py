@@ -1,4 +1,4 @@
-"""Texts of errors that are worded differently in the console, because there they are about another user.
+"""Error texts of the console. They replace texts of the hosted pages, which address the user whom the error is about.
 
 A module of the console declares the texts of its own errors as `ERROR_TEXTS`, and those of its own fields as
 `FIELD_TEXTS`.

@@ -1,4 +1,4 @@
-"""How one user signs in: email address, password, second factor, providers and passkeys."""
+"""The section and forms about how a user signs in: email address, password, second factor, providers and passkeys."""
 
 from domain.accounts.errors import AccountNotFound
 from domain.admin import user_access, user_fields, users

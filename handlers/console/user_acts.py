@@ -1,6 +1,6 @@
-"""What an administrator may do to a user.
+"""The actions that the current administrator may take on a user.
 
-This decides which buttons the page of the user has, and which forms open.
+They decide which buttons the page of the user has, and which forms can be opened.
 """
 
 from collections.abc import Mapping

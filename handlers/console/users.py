@@ -1,4 +1,4 @@
-"""The list of users."""
+"""The list of users, with search and filters, and its export as CSV."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -57,7 +57,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
     after: str | None = None,
     before: str | None = None,
 ) -> Page:
-    """Show a page of users."""
+    """Show a page of the users that match `search` and all filters."""
     text, sort = (search or "").strip(), sort or "created"
     after_position, before_position = positions(after, before, lambda sent: user_search.decode(sent, sort))
     wanted = replace(

@@ -1,4 +1,4 @@
-"""The page that the mailed link of an invitation opens."""
+"""The page that an emailed invitation links to, where the user accepts or rejects the invitation."""
 
 from urllib.parse import quote
 

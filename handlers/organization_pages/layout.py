@@ -1,4 +1,4 @@
-"""The common parts of the pages of organizations: their paths, the caller's membership, the names of roles."""
+"""The common parts of the pages of organizations: paths, the look-up of the caller's membership, names of roles."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

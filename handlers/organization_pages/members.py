@@ -1,4 +1,4 @@
-"""The pages of a member of an organization."""
+"""The pages where a manager of an organization changes the role of a member or removes the member."""
 
 from contextlib import suppress
 

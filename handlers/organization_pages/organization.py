@@ -186,7 +186,7 @@ async def leave_organization(ctx: Context, id_: str, body: shapes.AccountForm) -
 async def show_organization_deletion(
     ctx: Context, id_: str, callback_url: str | None = None, ui_locales: str | None = None
 ) -> Page | Redirect:
-    """Ask for the slug before an organization is deleted."""
+    """Show the form that deletes an organization; the user must type its slug as confirmation."""
     view = views.view(ctx, layout.path_of(id_, "/delete"), callback_url, ui_locales)
     found = await layout.find(ctx, id_)
     if found is None:

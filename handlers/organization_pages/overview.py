@@ -1,4 +1,4 @@
-"""The page of the user's organizations."""
+"""The page that lists the user's organizations and invitations, and creates an organization."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pages of a team of an organization."""
+"""The pages that show, change and remove a team of an organization, and the forms for its members."""
 
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress

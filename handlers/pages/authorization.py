@@ -1,4 +1,4 @@
-"""The application (OAuth client) to which a user continues from the hosted pages, and what it asks for.
+"""Show on hosted pages to which application (OAuth client) the user continues, and what access it asks for.
 
 An authorization request that has led a user to a page is passed through all pages as `callbackURL`, the URL that
 continues the request.

@@ -28,7 +28,7 @@ async def show_mail_sent(
     reason: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Show that an email was sent, and what the user does next."""
+    """Show that an email was sent, and what the user does next. `reason` names the kind of email, such as `reset`."""
     view = views.view(ctx, "/mail-sent", callback_url, ui_locales, reason=reason)
     view = await authorization.named(ctx, view)
     sentence = view.localization.gettext(_SENT.get(reason or "", _SENT["verification"]))

@@ -1,4 +1,4 @@
-"""The Jinja templates of the pages: the built-in ones, and those of the operator that replace them."""
+"""The Jinja environment of the hosted pages: built-in templates, and templates of the operator that replace them."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

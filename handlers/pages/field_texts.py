@@ -1,6 +1,6 @@
-"""Texts about wrong fields of a form.
+"""Texts about invalid fields of a form.
 
-A module with pages declares the fields that its errors are about as `ERROR_FIELDS`, the texts about its own fields as
+A module with pages declares which field each of its errors is about as `ERROR_FIELDS`, the texts about its fields as
 `FIELD_TEXTS`, and the labels of its fields as `FIELD_LABELS`.
 """
 

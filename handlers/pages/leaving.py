@@ -1,4 +1,4 @@
-"""The page between the hosted pages and other sites, to which it leads."""
+"""The page through which a browser leaves the hosted pages for another site."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""Error pages: they show an error and the next step."""
+"""Error pages of the hosted pages: they show the error and what the user can do next."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _LANGUAGES = re.compile(r"[A-Za-z0-9_ -]{1,256}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A refused request: what its error page needs to know."""
+    """A refused request, with the data that the error page shows about it."""
 
     policy: Policy
     asked: PageRequest
@@ -108,7 +108,7 @@ def other_account(policy: Policy, asked: PageRequest, caller: Caller, *, rendere
 
 
 def other_account_view(policy: Policy, asked: PageRequest, caller: Caller) -> View:
-    """Return the view of the page that `other_account` returns."""
+    """Return the view for `other_account`: the page that refuses a form shown to a user other than `caller`."""
     return view.standalone_view(
         policy, asked, asked.carried("callbackURL"), asked.carried("ui_locales"), caller
     )

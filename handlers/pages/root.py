@@ -1,4 +1,4 @@
-"""The page at the root, for browsers: links to sign in, and documents for developers."""
+"""The page at the root URL of the service: it links to the sign-in page and to the documents for developers."""
 
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from domain.context import PageRequest

@@ -172,7 +172,7 @@ async def show_error(
     error: str | None = None,
     error_description: str | None = None,
 ) -> Page:
-    """Show why a sign-in through a provider failed."""
+    """Show why a sign-in through a provider or an application failed; `error` is the error code."""
     view = views.view(ctx, "/error", callback_url, ui_locales, error=error)
     values = texts.provider_error(view.localization, error, error_description)
     return view.render(

@@ -36,7 +36,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownProvider:
-    """A provider as its button shows it."""
+    """The data of the button that signs in through a provider."""
 
     id: str
     name: str

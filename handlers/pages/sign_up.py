@@ -18,7 +18,10 @@ async def show_sign_up(
     ui_locales: str | None = None,
     email: str | None = None,
 ) -> Page:
-    """Ask a new user for name, email address and password."""
+    """Ask a new user for name, email address and password.
+
+    `request` names the authorization request that the user continues afterwards. `email` is the suggested address.
+    """
     found = await authorization.requested(ctx, request, callback_url)
     view = authorization.view(ctx, "/sign-up", found, callback_url, ui_locales, email=email)
     return view.render(

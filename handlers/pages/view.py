@@ -53,7 +53,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The data that every page needs. `callback_url` and `ui_locales` are passed on to all following pages."""
+    """The data that every page needs. Links and forms pass `callback_url` and `ui_locales` on to the next pages."""
 
     policy: Policy
     localization: Localization

@@ -1,4 +1,4 @@
-"""Continue an authorization request after a sign-in: the user goes back to the client that has sent them."""
+"""Continue an OAuth authorization request after a sign-in, so that the user returns to the client that sent it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The redirect after a provider's callback, and its cookies."""
+"""Build the redirects that respond to the callback of an identity provider, with the cookies that they set or clear."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace

@@ -1,4 +1,8 @@
-"""The results of handlers: a plain shape (200, JSON), or one of these classes for other statuses, headers, formats."""
+"""The classes of results that handlers return.
+
+A handler returns a plain shape for a 200 response in JSON, and an instance of one of these classes for another status,
+header or format.
+"""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field

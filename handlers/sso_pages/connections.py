@@ -22,7 +22,7 @@ async def show_connections(
     ui_locales: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show the connections of an organization."""
+    """Show the connections of an organization. `reason` selects the notice to show after a form."""
     opened = await layout.open_page(ctx, id_, "", callback_url, ui_locales)
     if isinstance(opened, Redirect):
         return opened
@@ -98,7 +98,7 @@ async def show_deletion(
     ui_locales: str | None = None,
     connection: str | None = None,
 ) -> Page | Redirect:
-    """Ask for the identifier before a connection is deleted."""
+    """Show the form that deletes a connection; the user must type its identifier as confirmation."""
     opened = await layout.open_connection(ctx, id_, "/delete", callback_url, ui_locales, connection)
     return opened if isinstance(opened, Redirect) else layout.render(ctx, opened, "deletion.html")
 

@@ -33,7 +33,7 @@ async def show_directory(
     connection: str | None = None,
     reason: str | None = None,
 ) -> Page | Redirect:
-    """Show the state and the tokens of a SCIM directory."""
+    """Show the state and the tokens of a SCIM directory. `reason` selects the notice to show after a form."""
     opened = await layout.open_connection(ctx, id_, _PAGE, callback_url, ui_locales, connection)
     if isinstance(opened, Redirect):
         return opened

@@ -1,4 +1,4 @@
-"""The common parts of the pages of single sign-on: their paths, who may open them, and their texts."""
+"""The common parts of the pages of single sign-on: paths, the check of who may open a page, and texts."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -110,14 +110,14 @@ def to(
 
 
 class Opened(NamedTuple):
-    """The view of a page that the caller may see, and the organization."""
+    """A page that the caller may see: its view, and the organization that it is about."""
 
     view: View
     organization: OrganizationRow
 
 
 class OpenedConnection(NamedTuple):
-    """The view of a page that the caller may see, the organization, and the connection that the page is about."""
+    """A page that the caller may see: its view, and the organization and connection that it is about."""
 
     view: View
     organization: OrganizationRow

@@ -1,4 +1,7 @@
-"""Identity providers that the wizard knows: where they are set up, and their words for the values of this service."""
+"""Instructions for well-known identity providers, which the pages that create a connection show.
+
+They say where a provider is set up, and what it calls the values of this service.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +29,7 @@ class Guide:
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """An identity provider that the wizard knows."""
+    """An identity provider for which the pages that create a connection have instructions."""
 
     key: str
     """The name of the provider in URLs, and in the suggested identifier of a connection."""

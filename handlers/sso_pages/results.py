@@ -1,4 +1,4 @@
-"""The result of a test sign-in, as pages show it."""
+"""Convert the result of a test sign-in to the template values of pages."""
 
 from collections.abc import Mapping
 from contextlib import suppress

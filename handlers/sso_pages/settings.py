@@ -1,4 +1,4 @@
-"""The settings of a connection, and its identity provider, as forms."""
+"""The forms that change the settings of a connection, or replace its identity provider."""
 
 from collections.abc import Mapping
 

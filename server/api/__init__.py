@@ -1,4 +1,4 @@
-"""The request pipeline, compiled from the contract: routing, security, validation, calling."""
+"""The request pipeline, compiled from the OpenAPI contract: routing, authentication, validation, and the handler."""
 
 import warnings
 

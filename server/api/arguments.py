@@ -131,8 +131,10 @@ class OperationInputs:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolInputs:
-    """The inputs of an operation of the OAuth protocol: its parameters as they were sent, from the body of a POST or
-    from the query. The rule of the operation validates them, because the protocol has errors of its own."""
+    """Reads the inputs of an OAuth operation: its parameters, from the body of a POST or from the query.
+
+    They are passed on unchecked: the code in `domain` validates them and raises the errors of the protocol.
+    """
 
     reads_body: bool
     media_types: Sequence[str]
@@ -157,7 +159,7 @@ class ProtocolInputs:
         return {PARAMETERS: content.without(in_query) if self.reads_body else in_query}
 
     def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
-        """Return no arguments: no form belongs to such an operation."""
+        """Return no arguments, because an OAuth operation has no form that could be shown again."""
         return {}
 
 

@@ -1,6 +1,7 @@
 """Creation of the pipeline: Connexion reads the contract, and an operation is compiled at its first request.
 
-Most operations are seldom used. To load all handlers and compile all operations takes a tenth of a start.
+Most operations are seldom used. Loading all handlers and compiling all operations would take a tenth of the startup
+time.
 """
 
 from collections.abc import Callable, Iterator, Mapping

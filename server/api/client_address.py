@@ -60,7 +60,7 @@ def clean_user_agent(raw: bytes | None) -> str | None:
 
 
 class ClientAddressResolver:
-    """The resolver of client addresses. It reads X-Forwarded-For only as far as trusted proxies wrote it."""
+    """Finds the IP address of a client. It trusts X-Forwarded-For only as far as trusted proxies have written it."""
 
     def __init__(self, trusted_proxies: Sequence[Network]) -> None:
         """Create the resolver; `trusted_proxies` are the networks of the operator's own proxies."""

@@ -1,4 +1,4 @@
-"""The step from an admitted HTTP request to a job of the unit of work."""
+"""Run the handler of a request that has passed all checks, in a unit of work."""
 
 from collections.abc import Awaitable
 from functools import partial

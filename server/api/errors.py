@@ -1,4 +1,4 @@
-"""The only renderer of errors: refusals, HTTP errors and crashes become status, headers and `{message, code}`.
+"""Render all errors (refusals, HTTP errors and crashes) as status, headers and the JSON object `{message, code}`.
 
 A `VALIDATION_ERROR` has `fields` as well.
 """
@@ -69,7 +69,7 @@ def render(error: Exception, request_id: str) -> ErrorResponse:
 
 
 def log_defect(error: Exception, request_id: str) -> None:
-    """Log an unexpected exception."""
+    """Log an unexpected exception by its type and location, without its message."""
     _log.error(
         "internal_server_error", request_id=request_id, error=logs.names(error), trace=logs.frames(error)
     )

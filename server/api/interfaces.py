@@ -1,4 +1,4 @@
-"""Interfaces that the pipeline uses and other packages of the server implement."""
+"""Interfaces of the objects that the request pipeline calls, and that other modules of the server implement."""
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from server.rate_limit.requests import RequestLimiter
 
 
 class Sessions(Protocol):
-    """The look-up of sessions."""
+    """Looks up sessions by their tokens, and extends them."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Caller | None:
         """Return the caller of the only session of these tokens that is live at `now`; None if none or several are.
@@ -31,7 +31,7 @@ class Sessions(Protocol):
 
 
 class Challenges(Protocol):
-    """The look-up of pending two-factor sign-ins."""
+    """Looks up pending two-factor sign-ins (challenges) by their tokens."""
 
     async def find(self, sent: Sequence[str], now: datetime, *, by_cookie: bool) -> Any | None:
         """Return the only challenge of these tokens (`2fa_…`) that is live at `now`; None if none or several are.
@@ -41,7 +41,7 @@ class Challenges(Protocol):
 
 
 class ApiKeys(Protocol):
-    """The look-up of API keys, and of the tokens of services that verify API keys."""
+    """Looks up API keys, and the tokens of services that verify API keys."""
 
     @property
     def are_sessions(self) -> bool:
@@ -58,14 +58,14 @@ class ApiKeys(Protocol):
 
 
 class Endpoint(Protocol):
-    """The function that runs a handler in a Context and commits."""
+    """A function that runs the handler of an operation in a transaction, and commits."""
 
     def __call__(self, operation: Operation, request: Request) -> Awaitable[Any]:
         """Run the handler for an admitted request, commit, and return the handler's result. Raises its refusals."""
 
 
 class Refusals(Protocol):
-    """The recorder of refusals that the pipeline raises or passes on."""
+    """Records the refusals (error responses) of requests."""
 
     def note(self, refusal: Refusal, client: Client, caller: Caller | None, template: str | None) -> None:
         """Record a refusal without delaying the response.

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The query parameters or the path parameters of an operation."""
+    """Reads, converts and validates the query parameters or the path parameters of an operation."""
 
     place: str
     schema: Schema

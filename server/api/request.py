@@ -26,9 +26,9 @@ MAX_HEADERS = 16 * 1024
 
 
 class Responder:
-    """The base class of responders: they render the responses of one kind of operations, and make its special checks.
+    """The base class of responders. It responds with JSON and checks nothing.
 
-    This class responds with JSON and checks nothing.
+    A responder renders the responses of one kind of operations, and makes the checks that only their requests need.
     """
 
     always: tuple[Header, ...] = DEFAULT_HEADERS
@@ -58,11 +58,11 @@ class Responder:
         return None
 
     def respond(self, request: "Request", operation: "Operation", result: Any) -> ErrorResponse:
-        """Return the response for the handler's result."""
+        """Return the response for `result`, which the handler has returned."""
         return answer(result, operation.method, request.head)
 
     async def refuse(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:
-        """Return the response to a refused request."""
+        """Return the response to a request that was refused with `refusal`."""
         return self.fail(request, refusal)
 
     def fail(self, request: "Request", refusal: errors.Refusal) -> ErrorResponse:

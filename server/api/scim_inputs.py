@@ -20,7 +20,10 @@ MOST_NESTED = 32
 
 @dataclass(frozen=True, slots=True)
 class ScimInputs:
-    """The inputs of one operation. They are not validated here, because the protocol has errors of its own."""
+    """Reads the inputs of one SCIM operation.
+
+    They are not validated against the contract: the code in `domain` does that and raises the errors of the protocol.
+    """
 
     reads_body: bool
     media_type: str = MEDIA_TYPE
@@ -53,5 +56,5 @@ class ScimInputs:
         return {REQUEST: ScimRequest(id=captured.get("id", ""), query=fields, body=content)}
 
     def shown_again(self, fields: Mapping[str, str], captured: dict[str, str]) -> dict[str, Any]:
-        """Return no arguments: no form belongs to such an operation."""
+        """Return no arguments, because a SCIM operation has no form that could be shown again."""
         return {}

@@ -31,7 +31,7 @@ PROTOCOL_TOKENS = frozenset({"OAuth token", "SCIM token"})
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The location of a security scheme's token: this cookie or this header; the Bearer header if both are None."""
+    """The location of the token of a security scheme: `cookie`, `header`, or the Bearer header if both are None."""
 
     cookie: bytes | None = None
     header: bytes | None = None

@@ -25,7 +25,7 @@ from server.api.request import Request
 
 @dataclass(frozen=True, slots=True)
 class SessionStore:
-    """The store of sessions: finds them, deletes expired ones, and extends those that are due."""
+    """Finds sessions in the database, deletes expired sessions, and extends sessions that are due for an extension."""
 
     policy: Policy
     database: Database
@@ -95,7 +95,7 @@ class SessionStore:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeStore:
-    """The store of pending two-factor sign-ins."""
+    """Finds pending two-factor sign-ins in the database."""
 
     database: Database
 
@@ -108,7 +108,7 @@ class ChallengeStore:
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """The store of API keys and of the services that verify them."""
+    """Finds API keys in the database, and services that verify API keys by their configured tokens."""
 
     run: Runner
     are_sessions: bool

@@ -1,5 +1,7 @@
-"""Validation of values by the contract's schemas, each compiled when the first value arrives: most operations are
-seldom used, and to compile all takes a fifth of a start.
+"""Validation of values by the schemas of the contract.
+
+A schema is compiled when its first value arrives. Most operations are seldom used, and compiling all schemas would take
+a fifth of the startup time.
 
 Messages contain names and limits of the contract only, never a value that the client sent.
 """

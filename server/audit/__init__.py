@@ -1,1 +1,1 @@
-"""Audit records that are written outside the request's transaction."""
+"""Audit of refused requests and of the service itself, and audit records written outside the request's transaction."""

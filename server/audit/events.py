@@ -1,4 +1,4 @@
-"""Audit events of the service itself."""
+"""Audit events of the server: refused origins and redirect targets, starts, and re-encrypted secrets."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ def origin_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
 
 
 def redirect_refused(ctx: Context, path: str | None, refusal: Refused) -> None:
-    """Record a request with an untrusted redirect target."""
+    """Record a request with an untrusted redirect target. `path` is that of the operation; None if it is unknown."""
     record(ctx, REDIRECT_REFUSED, outcome=Outcome.REFUSED, refusal=refusal, path=path)
 
 

@@ -37,9 +37,9 @@ class Audit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RefusalAuditor:
-    """Counts all refusals in the metrics, and audits those of origins and redirect targets.
+    """Counts all refusals in the metrics, and audits refusals of untrusted origins and redirect targets.
 
-    These are raised by the API layer; rules audit their own refusals.
+    The API layer raises these refusals. Refusals by `domain` are audited there.
     """
 
     audit: Audit

@@ -1,5 +1,4 @@
-"""Audit records outside the transaction of an action: logged, counted, in a new transaction, or by a background
-writer."""
+"""Write audit records to the log and, in the background or with a transaction, to the database; count audit events."""
 
 import asyncio
 import contextlib

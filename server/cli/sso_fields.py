@@ -1,4 +1,4 @@
-"""The fields of a connection, from the options and files of a command."""
+"""Read the fields of a single sign-on connection from the options and files of a command."""
 
 import json
 import sys

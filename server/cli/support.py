@@ -1,4 +1,4 @@
-"""Run rules and jobs for a command."""
+"""Run functions of `domain`, or jobs that need the services, for a command."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,7 @@
-"""The parts of a capability in a running service: adapters of its ports, periodic jobs, checks of settings."""
+"""The base class of components.
+
+A component has the parts of a capability that a running service needs: adapters, jobs, queues and checks of settings.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ COMMAND = (sys.executable, "-c", "from server.cli.main import run; run()", "doct
 
 
 class Doctor(Component):
-    """The component that runs the checks for administrators, and keeps the last findings in memory."""
+    """The component that registers the checks, and the memory of the last findings, for administrators."""
 
     def __init__(self, core: Core) -> None:
         core.port.add(LastReport, LastReport())

@@ -16,7 +16,7 @@ EVERY = 15.0
 
 
 class Heartbeat(Component):
-    """The component that writes the row of this process, for administrators."""
+    """The component that writes the row of this process, so that administrators see which processes run."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

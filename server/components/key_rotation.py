@@ -1,4 +1,4 @@
-"""Re-encryption of values under older secrets, so that these secrets can be removed."""
+"""Re-encrypt values that are encrypted under older secrets, so that these secrets can be removed from the settings."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -111,7 +111,7 @@ def _key(column: Column[bytes]) -> Column[str]:
 
 
 class KeyRotation(Component):
-    """The component that re-encrypts the columns of all capabilities."""
+    """The component that re-encrypts the encrypted columns of all tables under the newest secret."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

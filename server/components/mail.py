@@ -15,14 +15,14 @@ from server.mail.templates import TemplateRenderer
 
 
 class Mail(Component):
-    """The component that renders previews."""
+    """The component that registers the previews of emails."""
 
     def __init__(self, core: Core) -> None:
         core.port.add(MailPreviews, Previews(core.settings))
 
 
 class Previews:
-    """Renders templates with example values. Implements `domain.ports.MailPreviews`."""
+    """Renders email templates with example values. Implements `domain.ports.MailPreviews`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -78,7 +78,7 @@ def resident_bytes() -> int:
 
 
 class Metrics(Component):
-    """The component that samples this process, if metrics are enabled."""
+    """The component that sets the gauges of this process periodically, if metrics are enabled."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -1,4 +1,4 @@
-"""The OAuth provider in a running service: the library for token requests, and the erasure of old responses."""
+"""The OAuth provider: the check of token requests by Authlib, and the erasure of stored token responses."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ EVERY = 60.0
 
 
 class OAuthProvider(Component):
-    """The component that registers the engine of the token endpoint, if the provider is enabled."""
+    """The component that registers the check of token requests and erases old token responses, if OAuth is enabled."""
 
     def __init__(self, core: Core) -> None:
         self._is_enabled = core.settings[OAuthSettings].enabled

@@ -28,7 +28,7 @@ class ClientSignatures:
 
 
 class OAuthClients(Component):
-    """The component of OAuth clients."""
+    """The component that verifies client assertions, fetches metadata documents, and stores configured clients."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

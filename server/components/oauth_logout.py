@@ -1,4 +1,4 @@
-"""Back-channel logout: the queue of messages to OAuth clients whose user's session has ended."""
+"""Back-channel logout: notify OAuth clients that the session of a user has ended."""
 
 from collections.abc import Iterable
 

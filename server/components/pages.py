@@ -1,4 +1,4 @@
-"""Hosted pages: the templates of the operator."""
+"""Hosted pages: the check of the operator's own templates."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from server.config.groups.pages import PagesSettings
 
 
 class Pages(Component):
-    """The component that checks the templates before the service starts."""
+    """The component that checks the templates in `pages.templates_dir` before the service starts."""
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:

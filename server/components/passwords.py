@@ -1,4 +1,4 @@
-"""Passwords: the blocklist."""
+"""Passwords: the blocklist of passwords that no user may choose."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from server.crypto import blocklist
 
 
 class Passwords(Component):
-    """The component that reads the blocklist."""
+    """The component that reads and checks the blocklist of passwords."""
 
     @classmethod
     def check(cls, settings: Settings) -> Iterator[str]:

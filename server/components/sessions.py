@@ -1,4 +1,4 @@
-"""Sessions: the number of a user's sessions below which a sign-in need not look for old sessions to end."""
+"""Sessions: the number of a user's sessions below which a sign-in need not check the session limit."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from server.crypto.hash_pool import MAX_PREPARING
 
 
 class Sessions(Component):
-    """The component that computes the threshold from the session limit and the number of concurrent sign-ins."""
+    """The component that computes the threshold: the session limit less the number of sign-ins that may run at once."""
 
     @classmethod
     def policies(cls, settings: Settings) -> Iterable[object]:

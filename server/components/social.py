@@ -15,7 +15,7 @@ from server.identity_providers.instrumentation import NO_INSTRUMENTATION, Instru
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """The clients of the identity providers, and what has to be closed at the end."""
+    """The clients of the configured identity providers, with the connections that `close` closes."""
 
     clients: IdentityProviders
     ends: AsyncExitStack = field(default_factory=AsyncExitStack)

@@ -1,4 +1,4 @@
-"""Connections for single sign-on: domain names, discovery, connections from the configuration, and the recheck."""
+"""Connections for single sign-on: adapters for domain names and discovery, configured connections, periodic checks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
@@ -52,7 +52,7 @@ class LazyDomainNames:
 
 
 class SsoConnections(Component):
-    """The component of single sign-on connections."""
+    """The component that stores configured connections, and periodically checks domains and certificates."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -1,4 +1,4 @@
-"""Single sign-on: the clients of the OpenID providers of connections."""
+"""Single sign-on: the clients for the OpenID providers of connections."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,7 +78,7 @@ class _LazyClients:
 
 
 class SsoSignIn(Component):
-    """The component that registers the clients of the connections' OpenID providers."""
+    """The component that registers the clients for the OpenID providers of connections."""
 
     def __init__(self, core: Core) -> None:
         self._clients = _LazyClients(core)

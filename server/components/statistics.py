@@ -5,7 +5,7 @@ from server.components.component import Component, Core
 
 
 class Statistics(Component):
-    """The component that registers the cache of the figures."""
+    """The component that registers the cache of the figures for administrators."""
 
     def __init__(self, core: Core) -> None:
         core.port.add(StatisticsCache, StatisticsCache())

@@ -21,7 +21,7 @@ ERASE_EVERY = 3600.0
 
 
 class Webhooks(Component):
-    """The component that sends events to webhook endpoints."""
+    """The component that sends events to webhook endpoints, stores configured endpoints, and erases old events."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -1,1 +1,1 @@
-"""Settings: where they come from, what they may be, and the policies made of them."""
+"""Settings: reading them from their sources, checking their values, and creating policies from them."""

@@ -37,7 +37,7 @@ class _Table(BaseModel):
 
 
 class Group(_Table):
-    """Settings that share a prefix; those of a capability are one module of `server/config/groups/`."""
+    """Settings that share a prefix. Each module of `server/config/groups/` has the groups of one capability."""
 
     key: ClassVar[str] = ""
     """The name of the table, without which a group is a part of another group."""
@@ -69,7 +69,7 @@ class NamedGroup(Group):
 
 
 class Settings(_Table):
-    """Everything the operator decides. `profiles.py` fills in what the profile supplies.
+    """All settings of the service. `profiles.py` adds the defaults of the profile.
 
     The fields of this class are the settings outside of groups. `settings[SessionSettings].expires_in` is a setting of
     a group: code that reads it imports the class of the group, so that this module need not know any.

@@ -20,7 +20,7 @@ Source = Literal["default", "profile", "file", "variable"]
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """One setting that is in force."""
+    """One setting with the value in force, and where the value comes from."""
 
     key: str
     value: Any

@@ -1,4 +1,4 @@
-"""The policy: the settings as rules and handlers read them."""
+"""Create the policy: the form of the settings that handlers and the code in `domain` read."""
 
 from domain.policy import Policy
 from server.config.base import Settings, fill

@@ -1,4 +1,4 @@
-"""The settings of the service, completed and checked by the profile."""
+"""Complete the settings with the defaults of the profile, and check them."""
 
 import contextlib
 import os

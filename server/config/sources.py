@@ -122,7 +122,7 @@ def line_numbers(path: Path, former: "FormerKeys") -> dict[tuple[str, ...], int]
 
 
 def nodes(table: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the path of every table and value of nested tables."""
+    """Yield the path of every table and value in nested tables, each path beginning with `above`."""
     for key, value in table.items():
         yield (*above, key)
         if isinstance(value, dict):
@@ -144,7 +144,7 @@ FormerKeys = Mapping[tuple[str, ...], tuple[str, ...]]
 
 
 def in_table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the table with this name, or an empty one."""
+    """Return the table `name` of `values`; an empty one if it is missing or not a table."""
     table = values.get(name)
     return table if isinstance(table, dict) else {}
 

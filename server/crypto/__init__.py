@@ -1,1 +1,1 @@
-"""Encryption at rest, password hashing, hashes of other programs, common passwords."""
+"""Cryptography: encryption at rest, password hashes, signed tokens, passkeys, certificates and XML encryption."""

@@ -1,4 +1,4 @@
-"""The passwords that no user may choose: the built-in list, and the operator's own."""
+"""The passwords that no user may choose: a built-in list, and a list of the operator."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""Certificates of identity providers, and keys of this service for each of them (X.509, by cryptography).
+"""Certificates of identity providers, and the keys that this service has for each provider (X.509, by cryptography).
 
 Certificates only carry keys here, which are pinned: no chain is built, and an expired one still verifies.
 """

@@ -1,4 +1,4 @@
-"""Keys in PEM, as operators have them in files."""
+"""Check private keys in PEM format that operators configure."""
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey

@@ -58,7 +58,7 @@ def _refusing_missing_tables() -> Iterator[None]:
 
 
 class PendingIndexes(NamedTuple):
-    """The indexes and rows of a migration to come that can be created on existing tables before it is applied."""
+    """The indexes and rows of a pending migration that can be created on existing tables before it is applied."""
 
     needs: str
     """The revision that adds the columns of the indexes."""

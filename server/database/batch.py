@@ -1,6 +1,6 @@
-"""Natural batching: items that arrive while a batch is running form the next batch.
+"""Process items in batches: items that arrive while a batch is running form the next batch.
 
-It adds no delay, because a batch starts as soon as there is an item.
+Batching adds no delay, because a batch starts as soon as there is an item.
 """
 
 import asyncio

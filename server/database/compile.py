@@ -123,7 +123,7 @@ def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
 
 
 def compile_read(query: ReadStatement[Result], dialect: Dialect) -> CompiledStatement[Result]:
-    """Compile a query that looks up one value."""
+    """Compile a query that looks up the rows for one value."""
     return compile_statement(query.statement, dialect, ("value",), query.from_row)
 
 

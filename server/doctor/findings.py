@@ -1,4 +1,4 @@
-"""The result of a check, and the fix for a problem."""
+"""The findings of checks: what a check found, its verdict, and the fix for a problem."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the result; `fix` is empty if there is nothing to do."""
+    """What one check has found; `fix` is empty if there is nothing to do."""
 
     check: str
     verdict: Verdict

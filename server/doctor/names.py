@@ -1,4 +1,4 @@
-"""Names that are in the database but not in the settings: roles of users, kinds of API keys, domains of passkeys."""
+"""Find names that the database uses but the settings lack: roles of users, kinds of API keys, domains of passkeys."""
 
 from collections.abc import Iterable, Iterator
 

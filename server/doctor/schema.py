@@ -1,4 +1,4 @@
-"""The schema of a database, compared with the one that this program needs."""
+"""Check whether the schema of a database is the one that this program needs."""
 
 from server.config.base import Settings
 from server.config.groups.database import DatabaseSettings

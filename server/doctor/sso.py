@@ -1,4 +1,4 @@
-"""Connections for single sign-on: configurations that cannot be read, certificates that end, and domains."""
+"""Checks of connections for single sign-on: unreadable configurations, certificates that expire, and domains."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The configuration of one identity provider: its table in the settings, completed by its preset."""
+"""Create the configuration of each identity provider from its settings and its preset."""
 
 import uuid
 from collections.abc import Mapping

@@ -120,7 +120,7 @@ class ConnectionClients:
 
 
 def configuration_of(row: ConnectionRow, config: OidcConfig, *, loopback_http: bool) -> Configuration:
-    """Return the configuration of the provider of a connection."""
+    """Return the configuration of the provider of a connection; `loopback_http` allows http on this machine."""
     return Configuration(
         traits=ProviderTraits(
             id=f"sso:{row.provider_id}",

@@ -23,7 +23,7 @@ _ISSUER = ""
 
 @dataclass(frozen=True, slots=True)
 class OAuth2:
-    """One provider of plain OAuth 2.0; it has the methods of `OpenIdConnect`."""
+    """The protocol with one provider of plain OAuth 2.0. It has the same methods as `OpenIdConnect`."""
 
     configuration: Configuration
     endpoints: Endpoints

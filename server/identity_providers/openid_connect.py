@@ -47,7 +47,7 @@ _CHECKING = 2.0
 
 @dataclass(frozen=True, slots=True)
 class OpenIdConnect:
-    """One OpenID provider; it has the methods of `OAuth2`. Its metadata and keys are cached.
+    """The protocol with one OpenID provider, whose metadata and keys are cached. It has the same methods as `OAuth2`.
 
     Methods raise ProviderError if the provider is unavailable or its response is invalid.
     """

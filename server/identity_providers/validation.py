@@ -1,4 +1,4 @@
-"""Checks of the settings of providers, before the service starts."""
+"""Check the settings of identity providers before the service starts."""
 
 from collections.abc import Iterator
 

@@ -70,7 +70,7 @@ class Auth0:
 
 
 class Credentials:
-    """The password hashes and MFA secrets, kept on disk by the ids of their users."""
+    """The password hashes and MFA secrets from the files of Auth0's support, kept on disk by user id."""
 
     def __init__(self, kept: TemporaryMap) -> None:
         """Create it; `kept` is an empty map, which is filled by the methods that read files."""

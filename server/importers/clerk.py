@@ -69,7 +69,7 @@ class Clerk:
 
 
 class ApiUsers:
-    """The users of the Backend API, kept on disk by their ids."""
+    """The users of Clerk's Backend API, read from a file and kept on disk by user id."""
 
     def __init__(self, kept: TemporaryMap) -> None:
         """Create it; `kept` is an empty map, which `read` fills."""

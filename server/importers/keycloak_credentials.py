@@ -74,7 +74,7 @@ def _secret(about: metadata.Metadata, secrets: metadata.Metadata) -> str | None:
 
 
 def passkeys(credentials: Sequence[metadata.Metadata], user_id: object) -> list[Fields]:
-    """Return the passkeys for signing in without a password."""
+    """Return the passkeys among `credentials` with which a user can sign in without a password."""
     # Keycloak registers passkeys with the id of the user as handle.
     handle = base64.urlsafe_b64encode(str(user_id).encode()).decode().rstrip("=")
     return [

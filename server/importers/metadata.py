@@ -1,4 +1,7 @@
-"""Reads texts and roles from the free-form metadata of users in other services; ignores values that are not texts."""
+"""Read names, pictures and roles from the free-form JSON metadata that other services keep for a user.
+
+Values that are not texts are ignored; roles may also be lists of texts.
+"""
 
 from collections.abc import Mapping, Sequence
 

@@ -48,7 +48,7 @@ TOTP_BYTES = range(10, 129)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of an import, which apply to every row."""
+    """The settings and options of an import, which apply to every row."""
 
     now: datetime
     issuers: Mapping[str, str | None]

@@ -1,4 +1,4 @@
-"""The interface of sources of users: rows in the format of `parse.py`."""
+"""The interface of sources of users, which yield rows in the format that `parse.py` reads."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Row:
 
 
 class Source(Protocol):
-    """A source of users to import."""
+    """The interface of a source of users to import."""
 
     @property
     def origin(self) -> str:
@@ -55,7 +55,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class OrganizationSource(Source, Protocol):
-    """A source of users and organizations to import."""
+    """The interface of a source of users and organizations to import."""
 
     @property
     def organization_total(self) -> int | None:

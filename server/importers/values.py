@@ -34,7 +34,7 @@ def shown(name: str) -> str:
 
 
 def present(fields: Fields, name: str) -> object:
-    """Return the value of a field, of any type."""
+    """Return the value of a field, of any type; None if it is absent. Raises the Problem stored as the value."""
     value = fields.get(name)
     if isinstance(value, Problem):
         raise value

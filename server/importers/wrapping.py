@@ -1,4 +1,7 @@
-"""Wrapping of fast password hashes in argon2id, on the hashing threads, before the transaction that stores them."""
+"""Wrap fast password hashes of imported users in argon2id, so that they may be stored.
+
+This runs in the hashing threads, before the transaction that stores the users.
+"""
 
 import asyncio
 from collections.abc import Sequence

@@ -82,7 +82,7 @@ def render(settings: Settings, template: MailTemplate, payload: Payload, now: da
 
 
 def example_row(template: str, payload: Payload, now: datetime) -> LeasedMail:
-    """Return an outbox row that is not stored, to render it."""
+    """Return an outbox row for rendering an email with this payload; the row is not stored."""
     return LeasedMail(
         id=tokens.token(),
         template=template,

@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 class MailQueue(Queue):
-    """A queue of those rows of the outbox that `rows` selects; `work` processes a row."""
+    """A queue of emails or requests for emails: the rows of the outbox that `rows` selects. `work` processes a row."""
 
     def __init__(
         self,

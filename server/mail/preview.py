@@ -31,7 +31,7 @@ def preview(settings: Settings, name: str, locale: str | None, now: datetime) ->
 
 
 def example(template: MailTemplate, language: str | None, now: datetime) -> Payload:
-    """Return the payload of an email with example values."""
+    """Return the payload of an email with example values; `language` is that of the email, None for the default."""
     lifetime = template.example_lifetime
     return {
         "to": "ada@example.com",

@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 class LogoutQueue(Queue):
-    """The queue of ended sessions of which clients are to be notified. Clients take turns."""
+    """The queue of logout tokens: it notifies clients of ended sessions. Clients take turns, so none delays others."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class LogoutQueue(Queue):
 def logout_queue(
     policy: Policy, port: Ports, run: Runner, clock: Clock, metrics: MetricsRegistry | None
 ) -> LogoutQueue:
-    """Create the queue of logout tokens."""
+    """Create the queue of logout tokens. `metrics` is None if metrics are disabled."""
     guard = port[OutboundGuard]
     assert isinstance(guard, Guard), "the requests go through the guard of the service"  # noqa: S101
     return LogoutQueue(

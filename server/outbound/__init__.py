@@ -1,4 +1,4 @@
-"""Requests to URLs that users and clients choose, with limits of their addresses and of the responses."""
+"""Send requests to URLs that users and clients choose, with limits on the addresses and on the responses."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -26,9 +26,12 @@ class LazyClient:
         return client
 
     async def post(self, url: str, *, headers: Mapping[str, str], body: bytes, within: float) -> "Answer":
-        """Do the same as `OutboundClient.post`. Raises OutboundError."""
+        """Send a POST request and return the response within `within` seconds. Raises OutboundError."""
         return await self._client.post(url, headers=headers, body=body, within=within)
 
     async def get(self, url: str, *, headers: Mapping[str, str], largest: int, within: float) -> "Document":
-        """Do the same as `OutboundClient.get`. Raises OutboundError."""
+        """Send a GET request and return the response within `within` seconds. Raises OutboundError.
+
+        If the body has more than `largest` bytes, its first `largest` + 1 are returned.
+        """
         return await self._client.get(url, headers=headers, largest=largest, within=within)

@@ -51,7 +51,8 @@ class Document:
 class OutboundClient:
     """Sends requests to URLs that users and clients choose.
 
-    `guard` decides about the URLs. `authorities` are certificate authorities in PEM, instead of those of the system.
+    `guard` decides to which URLs requests may be sent. `authorities` are certificate authorities in PEM; None for those
+    of the system.
     """
 
     def __init__(self, guard: Guard, authorities: str | None = None) -> None:

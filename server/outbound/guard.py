@@ -136,7 +136,7 @@ class Guard:
 
 
 def guard_of(settings: Settings, resolver: Resolver) -> Guard:
-    """Return the guard of a service with these settings."""
+    """Return the guard for webhooks and identity providers. `resolver` looks up the host names."""
     webhooks = settings[WebhookSettings]
     return Guard(
         resolver,

@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Store(Counters, SharedCounters, Protocol):
-    """A store of counters for the limits of rules and for the request limit."""
+    """The interface of a store of counters, for the request limit and for the limits that `domain` checks."""
 
     async def has_lost_counts(self) -> bool:
         """Return whether counts were lost since the last call. Raises Unavailable."""

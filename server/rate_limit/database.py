@@ -70,7 +70,7 @@ class DatabaseCounters:
         return LimitResult(filled=frozenset(filled))
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
-        """Delete the counters with these keys in this transaction."""
+        """Delete the counters with these keys in the transaction `db`."""
         db.defer(reset_counts(len(keys)), **{f"key{place}": key for place, key in enumerate(keys)})
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:

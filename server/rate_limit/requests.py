@@ -1,7 +1,7 @@
 """The limit of requests per client network and operation.
 
-Each instance lets the first tenth of a window pass by itself, so that ordinary reads cost no write, and then takes
-tenths from a counter that all instances share.
+In each window, an instance lets the first tenth of the limit pass by itself, so that ordinary reads cost no write. Then
+it takes further tenths from a counter that all instances share.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class WindowCount(NamedTuple):
 
 
 class SharedCounters(Protocol):
-    """The counters that all instances share."""
+    """The interface of the counters that all instances share."""
 
     async def hit_many(self, count: Limit, amount: int, now: datetime, end: datetime) -> WindowCount:
         """Add `amount` to a counter, also above its limit; return the new count and the end of its window.
@@ -107,10 +107,10 @@ class RequestLimiter:
         return False
 
     async def hit(self, client: Client, operation_id: str, factor: int = 1) -> None:
-        """Count a request for which `passes` returned False. Raises Limited if the shared counter is above the limit.
+        """Count, with the shared counter, a request that `passes` did not let through.
 
-        `factor` is that of `passes`. If the shared counter is unavailable, this request and all later ones of the same
-        network, operation and window pass.
+        Raises Limited above the limit, which is `factor` times the quota. If the shared counter is unavailable, this
+        request and all later ones of the same network, operation and window pass.
         """
         network = client.network or ""
         window = self.windows.get((network, operation_id)) or self._begin(

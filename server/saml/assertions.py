@@ -17,7 +17,7 @@ _KNOWN_CONDITIONS = frozenset({saml("AudienceRestriction"), saml("OneTimeUse"), 
 
 
 class Facts(NamedTuple):
-    """The values that an assertion must match."""
+    """The values of this service, the provider and the request that an assertion must match."""
 
     issuer: str
     audience: str

@@ -134,7 +134,7 @@ def _certificates(role: Element) -> Sequence[CertificateFacts]:
 
 
 def write(own: SamlServiceProvider, *, signs_requests: bool) -> bytes:
-    """Return the metadata of this service for a provider."""
+    """Return the metadata of this service as XML. `signs_requests`: whether it signs authentication requests."""
     role = _MD.SPSSODescriptor(
         AuthnRequestsSigned="true" if signs_requests else "false",
         WantAssertionsSigned="true",

@@ -29,7 +29,7 @@ _User = User[EnterpriseUser]
 
 
 def service_configuration(base_url: str, page_size: int) -> Document:
-    """Return the capabilities of the service."""
+    """Return the document with the SCIM capabilities of the service. `page_size` is the most results of a page."""
     configuration = ServiceProviderConfig(
         patch=Patch(supported=True),
         bulk=Bulk(supported=False, max_operations=0, max_payload_size=0),

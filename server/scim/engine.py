@@ -129,7 +129,7 @@ class Engine:
         return {name: value for name, value in page.items() if value is not None}
 
     def service_configuration(self, base_url: str, page_size: int) -> Document:
-        """Return the capabilities of the service."""
+        """Return the document with the SCIM capabilities of the service. `page_size` is the most results of a page."""
         return discovery.service_configuration(base_url, page_size)
 
     def resource_types(self, base_url: str) -> Sequence[Document]:

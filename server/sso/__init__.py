@@ -1,1 +1,1 @@
-"""For connections to identity providers: domain names and their TXT records, discovery documents, SAML metadata."""
+"""Look up what connections to identity providers need: TXT records of domains, discovery documents, SAML metadata."""

@@ -1,4 +1,4 @@
-"""The queue of deliveries: each attempt is signed, sent, and its outcome recorded."""
+"""The queue of webhook deliveries: sign and send each attempt, and record the outcome."""
 
 import asyncio
 from collections import Counter
@@ -167,7 +167,7 @@ class DeliveryQueue(Queue):
 def delivery_queue(
     settings: Settings, run: Runner, clock: Clock, guard: Guard, metrics: MetricsRegistry | None
 ) -> DeliveryQueue:
-    """Create the queue of webhook deliveries from the settings."""
+    """Create the queue of webhook deliveries. `guard` decides to which URLs requests may be sent."""
     chosen = settings[WebhookSettings]
     limits = Limits(chosen.concurrency, chosen.endpoint_concurrency, chosen.timeout.total_seconds())
     return DeliveryQueue(run=run, clock=clock, client=LazyClient(guard), limits=limits, metrics=metrics)

@@ -1,1 +1,1 @@
-"""Files served in addition to the operations: documents, and the static files of the hosted pages."""
+"""Files served in addition to the operations: the OpenAPI document, Swagger UI, and static files of hosted pages."""

@@ -1,4 +1,4 @@
-"""The documents of the service: its name and version, the OpenAPI document and its variant for clients, Swagger UI."""
+"""Documents about the service: its name and version, the OpenAPI document, its variant for clients, and Swagger UI."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -76,8 +76,9 @@ class Document(NamedTuple):
 class Documents:
     """An ASGI application that serves the documents; the caller checks `matches` first.
 
-    `document` returns the published contract; it and the `files` are read when they are first requested. Pages of
-    trusted origins may read the responses. A request that announces a body of more than `max_body` bytes is refused.
+    `document` returns the published contract. The contract and the `files` are read when they are first requested.
+    Pages of trusted origins may read the responses. A request that announces a body of more than `max_body` bytes is
+    refused.
     """
 
     def __init__(

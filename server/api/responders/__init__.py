@@ -1,4 +1,4 @@
-"""The responders of operations: JSON for programs, pages for people, OAuth for its clients, SCIM for directories."""
+"""The responders of operations. They render JSON, hosted pages, or the formats of the OAuth and SCIM protocols."""
 
 from server.api.responders.json_responder import JsonResponder
 from server.api.responders.oauth_responder import OAuthResponder

@@ -1,4 +1,4 @@
-"""The entries of refused forms: encrypted in the URL of the form's page, which shows them again."""
+"""Show a refused form again with what the user entered, which is kept encrypted in the URL of the page."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from server.api.routing import filled
 
 
 class FormEntries:
-    """Reads and writes form entries. A cookie identifies each browser, so that it reads only its own entries."""
+    """Reads and writes the entries of refused forms. A cookie identifies the browser, which reads only its own."""
 
     def __init__(self, cookie_policy: Cookies, cipher: Cipher) -> None:
         self._cookies = cookie_policy

@@ -1,4 +1,4 @@
-"""The responder of operations for programs."""
+"""The responder of operations for programs, which respond with JSON."""
 
 from domain.policy import Policy
 from server.api import cors
@@ -6,7 +6,7 @@ from server.api.request import Operation, Request, Responder
 
 
 class JsonResponder(Responder):
-    """The responder for JSON."""
+    """Responds with JSON, and checks the origin of requests."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy

@@ -28,7 +28,7 @@ _OF_THE_SERVICE = frozenset(_OWN_NAMES) - {HTTPStatus.BAD_REQUEST}
 
 
 class OAuthResponder(Responder):
-    """The responder for clients of the OAuth protocol. The rules authenticate the clients, so no origin is checked.
+    """The responder for clients of the OAuth protocol. `domain` authenticates clients, so no origin is checked.
 
     With `pages`, it also responds to browsers that clients redirect here. If the service itself fails, it redirects the
     browser to the client or, if the client is not known yet, shows an error page.

@@ -36,7 +36,7 @@ _IN_OUR_FORM = frozenset(
 class ScimResponder(Responder):
     """The responder for directories, the clients of the SCIM protocol.
 
-    The rules check the tokens. A browser never adds such a token by itself, so no origin is checked.
+    No origin is checked, because a browser never adds a SCIM token to a request by itself.
     """
 
     def __init__(self, prefix: str, run: Runner) -> None:

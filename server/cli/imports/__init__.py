@@ -1,1 +1,1 @@
-"""The sources of `gatewright import`. Their modules declare them by `@source`; no list names them."""
+"""The sources of `gatewright import`. Each is a function with the decorator `@source` in a module of this package."""

@@ -1,4 +1,4 @@
-"""The declaration of import sources as commands: the arguments of each, the options of all, and how they are opened."""
+"""Declare the sources of `gatewright import` as commands, with the options that all of them have."""
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable

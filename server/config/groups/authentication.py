@@ -1,4 +1,4 @@
-"""The settings of signing up and in."""
+"""The settings of sign-up, and of sign-in with a password."""
 
 from domain.authentication.policy import EmailPasswordPolicy, SignUpPolicy
 from server.config.base import Group

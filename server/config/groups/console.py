@@ -1,4 +1,4 @@
-"""The settings of the console."""
+"""The settings of the console, the pages for administrators."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal

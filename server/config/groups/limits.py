@@ -1,4 +1,4 @@
-"""The settings of limits."""
+"""The settings of rate limits."""
 
 from collections.abc import Iterable
 from datetime import timedelta

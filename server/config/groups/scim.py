@@ -1,4 +1,4 @@
-"""The settings of directories."""
+"""The settings of SCIM, by which directories of companies manage users."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal

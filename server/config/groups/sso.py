@@ -1,4 +1,4 @@
-"""The settings of companies' own sign-in, and the connections from the configuration."""
+"""The settings of single sign-on for organizations, and the connections from the configuration."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 """Reads on PostgreSQL: look-ups by a key are batched, all other reads run one by one on fixed connections.
 
 Look-ups that arrive while a statement is running are combined into the next statement. Results are not cached: they are
-read after the call. Callers with the same value share its rows.
+read after the call. Callers that look up the same value share the rows.
 """
 
 import asyncio
@@ -229,7 +229,7 @@ def _of_two(pairs: Sequence[tuple[object, object]]) -> Mapping[str, object]:
 
 
 class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
-    """The batched look-ups of one query."""
+    """Combines concurrent look-ups by one query into one statement."""
 
     def __init__(
         self,

@@ -42,7 +42,7 @@ _Pending = Pending[WholeTransaction, None]
 
 
 class GroupCommit(Batcher[WholeTransaction, None]):
-    """The group commit of one SQLite file in this process; a transaction waits `timeout` seconds for the lock."""
+    """Commits transactions on one SQLite file in groups; a transaction waits at most `timeout` seconds for the lock."""
 
     def __init__(self, pool: Pool[Connection], timeout: float) -> None:
         super().__init__(AT_MOST)

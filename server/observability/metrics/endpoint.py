@@ -1,4 +1,4 @@
-"""The HTTP endpoint for Prometheus. With several processes it sums up the files that they write."""
+"""The HTTP endpoint for Prometheus. With several processes, it sums up the metrics that they write to files."""
 
 import contextlib
 import os
