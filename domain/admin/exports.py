@@ -137,6 +137,6 @@ class Export(Generic[Row]):
 
 
 def masked(value: str) -> str:
-    """Return the value of a filter for the audit record, which outlives users: an email address is masked."""
+    """Return the value of a filter as the audit record keeps it: email addresses are masked, as it outlives users."""
     local, at, _ = value.partition("@")
     return masked_email(value) if local and at else value

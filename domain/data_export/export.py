@@ -1,7 +1,8 @@
-"""Export all data of one user (GDPR, article 15), or all users for another Gatewright.
+"""Export all data of one user (GDPR, article 15), or all users for import into another Gatewright.
 
-Every column is exported by name. Of credentials, only their presence is exported. Columns of bytes always hold
-credentials: digests, keys, or encrypted values.
+The export of one user has every column under its JSON name, but says of a credential only whether it is set. Columns of
+bytes always hold credentials: digests, keys, or encrypted values. The export of all users contains password hashes,
+authenticator secrets and passkeys.
 """
 
 import base64

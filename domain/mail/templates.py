@@ -22,7 +22,7 @@ _TEMPLATES: "dict[str, MailTemplate]" = {}
 
 @dataclass(frozen=True, slots=True)
 class Variable(Generic[Value]):
-    """A variable that only some templates have, in addition to those of all templates."""
+    """A variable of some emails. Those that every email has, such as `app_name`, are not declared."""
 
     name: str
     format: Format[Value]

@@ -87,7 +87,7 @@ def is_of_document(uri: str, document: str) -> bool:
 
 
 def rule_of_type(application_type: ApplicationType, *, is_development: bool) -> Rule:
-    """Return the rule for clients of an application type: that of `is_allowed`."""
+    """Return `is_allowed` for an application type, with the description of the allowed URIs in error messages."""
     if application_type == "native":
         which = (
             "an https URL, http://127.0.0.1 or http://[::1] with any port, or like com.example.app:/callback"

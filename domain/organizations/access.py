@@ -101,9 +101,9 @@ def require(ctx: Context, member: MemberRow, resource: str, action: str, error: 
 
 
 def require_rank(ctx: Context, member: MemberRow, others: Collection[str], error: type[Forbidden]) -> None:
-    """Check that `member`, the caller, may grant and remove all these roles. Records and raises `error` if not.
+    """Check that the caller `member` may grant and remove the roles in `others`. Records and raises `error` if not.
 
-    Each text in `others` has the roles of one member, as they are stored.
+    Each text in `others` is one role, or several separated by commas, as they are stored.
     """
     if not all(roles.outranks(ctx.policy, member.role, other) for other in others):
         refuse(ctx, member.organization_id, error)

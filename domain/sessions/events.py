@@ -208,8 +208,10 @@ def session_replaced(ctx: Context, user_id: str, session_id: str) -> None:
 def session_revoked(
     ctx: Context, user_id: str, session_id: str, reason: EndReason = EndReason.REVOKED
 ) -> None:
-    """Record and publish that the caller revoked one of their sessions, or an administrator revoked one of another
-    user."""
+    """Record and publish that a session was revoked.
+
+    The caller or an administrator has revoked it, or with `EndReason.REPLACED` a new sign-in of the caller replaced it.
+    """
     record(ctx, SESSION_REVOKED, session_id=session_id, user_id=user_id)
     publish_ended(ctx, reason, user_id, [session_id])
 

@@ -1,4 +1,4 @@
-"""Audit events about identity providers."""
+"""Audit and webhook events about identity providers."""
 
 from domain.audit.record import Event, error_detail, record
 from domain.authentication_methods import AuthenticationMethod

@@ -70,7 +70,10 @@ def two_factor_failed(ctx: Context, user_id: str, method: str, refusal: Refused)
 
 
 def two_factor_refused(ctx: Context, user_id: str, refusal: Refused) -> None:
-    """Record that a code was refused unchecked, because the second factor is locked or no attempt is left."""
+    """Record that a code was refused unchecked, because the second factor is locked or no attempt is left.
+
+    Publish it if the code was for a sign-in.
+    """
     record(ctx, TWO_FACTOR_FAILED, user_id=user_id, outcome=Outcome.REFUSED, refusal=refusal)
     _publish_failed(ctx, user_id, None, refusal)
 

@@ -43,7 +43,7 @@ async def lock_caller(ctx: Context) -> UserRow:
 
 
 async def lock_with_session(ctx: Context, user_id: str, session_id: str) -> UserRow | None:
-    """Lock and return a user together with a session; None if the session is not active or the user is banned."""
+    """Lock a user and their session, and return the user; None if the session is not active or the user is banned."""
     held = await ctx.db.execute(LOCK_CALLER, id=user_id, session_id=session_id, now=ctx.now)
     user: UserRow | None = held.first()
     return user

@@ -81,7 +81,7 @@ class SsoConnections(Component):
                 yield from _role_problems(settings, f"{key}.group_roles", role)
 
     async def start(self) -> None:
-        """Make the table of connections match `sso.connections`, if enabled; log connections that cannot be applied."""
+        """If SSO is enabled, store the connections of `sso.connections`; log the parts that have no effect."""
         if self._is_enabled:
             for problem in await self._core.run(configuration.apply):
                 _log.error("sso.connection_not_applied", provider=problem.provider_id, reason=problem.what)

@@ -39,7 +39,7 @@ BETTER_AUTH = re.compile(r"(?P<salt>[0-9a-f]{32}):(?P<key>[0-9a-f]{128})", re.IG
 
 
 def matches(password: str, hashed: str) -> bool:
-    """Return whether a password matches the hash; it is not normalized. Raises ValueError for an unknown format."""
+    """Return whether a password, which is not normalized, matches a hash. Raises ValueError for an unknown format."""
     return _check_of(hashed)(password.encode())
 
 

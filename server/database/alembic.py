@@ -68,7 +68,7 @@ class PendingIndexes(NamedTuple):
     """A statement that adds or checks rows, unless that was done before. It may read a large table for long."""
 
     def upgrade(self, connection: Connection) -> None:
-        """Apply the migrations up to the revision `needs`, in the transaction of the connection."""
+        """Apply the migrations up to `needs`, which adds the columns, in the transaction of the connection."""
         _upgrade_to(self.needs, connection)
 
     def create(self, connection: Connection) -> None:

@@ -58,7 +58,10 @@ class OwnAddresses:
     """The address and port of each listening socket; 0.0.0.0 and :: stand for all addresses of this machine."""
 
     def has_name(self, target: Target) -> bool:
-        """Return whether a URL has the host of `base_url`; if that is a loopback host, also its port."""
+        """Return whether a URL has the host of `base_url`.
+
+        If `base_url` has a loopback host, a URL with any loopback host and the same port matches.
+        """
         own = urlsplit(self.base_url)
         if own.hostname in LOOPBACK_HOSTS:
             port = own.port or (443 if own.scheme == "https" else 80)

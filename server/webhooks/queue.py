@@ -72,7 +72,10 @@ class DeliveryQueue(Queue):
         self._trimmed: datetime | None = None
 
     async def next_due(self) -> datetime | None:
-        """Return the time of the next attempt at an endpoint with free slots; None if there is none."""
+        """Return the earliest time at which an attempt at an endpoint with free slots is due; None if none waits.
+
+        Drops deliveries beyond the limit, and keeps the endpoints for `claim`.
+        """
         endpoints = await self._run(claims.due_endpoints)
         # Those of a failing endpoint too, of which nothing is claimed for minutes.
         await self._trim([one.row.id for one in endpoints if one.due is not None])
