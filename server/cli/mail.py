@@ -21,7 +21,7 @@ app = typer.Typer(help="Send a test email; preview all.", no_args_is_help=True)
 
 @app.command()
 def test(email: Annotated[str, typer.Argument(metavar="EMAIL", help="Recipient of the test email.")]) -> None:
-    """Send a test email by the configured mail.sender, and wait for the result.
+    """Send a test email as mail.sender says, and wait for the result.
 
     Example: gatewright mail test ada@example.com
     """

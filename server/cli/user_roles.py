@@ -23,7 +23,7 @@ Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
 
 @app.command()
 def promote(user: Identifier, role: Role = "admin") -> None:
-    """Give a user a role, such as admin, in addition to other roles.
+    """Give a user one more role, such as admin.
 
     To become the first administrator, sign up, and then promote yourself.
 
@@ -95,7 +95,7 @@ def impersonations(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """List or end the sessions of administrators who impersonate users.
+    """List or end sessions in the name of users.
 
     Example: gatewright users impersonations --end --yes
     """

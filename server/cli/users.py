@@ -109,7 +109,7 @@ def create(
 
 @app.command()
 def set_password(user: Identifier) -> None:
-    """Set a user's password, and end all sessions of the user.
+    """Set a user's password and end every session.
 
     Asks for the password, or reads it from standard input if that is not a terminal.
 
