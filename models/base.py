@@ -92,7 +92,7 @@ class Retention:
 class Access:
     """Rows of a table that give access to an account. A table declares one or several in `__access__`.
 
-    When somebody proves that they own the mailbox of an account whose address was never verified, these rows are
+    When a user proves that they own the mailbox of an account whose address was never verified, these rows are
     removed, because a stranger may have created the account.
     """
 

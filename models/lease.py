@@ -20,8 +20,8 @@ class Lease(SQLModel, table=True):
 def take(dialect: str, name: str, holder: str, *, now: datetime, until: datetime) -> Any:
     """Return the statement that takes or extends the lease of a task; it returns a row if `holder` then has the lease.
 
-    It succeeds if nobody else holds the lease, or the lease has expired at `now`. Of several concurrent attempts one
-    succeeds.
+    It succeeds if no other instance holds the lease, or the lease has expired at `now`. Of several concurrent attempts
+    one succeeds.
     """
     statement = upsert(dialect, Lease).values(name=name, holder=holder, until=until)
     free = (col(Lease.until) <= now) | (col(Lease.holder) == holder)  # defence: R21 lease

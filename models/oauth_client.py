@@ -19,7 +19,7 @@ from models.statements import insert, is_, table_of
 class ClientSource(StrEnum):
     """Where a client comes from. Clients from the configuration can only be changed there.
 
-    Nobody has checked the names of clients that registered themselves (`DYNAMIC`) or have a metadata `DOCUMENT`.
+    The names of clients that registered themselves (`DYNAMIC`) or have a metadata `DOCUMENT` are unchecked.
     """
 
     CLI = "cli"

@@ -43,10 +43,10 @@ class Purpose(StrEnum):
 MAILED_CODES = (Purpose.CODE_SIGN_IN, Purpose.CODE_VERIFY, Purpose.CODE_RESET, Purpose.CODE_CHANGE)
 """The codes that are bound to an email address."""
 MAILBOX_PROOFS = (Purpose.MAGIC_LINK, *MAILED_CODES)
-"""The links and codes that prove that somebody reads a mailbox. They have no user if the address has none."""
+"""The links and codes that prove that a user reads a mailbox. They have no user if the address has none."""
 
 _TELLABLE = (Purpose.VERIFY, Purpose.CHANGE_EMAIL)
-"""Tokens that are kept for a while after their expiry, so that TOKEN_EXPIRED is told apart from INVALID_TOKEN."""
+"""Tokens that are kept for a while after their expiry, so that TOKEN_EXPIRED differs from INVALID_TOKEN."""
 
 _EMAIL = text("email IS NOT NULL")
 

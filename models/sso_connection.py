@@ -140,7 +140,7 @@ LOCK_CONNECTION_BY_ID = FIND_CONNECTION_BY_ID.with_for_update(key_share=True)
 """The connection with the id `connection_id`, locked until the transaction ends; rows may still refer to it."""
 
 SHARE_CONNECTION = FIND_CONNECTION_BY_ID.with_for_update(read=True)
-"""The connection with the id `connection_id`, with a shared lock: nobody else changes it until the transaction ends."""
+"""The connection with the id `connection_id`, with a shared lock: it cannot change until the transaction ends."""
 
 LIST_CONNECTIONS = _CONNECTIONS.order_by(*_OLDEST_FIRST)
 """All connections, the oldest first."""

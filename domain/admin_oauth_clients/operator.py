@@ -42,7 +42,7 @@ _SECRET_LENGTHS = range(32, 513)
 """How many characters an imported secret may have: with fewer, its digest could be inverted."""
 
 _FIXED = ("token_endpoint_auth_method",)
-"""Members of the metadata that cannot be changed; to authenticate otherwise, a client is created anew."""
+"""Members of the metadata that cannot be changed; to authenticate in another way, create a new client."""
 
 
 async def list_clients(ctx: Context) -> Sequence[ClientRow]:

@@ -252,7 +252,7 @@ async def _filter(ctx: Context, wanted: OrganizationSearch) -> OrganizationFilte
         named = FIND_USER.params(id=user_id, lowered=user_id.lower())
         [found] = await paging.search(ctx, named, is_scan=False)
         user = found.first()
-        # A name that nobody has must match no organization: None would leave the condition out.
+        # A name that no user has must match no organization: None would leave the condition out.
         user_id = user_id if user is None else user.id
     return OrganizationFilter(wanted.text, user_id, wanted.without_owner)
 

@@ -1,10 +1,12 @@
 """Check which users of another program can be imported."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
+Part = TypeVar("Part")
 Known = Mapping[str, str]
 """The unique values that are taken, as the keys that `id_key`, `email_key` and similar functions return.
 
@@ -188,33 +190,36 @@ def _verdict(user: ImportedUser, without: frozenset[Field], known: Known) -> tup
     if there is not None:
         return user, _refused(Problem("id", "belongs to a user with another email address"))
     # Not a part that may be left out, because every user has an email address.
-    if owner := known.get(email_key(user.email)):
-        return user, _refused(Problem("email", "belongs to another user", owner=owner))
+    if (key := email_key(user.email)) in known:
+        return user, _refused(Problem("email", "belongs to another user", owner=known[key]))
     left: list[Problem] = []
-    if user.username is not None and (owner := known.get(username_key(user.username))):
-        left.append(Problem("username", "belongs to another user", Field.USERNAME, owner))
+    if user.username is not None and (key := username_key(user.username)) in known:
+        left.append(Problem("username", "belongs to another user", Field.USERNAME, known[key]))
         user = replace(user, username=None, display_username=None)
-    if owner := _owner(known, map(identity_key, user.accounts)):
-        left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS, owner))
-        free = tuple(account for account in user.accounts if identity_key(account) not in known)
-        user = replace(user, accounts=free)
-    if owner := _owner(known, map(digest_key, user.api_keys)):
-        left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS, owner))
-        unknown = tuple(key for key in user.api_keys if digest_key(key) not in known)
-        user = replace(user, api_keys=unknown)
-    if owner := _owner(known, (credential_key(each.credential_id) for each in user.passkeys)):
-        left.append(Problem("passkeys", "a credential belongs to another user", Field.PASSKEYS, owner))
-        new = tuple(each for each in user.passkeys if credential_key(each.credential_id) not in known)
-        user = replace(user, passkeys=new)
+    accounts, taken = _free(known, user.accounts, identity_key)
+    if taken:
+        left.append(Problem("accounts", "an identity belongs to another user", Field.ACCOUNTS, taken[0]))
+        user = replace(user, accounts=accounts)
+    api_keys, taken = _free(known, user.api_keys, digest_key)
+    if taken:
+        left.append(Problem("apiKeys", "a key belongs to another user", Field.API_KEYS, taken[0]))
+        user = replace(user, api_keys=api_keys)
+    passkeys, taken = _free(known, user.passkeys, lambda each: credential_key(each.credential_id))
+    if taken:
+        left.append(Problem("passkeys", "a credential belongs to another user", Field.PASSKEYS, taken[0]))
+        user = replace(user, passkeys=passkeys)
     for problem in left:
         if problem.may_be_left not in without:
             return user, _refused(problem)
     return user, Eligibility(Outcome.IMPORTED, tuple(left))
 
 
-def _owner(known: Known, keys: Iterable[str]) -> str | None:
-    """Return the owner of the first of these keys that is taken, or None."""
-    return next((known[key] for key in keys if key in known), None)
+def _free(
+    known: Known, parts: Sequence[Part], key_of: Callable[[Part], str]
+) -> tuple[tuple[Part, ...], list[str]]:
+    """Return the parts whose keys are free, and the owners of the others."""
+    owners = [known[key] for key in map(key_of, parts) if key in known]
+    return tuple(part for part in parts if key_of(part) not in known), owners
 
 
 def _refused(problem: Problem) -> Eligibility:

@@ -34,7 +34,7 @@ class Connection(NamedTuple):
     consent: ConsentRow
     client_name: str
     is_verified: bool
-    """False if the client has registered itself or comes from a metadata document: nobody has checked its name."""
+    """False if the client has registered itself or comes from a metadata document: its name is unchecked."""
 
 
 async def list_own(ctx: Context) -> list[Connection]:

@@ -96,7 +96,7 @@ def member_added(ctx: Context, member: MemberRow) -> None:
 
 
 def member_removed(ctx: Context, member: MemberRow) -> None:
-    """Record and publish that somebody removed a member."""
+    """Record and publish that a member was removed by another user."""
     _record(ctx, MEMBER_REMOVED, member.organization_id, user_id=member.user_id, role=member.role)
     _publish_member(ctx, WEBHOOK_MEMBER_REMOVED, member)
 
@@ -155,7 +155,7 @@ def invitation_rejected(ctx: Context, invitation: InvitationRow) -> None:
 def invitation_canceled(ctx: Context, invitation: InvitationRow, reason: str | None = None) -> None:
     """Record and publish that an invitation was canceled.
 
-    `reason` is None if somebody canceled it; otherwise it says why, for example `inviter-left`.
+    `reason` is None if a user canceled it; otherwise it says why, for example `inviter-left`.
     """
     reasons = {} if reason is None else {"reason": reason}
     _invitation(ctx, INVITATION_CANCELED, invitation, **reasons)

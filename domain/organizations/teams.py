@@ -151,7 +151,7 @@ async def of_organization(ctx: Context, organization_id: str) -> Sequence[TeamRo
 
 
 async def managed_by_directory(ctx: Context, organization_id: str) -> frozenset[str]:
-    """Return the ids of the teams of an organization that a directory (SCIM) manages; nobody else may change them."""
+    """Return the ids of the teams of an organization that a directory (SCIM) manages, and alone may change."""
     rows = await ctx.db.execute(LINKED_TEAMS, organization_id=organization_id)
     return frozenset(row.team_id for row in rows)
 

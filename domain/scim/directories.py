@@ -132,7 +132,7 @@ async def state_of(ctx: Context, connection_id: str) -> DirectoryRow | None:
 
 
 async def resume(ctx: Context, connection_id: str) -> bool:
-    """Let a stopped directory continue, with a new count of disabled users; return whether it was stopped."""
+    """Allow a stopped directory to continue, with a new count of disabled users; return whether it was stopped."""
     row: DirectoryRow | None = (await ctx.db.execute(LOCK_STATE, connection_id=connection_id)).first()
     if row is None or row.stopped_at is None:
         return False

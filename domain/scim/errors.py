@@ -125,7 +125,7 @@ class InvalidScimToken(ScimError):
 
 
 class DirectoryStopped(ScimError):
-    """The directory has disabled too many users within an hour. It stays stopped until somebody confirms that."""
+    """The directory has disabled too many users within an hour. It is stopped until an administrator confirms that."""
 
     status = 429
     message = "The directory is stopped because it disabled too many members. An owner has to confirm this."

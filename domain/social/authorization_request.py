@@ -66,7 +66,7 @@ class OAuthState:
     only_user_id: str | None = None
     """The only user whom the flow may sign in; None for any."""
     tested_by: str | None = None
-    """As in `AuthorizationRequest`. A flow that tests a connection signs nobody in."""
+    """As in `AuthorizationRequest`. A flow that tests a connection signs no user in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ async def use(ctx: Context, proof: VerifiedIdentity) -> None:
 
 
 async def spend(ctx: Context, token: str) -> None:
-    """Mark an ID token as used, so that nobody can sign in with it; do nothing if it is marked already."""
+    """Mark an ID token as used, so that it cannot be used to sign in; do nothing if it is marked already."""
     if not await _is_spent(ctx, token):
         await _mark(ctx, token)
 

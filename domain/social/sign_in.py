@@ -80,7 +80,7 @@ async def by_id_token(
 
 
 async def sign_in(ctx: Context, attempt: SocialSignIn, proof: VerifiedIdentity) -> SocialSignInResult:
-    """Sign in the user of a verified identity, and create the user if nobody has the identity or its address.
+    """Sign in the user of a verified identity, and create the user if no user has the identity or its address.
 
     BannedUser, SsoRequired and EmailNotVerified are audited when they are raised; the caller must audit InvalidToken,
     UserEmailNotFound, UserMismatch, OauthLinkError and SignUpDisabled. Runs within one transaction.

@@ -31,7 +31,7 @@ async def register(ctx: Context, sent: Mapping[str, Any]) -> Connection:
     SsoProviderExists, TooManySsoProviders.
     """
     organization_id = sent.get("organizationId")
-    # Nobody else may have this service send requests to a provider. Checked again under the lock below.
+    # Only these callers may have this service send requests to a provider. Checked again under the lock below.
     await ctx.in_new_transaction(partial(access.require_register, organization_id=organization_id))
     prepared = await operator.prepare(ctx, sent, None)
     member = await access.require_register(ctx, organization_id, lock=True)

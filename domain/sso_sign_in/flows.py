@@ -1,4 +1,4 @@
-"""The OAuth flows of connections: sign-ins, and tests, in which nobody is signed in."""
+"""The OAuth flows of connections: sign-ins, and tests, which sign no user in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

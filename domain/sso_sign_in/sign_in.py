@@ -46,7 +46,7 @@ class _Found:
 async def sign_in(
     ctx: Context, row: ConnectionRow, person: Person, *, request_sign_up: bool
 ) -> SocialSignInResult:
-    """Sign in a verified person, and create the user if nobody has the identity or the email address.
+    """Sign in a verified person, and create the user if no user has the identity or the email address.
 
     BannedUser, SsoRequired and EmailNotVerified are audited when they are raised; the caller must audit
     DomainNotAllowed, DisabledByDirectory, SignUpDisabled, ConnectionChanged, OrganizationMembershipLimitReached and

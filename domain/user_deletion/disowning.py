@@ -1,4 +1,4 @@
-"""Delete an account that a stranger created with somebody else's email address.
+"""Delete an account that a stranger created with another person's email address.
 
 The link for this is sent to that unverified address.
 """

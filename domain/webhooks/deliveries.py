@@ -247,7 +247,7 @@ def _probe_delay(failures: int) -> timedelta:
 async def disable(ctx: Context, endpoint_id: str, reason: str) -> None:
     """Disable an active endpoint and fail its pending deliveries; do nothing if the endpoint is not active.
 
-    The endpoint stays disabled until somebody sets its state to `active`.
+    The endpoint stays disabled until an administrator sets its state to `active`.
     """
     if not await ctx.db.execute(_DISABLE, endpoint_id=endpoint_id, updated_at=ctx.now):
         return

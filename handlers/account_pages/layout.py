@@ -1,6 +1,6 @@
 """The common parts of all account pages: the navigation and notices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from domain import urls
@@ -38,7 +38,10 @@ def render(
         status=status,
         headers=headers,
         section="/".join((view.page or "").split("/")[:2]),
-        sections=_sections(ctx, view),
+        sections=[
+            (item.path, view.url(item.path, callbackURL=None), view.localization.gettext(item.label))
+            for item in navigation(ctx.policy)
+        ],
         notice=notice and view.localization.gettext(notice),
         asks_verification=is_own
         and can_verify
@@ -48,16 +51,6 @@ def render(
         console_url=_console_url(ctx, view) if is_own else None,
         **values,
     )
-
-
-def _sections(ctx: Context, view: View) -> Sequence[tuple[str, str, str]]:
-    """Return the entries of the navigation: the path below `pages.path`, the URL, and the label."""
-    root = view.action("")
-    query = view.url("", callbackURL=None).removeprefix(root)
-    return [
-        (item.path, f"{root}{item.path}{query}", view.localization.gettext(item.label))
-        for item in navigation(ctx.policy)
-    ]
 
 
 def _console_url(ctx: Context, view: View) -> str | None:

@@ -35,7 +35,7 @@ class ShownSession:
     """A session as the page shows it."""
 
     handle: str
-    """An identifier with which a form ends the session; nobody can sign in with it."""
+    """An identifier with which a form ends the session; it cannot be used to sign in."""
     device: str
     address: str | None
     since: datetime

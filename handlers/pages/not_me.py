@@ -1,4 +1,4 @@
-"""The page of the link "This was not me" in emails: it deletes an account that somebody else created."""
+"""The page of the link "This was not me" in emails: it deletes an account that another person created."""
 
 from domain.context import Context
 from domain.user_deletion import disowning

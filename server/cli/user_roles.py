@@ -23,7 +23,7 @@ Role = Annotated[str, typer.Option(metavar="ROLE", help="Name of the role.")]
 
 @app.command()
 def promote(user: Identifier, role: Role = "admin") -> None:
-    """Give a user one more role, such as admin.
+    """Add a role, such as admin, to a user.
 
     To become the first administrator, sign up, and then promote yourself.
 

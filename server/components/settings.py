@@ -22,7 +22,7 @@ class ListedSettings(Component):
         core.port.add(SettingsInForce, self._list)
 
     async def start(self) -> None:
-        """Collect the list at startup, before somebody changes the settings file."""
+        """Collect the list at startup, before the settings file can change."""
         self._list()
 
     def _list(self) -> Sequence[SettingInForce]:

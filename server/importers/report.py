@@ -72,7 +72,7 @@ class Report:
             _put(self.file, {**shown, "field": problem.name, "reason": problem.reason, **owner})
 
     def flush(self) -> None:
-        """Write the lines so far to the disk's cache, so that they stay if the process is killed."""
+        """Pass the written lines to the operating system, so that they stay if the process is killed."""
         for file in (self.file, self.ids):
             if file is not None:
                 file.flush()

@@ -51,7 +51,7 @@ async def overview(service: Service, browser: Browser, query: str = "") -> Page:
     A busy machine may not find the figures or the events in time; then the page says so, and is opened again.
     """
     await service.services.audit_writer.flush()
-    for _ in range(100):
+    for _ in range(20):
         page = await browser.open(f"/console{query}")
         if not _UNREAD.search(page.text):
             break

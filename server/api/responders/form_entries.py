@@ -26,7 +26,7 @@ class FormEntries:
         self._cipher = cipher
 
     def read(self, request: Request, operation: Operation) -> None:
-        """Let the page show the entries in the URL, if they belong to this page, browser and account.
+        """Set the entries in the URL to be shown by the page, if they belong to this page, browser and account.
 
         Sets the arguments of the handler that are absent from the query, and `request.page`.
         """

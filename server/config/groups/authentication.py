@@ -25,5 +25,6 @@ class SignUpSettings(Group):
     enabled: bool = setting(True, "Whether new users may sign up, with a password or through a provider.")
     auto_sign_in: bool = setting(True, "Whether sign-up also signs the user in, by creating a session.")
     notify_existing: bool = setting(
-        True, "Whether a user gets an email when somebody tries to sign up with the user's email address."
+        True,
+        "Whether a user gets an email when another person tries to sign up with the user's email address.",
     )
