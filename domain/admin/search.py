@@ -202,7 +202,7 @@ def _text(value: object) -> str:
 
 
 def _matches(wanted: UserSearch) -> Sequence[Match | None]:
-    """Return how the text is compared, one after the other until somebody is found."""
+    """Return the ways to compare the text, which are tried in order until one finds a user."""
     if not wanted.text:
         return [None]
     if _ID.fullmatch(wanted.text):

@@ -24,7 +24,7 @@ async def list_sessions(ctx: Context, user_id: str) -> list[tuple[SessionRow, st
     events.sessions_listed(ctx, user_id)
     caller = ctx.signed_in
     return [
-        # Handles instead of tokens: whoever may list sessions must not be able to use them.
+        # Handles instead of tokens: a caller who may list sessions must not be able to use them.
         # defence: ADM10 handles
         (row, caller.token if row.id == caller.session.id else HANDLE_PREFIX + row.id)
         for row in await listing.of_user(ctx, user_id)

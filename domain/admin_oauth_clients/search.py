@@ -143,7 +143,7 @@ async def count_grants(ctx: Context, client_ids: Sequence[str]) -> Mapping[str, 
     require(ctx)
     if not client_ids:
         return {}
-    # Counted only up to a limit, because the clients of everybody have a grant of everybody.
+    # Counted only up to a limit, because a client that all users use has a grant of every user.
     some = (
         select(literal(1).label("one"))
         .select_from(OauthGrant)

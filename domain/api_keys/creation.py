@@ -1,4 +1,4 @@
-"""Create API keys: for the caller, for an organization (members with the permission), or for anybody (managers)."""
+"""Create API keys: for the caller, for an organization (members with the permission), or for any owner (managers)."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ def check_manager_only(fields: Fields, kind: KeyKind, *, is_manager: bool) -> No
     """
     if is_manager:
         return
-    # As in Better Auth, anybody may send `remaining: null`.
+    # As in Better Auth, any caller may send `remaining: null`.
     present = {name for name in MANAGED & fields.keys() if (name, fields[name]) != ("remaining", None)}
     # defence: KEY4 manager-only
     if present or ("permissions" in fields and not _is_granted(fields["permissions"], kind.grantable)):

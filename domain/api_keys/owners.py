@@ -96,8 +96,8 @@ async def require(
     """Return an organization if the caller may perform `action` on its API keys.
 
     A member needs a role in the organization that grants the action on `apiKey`; a manager of all keys needs none.
-    Raises InsufficientApiKeyPermissions for other members, and `error` for everybody else and if there is no such
-    organization.
+    Raises InsufficientApiKeyPermissions for other members, and `error` for all other callers and if there is no
+    such organization.
     """
     organization: OrganizationRow | None = (
         await ctx.db.execute(FIND_ORGANIZATION, organization_id=organization_id)

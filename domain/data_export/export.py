@@ -61,7 +61,7 @@ async def export_user(ctx: Context, identifier: str) -> Held:
 
 async def _organizations(ctx: Context, user: UserRow, held: Held) -> Held:
     """Return the memberships and invitations of a user, with the names of organizations and teams."""
-    # Whoever has not proven the address must not read what was sent to it.
+    # A user who has not proven the address must not read what was sent to it.
     # defence: ORG2 export
     is_proven = user.email_verified or not ctx.policy[OrganizationPolicy].verifies_email
     received = and_(col(Invitation.email) == user.email, _IS_PENDING, col(Invitation.expires_at) > ctx.now)

@@ -21,7 +21,7 @@ _REST = r"(?P<rest>(?:[/?](?:[!$&'()+,;=:@/?._~A-Za-z0-9\[\]-]|%[0-9A-Fa-f]{2})*
 _HTTP = re.compile(
     rf"(?P<scheme>https?)://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]){_PORT}{_REST}", re.ASCII
 )
-# A scheme with a dot is a reversed domain name, which belongs to somebody (RFC 8252, 8.4).
+# A scheme with a dot is a reversed domain name, and a domain has an owner (RFC 8252, 8.4).
 # Its host may be empty, as in `app.immich:///oauth-callback`.
 _PRIVATE_USE = re.compile(
     rf"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+:(?=/)(?://(?:{_LABEL}(?:\.{_LABEL})*|(?=/(?!/)))|(?!//)){_REST}",

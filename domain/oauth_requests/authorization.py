@@ -62,7 +62,7 @@ async def authorize(ctx: Context, sent: OAuthParameters) -> Destination:
     sent.error_url = partial(_error_url, ctx, arrival)
     try:
         asked = await parameters.checked(ctx, arrival.client, arrival.redirect_uri, arrival.parameters)
-        # Nobody may give away access to another user's data.
+        # A caller who impersonates a user may not give away access to this user's data.
         if ctx.caller is not None and ctx.caller.impersonated_by is not None:  # defence: O7 impersonated
             raise AccessDenied
         found = await evaluate(ctx, asked, arrival.stored)

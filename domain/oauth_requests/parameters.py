@@ -91,7 +91,7 @@ async def checked(
     if not known.issuperset(scopes):
         raise InvalidScope
     resources = sent.every("resource")
-    # Nobody knows the client, so that a scope without its resource tells users too little.
+    # Neither the operator nor users know the client, so a scope without its resource tells users too little.
     if client.is_document and not _own_scopes(policy, resources).issuperset(scopes):  # defence: O27 scopes
         raise InvalidScope
     if not set(resources) <= policy.resources.keys() & set(metadata.get("resources", ())):

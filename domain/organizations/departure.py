@@ -60,7 +60,7 @@ async def leave_all(ctx: Context, user_id: str, *, hands_over: bool = False) -> 
     """Prepare the deletion of a user, whose row is locked: delete the organizations of which they are the only member.
 
     If an organization has other members but no other owner, `hands_over` makes a member the owner: an administrator,
-    else the oldest member. This is for accounts that the owner of the email address deletes because somebody else
+    else the oldest member. This is for accounts that the owner of the email address deletes because another person
     created them. Without `hands_over`, YouCannotLeaveTheOrganizationAsTheOnlyOwner is raised.
     """
     # Also those of others: a user who is disowned at this moment may hand one over to this user.

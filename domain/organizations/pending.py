@@ -155,7 +155,7 @@ async def cancel_of_address(ctx: Context, organization_id: str, email: str) -> N
 
 
 def may_invite(ctx: Context, member: MemberRow, role: str) -> bool:
-    """Return whether a member may invite somebody with these roles."""
+    """Return whether a member may invite a user with these roles."""
     may = roles.permits(ctx.policy, member.role, "invitation", "create")
     return may and roles.outranks(ctx.policy, member.role, role)
 

@@ -13,7 +13,7 @@ class CookiesBlocked(BadRequest):
     """The browser sends no cookies, so a form cannot sign it in; nothing was done."""
 
     message = (
-        "Your browser blocks cookies, and without them nobody can be signed in. Nothing was done. Allow cookies for "
+        "Your browser blocks cookies, and without them you cannot be signed in. Nothing was done. Allow cookies for "
         "this site, and try again."
     )
 

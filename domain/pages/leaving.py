@@ -42,7 +42,7 @@ def leaving_url(
 
 def target_of(ctx: Context, sealed: str) -> str:
     """Return the target URL that `leaving_url` has encrypted. Raises InvalidTarget if it was changed or has expired."""
-    # Encrypted, so that nobody can make a page of this origin that leads to a URL of their choice.
+    # Encrypted, so that an attacker cannot make a page of this origin that leads to a URL of their choice.
     text = ctx.cipher.decrypt(_PURPOSE, sealed.encode())  # defence: H15 sealed-target
     if text is None:
         raise InvalidTarget

@@ -173,7 +173,7 @@ async def complete_reset(ctx: Context, user: UserRow, hashed: str, *, method: st
     return whether there was anything.
     """
     # Sessions are revoked first, so that `remove_access` counts only access that a reset does not revoke anyway.
-    # Whoever has stolen the password, or prepared the account, may have a session.
+    # An attacker who has stolen the password, or prepared the account, may have a session.
     # defence: V16 V35 reset-sessions
     ended = await sessions.end_all(ctx, user) if ctx.policy[PasswordResetPolicy].revoke_sessions else []
     await _end_grants(ctx, user)

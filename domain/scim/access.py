@@ -165,7 +165,7 @@ async def withdraw(ctx: Context, directory: Directory, user: UserRow) -> str | N
         END_GRANTS_OF_CONNECTION_AND_USER, connection_id=directory.connection.id, user_id=user.id
     )
     await ctx.db.execute(_DISABLE_KEYS, organization=organization_id, creator=user.id, updated_at=ctx.now)
-    # Not the token of this request: without it the directory could change nobody any more.
+    # Not the token of this request: without it the directory could no longer change any user.
     # defence: SSO13 own-tokens
     await ctx.db.execute(
         REMOVE_OTHERS_OF_CREATOR,

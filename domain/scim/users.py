@@ -149,7 +149,7 @@ async def _apply(
     changed = await _change_profile(ctx, user, address, sent) if is_inside else ()
     if sent.active != row.active:
         if sent.active:
-            # Nobody makes a user a member whom a directory has disabled.
+            # Before the membership: a user whom a directory has disabled cannot be made a member.
             await ctx.db.execute(CHANGE_LINK, link_id=row.id, active=True, updated_at=ctx.now)
         role = await _set_active(ctx, directory, user, sent.active, access.returning_role(directory, role))
         record = events.user_enabled if sent.active else events.user_disabled

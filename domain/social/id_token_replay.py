@@ -1,8 +1,8 @@
 """Replay protection of ID tokens, by stored marks of used tokens.
 
-A token that the service has received from the provider itself cannot be used again by anybody. One that an application
-sends with a nonce can be used once. The mark is written in the transaction that uses the token, so a failed request
-does not use the token up.
+A token that the service has received from the provider itself cannot be used again by any caller. One that an
+application sends with a nonce can be used once. The mark is written in the transaction that uses the token, so a failed
+request does not use the token up.
 """
 
 from datetime import timedelta

@@ -124,7 +124,7 @@ async def _store(ctx: Context, seen: AccountRow, tokens: Tokens, lease: datetime
     if account is None:
         raise AccountNotFound
     if tokens.id_token is not None:
-        # A refreshed ID token was issued to this service; nobody may sign in by posting it.
+        # A refreshed ID token was issued to this service; no caller may sign in by posting it.
         await id_token_replay.spend(ctx, tokens.id_token)  # defence: V18 spend-renewed
     until = None if account.refresh_lease_until == lease else account.refresh_lease_until
     await accounts.keep_tokens(ctx, account, tokens, refresh_lease_until=until)

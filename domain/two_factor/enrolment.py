@@ -36,7 +36,7 @@ async def row_of(ctx: Context, user_id: str) -> TwoFactorRow:
 async def begin(ctx: Context, row: TwoFactorRow, issuer: str) -> str:
     """Store a new pending secret in place of an older one; return it in base32. An active secret stays valid."""
     secret = totp.new_secret()
-    # The live secret stays valid until the new one is confirmed, so an abandoned enrolment locks nobody out.
+    # The live secret stays valid until the new one is confirmed, so an abandoned enrolment does not lock the user out.
     if row.has_live_secret():  # defence: V48 live-secret
         changes = {"new_secret": ctx.cipher.encrypt(NEW_SECRET, secret), "new_issuer": issuer}
     else:

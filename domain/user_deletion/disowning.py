@@ -43,10 +43,10 @@ async def disown(ctx: Context, token: str) -> None:
     # defence: N2 used-once
     if not await one_time_tokens.consume(ctx, Purpose.DISOWN, user.id, token):
         raise InvalidDisownToken
-    # Whoever created the account must keep no way into the organizations that it belonged to.
+    # The person who created the account must keep no way into the organizations that it belonged to.
     await keys.remove_created_for_organizations(ctx, user.id)  # defence: N2 organization-keys
     await ctx.db.execute(REMOVE_TOKENS_OF_CREATOR, creator=user.id)  # defence: N2 directory-tokens
-    # Whoever created the account must not keep the address by making it the owner of an organization.
+    # The person who created the account must not keep the address by making it the owner of an organization.
     await deletion.remove(ctx, user, hands_over=True)
     events.user_disowned(ctx, user.id)
 

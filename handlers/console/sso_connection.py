@@ -25,7 +25,9 @@ NOTICES = {
     "connection-active": N_(
         "The connection is active. Users with addresses in its verified domains can sign in with it."
     ),
-    "connection-paused": N_("The connection is paused. Nobody can sign in with it until it is active again."),
+    "connection-paused": N_(
+        "The connection is paused. Users cannot sign in with it until it is active again."
+    ),
     "connection-deleted": N_("The connection is deleted, with the identities and sessions of its users."),
     "connection-gone": N_("This connection no longer exists."),
 }

@@ -19,7 +19,7 @@ ERROR_TEXTS: Mapping[str, str] = {
     "INVALID_USERNAME_OR_PASSWORD": N_("These details do not match an account. Check them and try again."),
     "INVALID_EMAIL": N_("Enter an email address such as name@example.com."),
     "EMAIL_NOT_VERIFIED": N_("Verify your email address before you sign in: open the link in our email."),
-    "BANNED_USER": N_("This account is blocked. Contact whoever runs this service."),
+    "BANNED_USER": N_("This account is blocked. Contact the operator of this service."),
     "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL": N_(
         "There is an account with this email address already. Sign in instead."
     ),
@@ -31,8 +31,10 @@ ERROR_TEXTS: Mapping[str, str] = {
     "STALE_PROFILE": N_(
         "Your account was changed after you opened this form, so nothing was saved. Check the fields and save again."
     ),
-    "CHANGE_EMAIL_DISABLED": N_("Email addresses cannot be changed here. Contact whoever runs this service."),
-    "VERIFICATION_EMAIL_NOT_ENABLED": N_("This service sends no emails. Contact whoever runs it."),
+    "CHANGE_EMAIL_DISABLED": N_(
+        "Email addresses cannot be changed here. Contact the operator of this service."
+    ),
+    "VERIFICATION_EMAIL_NOT_ENABLED": N_("This service sends no emails. Contact its operator."),
     "CREDENTIAL_ACCOUNT_NOT_FOUND": N_("Your account has no password yet."),
     "INVALID_PASSWORD": N_("This is not your password."),
     "INVALID_TOKEN": N_("This link has been used or is no longer valid."),
@@ -49,7 +51,7 @@ ERROR_TEXTS: Mapping[str, str] = {
         "There is no account with this email address, and new ones are not accepted."
     ),
     "RESET_PASSWORD_DISABLED": N_(
-        "Passwords cannot be reset by email here. Contact whoever runs this service."
+        "Passwords cannot be reset by email here. Contact the operator of this service."
     ),
     "NOT_FOUND": N_("This page does not exist."),
     "BAD_REQUEST": N_("The form arrived incomplete, so nothing was done. Fill it in again."),

@@ -28,8 +28,8 @@ ERROR_TEXTS: Mapping[str, str] = {
         "address."
     ),
     "INVALID_SSO_DOMAIN": N_(
-        "One of these domains cannot be used. Enter domains of your organization, such as example.com; addresses of "
-        "mail services such as gmail.com belong to everybody."
+        "One of these domains cannot be used. Enter domains of your organization, such as example.com; any "
+        "person can get an address of a mail service such as gmail.com."
     ),
     "SSO_PROVIDER_EXISTS": N_(
         "Another connection has this identifier. Go back to the first step, and begin again."
@@ -72,7 +72,7 @@ ERROR_FIELDS: Mapping[str, tuple[str, ...]] = {
 
 NOTICES = {
     "active": N_("The connection is on. Users with addresses in its verified domains can sign in with it."),
-    "paused": N_("The connection is paused. Nobody can sign in with it until you switch it on again."),
+    "paused": N_("The connection is paused. Users cannot sign in with it until you switch it on again."),
     "saved": N_("Your changes are saved."),
     "deleted": N_("The connection is deleted."),
     "gone": N_("There is no such connection, or you may not manage it."),

@@ -25,7 +25,7 @@ _OUTCOMES = {
     "refused": N_("The sign-in would be refused."),
 }
 _REASONS: Mapping[str, str] = {
-    "BANNED_USER": N_("This user is blocked. Contact whoever runs this service."),
+    "BANNED_USER": N_("This user is blocked. Contact the operator of this service."),
     "access_denied": N_("The identity provider did not allow the sign-in, or you stopped it there."),
     "domain_not_allowed": N_(
         "The email address is in none of the verified domains of the connection. Verify its domain, or use another "

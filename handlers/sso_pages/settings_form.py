@@ -18,10 +18,10 @@ from models.sso_connection import ConnectionRow
 
 FIELD_TEXTS: Mapping[str, str] = {
     "groupRoles": N_(
-        "Write a group, an equals sign and a role on each line, such as “admins = admin”. Nobody becomes an owner by "
+        "Write a group, an equals sign and a role on each line, such as “admins = admin”. No user becomes an owner by "
         "a group."
     ),
-    "defaultRole": N_("Choose a role that exists. Nobody becomes an owner by signing in."),
+    "defaultRole": N_("Choose a role that exists. No user becomes an owner by signing in."),
 }
 
 FIELD_LABELS: Mapping[str, str] = {

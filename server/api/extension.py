@@ -61,7 +61,7 @@ class OperationExtension(BaseModel):
     fresh: bool = False
     """Whether the page requires a recently created session (`session.fresh_age`)."""
     administrative: bool = False
-    """Whether the page is for administrators only: everybody else gets 404."""
+    """Whether the page is for administrators only: all other callers get 404."""
     continues_authorization: bool = False
     """Whether the operation may get an authorization request in `oauth_query`, and continues it after signing in."""
     authentication_by_setting: bool = False

@@ -71,7 +71,7 @@ class Pipeline:
         request = Request(scope, receive, head, client, self._json)
         try:
             rendered = await self._answer(request)
-        # Nobody reads a response any more, and the request is not logged as an error.
+        # The client has disconnected: it reads no response, and the request is not logged as an error.
         except ClientGoneError:
             return
         except Refusal as refusal:

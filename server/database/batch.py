@@ -95,7 +95,7 @@ async def both(first: Awaitable[Answer], second: Awaitable[Other]) -> tuple[Answ
     try:
         return await begun, await other
     except BaseException:
-        # One error is enough, but asyncio logs each that nobody has looked at.
+        # One error is enough, but asyncio logs each exception that is never retrieved.
         for future in (begun, other):
             future.add_done_callback(_look_at)
         raise

@@ -94,7 +94,7 @@ def _role(table: Fields, rules: Rules, name: str, part: Field) -> str:
     """Return known roles as they are stored; `member` for none."""
     names = role_names(values.text(table, "role", LONGEST_ROLE, part) or roles.MEMBER)
     if len(names) > MOST_ROLES:
-        raise Problem(name, f"somebody has more than {MOST_ROLES} roles", part)
+        raise Problem(name, f"an entry has more than {MOST_ROLES} roles", part)
     for role in names:
         if role not in rules.organization_roles:
             raise Problem(name, f"{role[:32]} is not a configured role of organizations", part)

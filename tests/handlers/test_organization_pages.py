@@ -594,7 +594,7 @@ class TestOrganization:
         assert first.text.count("@example.com · ") == 100
         assert second.text.count("@example.com · ") == 1
         assert second.links["Previous page"] == f"{here}?number=1"
-        assert "There is nobody on this page." in (await ada.open(f"{here}?number=3")).text
+        assert "There are no members on this page." in (await ada.open(f"{here}?number=3")).text
 
 
 @pytest.mark.operation(
@@ -851,7 +851,7 @@ class TestTeams:
         page = await ada.submit(f"{here}/teams", teamName="Support")
         assert "The team has been created." in page.text
         page = await ada.open(page.links["Sales"])
-        assert "Nobody is in this team yet." in page.text
+        assert "This team has no members yet." in page.text
         page = await ada.submit(f"{here}/team/members/add", email="Ada@example.com")
         assert "That person is in the team now." in page.text
         page = await ada.submit(f"{here}/team", teamName="Marketing")

@@ -17,7 +17,7 @@ for (const box of document.querySelectorAll("input[data-select-all]")) {
   });
 }
 
-// Keys that walk a list, unless somebody is typing.
+// Keys that walk a list, unless the user is typing.
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target.matches("[data-search]")) event.target.blur();
   const typing = event.target.closest("input:not([type='checkbox'], [type='radio']), select, textarea, dialog[open]");

@@ -228,7 +228,7 @@ class PageResponder(Responder):
         if redirect is not None:
             return redirect
         administrator = self._administrator(request)
-        # Without the database nobody knows who calls.
+        # Without the database, the service does not know who calls.
         is_unknown = request.caller is None and isinstance(refusal, errors.Unavailable)
         has_frame = administrator is not None or (refused.names_parameters and is_unknown)
         if with_built_in or not has_frame:

@@ -91,7 +91,7 @@ class MailSettings(Group):
         """Yield a problem if links would be written to the log or shown publicly."""
         yield from console_problems("mail", self.sender)
         if self.mailbox:  # defence: R43 mailbox
-            yield "mail.mailbox: shows links and codes to everybody; it is for development only"
+            yield "mail.mailbox: shows links and codes to every caller; it is for development only"
 
 
 def console_problems(group: str, sender: str) -> Iterator[str]:

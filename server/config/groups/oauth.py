@@ -151,8 +151,8 @@ class OAuthSettings(Group):
     device: DeviceSettings = DeviceSettings()
     registration: Literal["off", "token", "open"] = setting(
         "off",
-        "Who may register clients (RFC 7591): nobody (`off`), holders of an initial access token "
-        "(`token`), or everybody (`open`).",
+        "Who may register clients (RFC 7591): no caller (`off`), holders of an initial access token "
+        "(`token`), or all callers (`open`).",
     )
     client_documents: bool = setting(
         False,
@@ -167,7 +167,7 @@ class OAuthSettings(Group):
     )
     client_management: Literal["off", "admin", "users"] = setting(
         "off",
-        "Who may manage clients by operations: nobody (`off`), users with the permission `service: manage` "
+        "Who may manage clients by operations: no user (`off`), users with the permission `service: manage` "
         "(`admin`), or every user, but only their own clients (`users`).",
     )
     login_page: OptionalUrl = setting(None, "Page to sign in, instead of the hosted one.")

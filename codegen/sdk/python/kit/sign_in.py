@@ -136,4 +136,4 @@ class SignIn:
         except ApiError as error:
             raise Unauthenticated(error.code, error.message) from error
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise unavailable("Nobody can sign in now") from error
+            raise unavailable("Users cannot sign in now") from error

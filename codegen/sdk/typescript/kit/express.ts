@@ -101,7 +101,7 @@ export function createSignIn(options: SignInOptions & ExpressOptions) {
       }
     },
 
-    /** Store who is `signedIn`, if anybody is. */
+    /** Store who is `signedIn`, if a user is signed in. */
     loadSignedIn: () =>
       refusing<OptionalSignedInResponse>(options, async (req, res) => {
         const signedIn = await signIn.signedIn({ headers: headersOf(req) });

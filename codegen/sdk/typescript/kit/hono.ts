@@ -95,7 +95,7 @@ export function createSignIn(options: SignInOptions & HonoOptions) {
       return refused ?? response ?? next();
     },
 
-    /** Set who is `signedIn`, if anybody is. */
+    /** Set who is `signedIn`, if a user is signed in. */
     loadSignedIn: (): Variables<{ signedIn?: SignedIn | undefined }> => async (c, next) => {
       c.set("signedIn", await signIn.signedIn(c.req.raw));
       await next();

@@ -114,7 +114,7 @@ export function createSignIn(options: SignInOptions & NextOptions) {
     route: (request: Request): Promise<Response> =>
       respond(options.onError, request, async () => (await signIn.handle(request)) ?? new Response(null, { status: 404 })),
 
-    /** Return who is signed in, in a server component; undefined if nobody is. */
+    /** Return who is signed in, in a server component; undefined if no user is. */
     signedIn: async (): Promise<SignedIn | undefined> => signIn.signedIn({ headers: await received() }),
 
     /** Return a route handler that requires that the user is signed in. Requests for pages are redirected to the sign-in. */

@@ -12,7 +12,7 @@ export interface SignInOptions {
   clientSecret: string;
   /** The origin of the application, such as `https://shop.example.com`. */
   appUrl: string;
-  /** A random text of at least 32 characters. It encrypts the cookies; a new one signs everybody out. */
+  /** A random text of at least 32 characters. It encrypts the cookies; a new one signs all users out. */
   secret: string;
   /** By default `openid profile email`. */
   scope?: string | undefined;
