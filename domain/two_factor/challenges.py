@@ -198,9 +198,9 @@ def _amr(origin: SsoOrigin, method: str) -> str:
 async def _use_up(ctx: Context, challenge: Challenge) -> Any:
     """Delete a challenge; return its row with `payload` and `created_at`, or None if it has ended."""
     await otp.discard(ctx)
-    # defence: R19 use-challenge
     gone = delete(OneTimeToken).where(*_live(ctx, challenge))
     columns = (col(OneTimeToken.payload), col(OneTimeToken.created_at))
+    # defence: R19 use-challenge
     return (await ctx.db.execute(gone.returning(*columns))).first()
 
 

@@ -36,7 +36,7 @@ MUTANTS = (
         "R19",
         "a sign-in that waits is ended by its code",
         "use-challenge",
-        Replace("select(col(OneTimeToken.digest)).where(*_live(ctx, challenge))", "value"),
+        Replace("select(*columns).where(*_live(ctx, challenge))", "value.func.value.value.args[0]"),
     ),
     Mutant(
         "R19",

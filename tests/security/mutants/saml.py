@@ -50,7 +50,12 @@ MUTANTS = (
     Mutant("SSO6", "a session has an end", "session", Always(False)),
     Mutant("SSO15", "a query is signed", "query-signature", Remove()),
     Mutant("SSO15", "a form is signed", "form-signature", Replace("signed = signatures.Signed(root)")),
-    Mutant("SSO15", "a query is signed by a strong method", "query-algorithm", Always(False)),
+    Mutant(
+        "SSO15",
+        "a query is signed by a strong method",
+        "query-algorithm",
+        Replace('if algorithm is None:\n    algorithm = ("rsa", 256)'),
+    ),
     Mutant("SSO15", "a parameter is there once", "repeated", Always(False)),
     Mutant("SSO15", "a logout is for this service", "destination", Always(False)),
     Mutant("SSO15", "a logout is of its issuer", "issuer", Always(False)),

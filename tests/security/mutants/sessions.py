@@ -12,8 +12,8 @@ RENAME_USER = (
 MUTANTS = (
     Mutant("V35", "sign-out deletes the session", "sign-out", Remove()),
     Mutant("V35", "revoking a session deletes it", "end-session", Always(True)),
-    Mutant("V35", "revoking all deletes all", "end-all", Replace("1", "value")),
-    Mutant("V35", "revoking the others deletes them", "others-of-caller", Replace("1", "value")),
+    Mutant("V35", "revoking all deletes all", "end-all", Replace("['']", "value")),
+    Mutant("V35", "revoking the others deletes them", "others-of-caller", Replace("['']", "value")),
     Mutant(
         "V35", "revoking the others leaves the current one", "others-of-caller", Remove("value.value.args[2]")
     ),
@@ -64,7 +64,7 @@ MUTANTS = (
         "active-only",
         Replace("... and row.remembered", "value.generators[0].ifs[0]"),
     ),
-    Mutant("V37", "a revoked session is gone, and counted", "end-all", Replace("... - 1", "value")),
+    Mutant("V37", "a revoked session is gone, and counted", "end-all", Replace("(...)[1:]", "value")),
     Mutant("V37", "a sign-in looks again at the password", "seen-password", Remove()),
     Mutant("V37", "a sign-in looks again at the proof of the address", "seen-verified", Remove()),
     Mutant("V37", "a sign-in looks again at the second factor", "seen-second-factor", Remove()),
