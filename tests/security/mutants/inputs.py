@@ -31,7 +31,7 @@ MUTANTS = (
             "value",
         ),
     ),
-    Mutant("R28", "a body has a limit", "max-body", Replace("2 ** 24", "value.keywords[0].value")),
+    Mutant("R28", "a body has a limit", "max-body", Replace("2 ** 24", "value.args[0]")),
     Mutant(
         "R28",
         "of a key sent twice the last counts",
