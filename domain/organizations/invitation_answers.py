@@ -107,7 +107,7 @@ async def peek(ctx: Context, id_or_secret: str) -> tuple[InvitationView, Invitat
     except InvitationNotFound:
         return InvitationView.GONE, None
     view = await _view(ctx, row, id_or_secret)
-    # The organization and the address are shown to the address's user, and to every browser that has the secret.
+    # The organization and the address are shown to the address's user, and to every caller who has the secret.
     is_shown = view in {InvitationView.OPEN, InvitationView.MEMBER}
     is_shown |= view == InvitationView.OTHER_ADDRESS and id_or_secret != row.id  # defence: ORG1 other-address
     return view, found if is_shown else None
