@@ -126,7 +126,8 @@ class Search(Protocol):
         """Run all statements on one snapshot of the database; return the rows of each.
 
         `values` are the named parameters of the statements. `is_scan` means that a statement may read a whole table; a
-        process runs one such search at a time.
+        process runs one such search at a time. If all statements have the execution option `generic_plan`, PostgreSQL
+        plans each once, not again for other values.
 
         Raises SearchTimedOut if the search takes longer than `within`, including the wait for other scans, and
         Unavailable.

@@ -37,6 +37,7 @@ _UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN_SNAPSHOT_GENERIC = f"{_BEGIN_SNAPSHOT}; SET LOCAL plan_cache_mode = force_generic_plan"
 
 Answer = TypeVar("Answer")
 Part = tuple[Any, tuple[str, ...]]
@@ -149,12 +150,17 @@ class PostgresqlTransaction(Transaction):
         if not self._has_begun:
             # Explicitly READ COMMITTED: rules lock what they change, and a stricter default would only cause retries.
             try:
-                await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)
+                await self._connection.execute(self._beginning())
             except BaseException:
                 self._is_broken = True
                 raise
             self._has_begun = True
         return self._connection
+
+    def _beginning(self) -> str:
+        if not self._reads_snapshot:
+            return _BEGIN
+        return _BEGIN_SNAPSHOT_GENERIC if self.generic_plan else _BEGIN_SNAPSHOT
 
     async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
         """Return the result; after any error that the server did not report, the connection is treated as broken.
