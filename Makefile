@@ -117,7 +117,11 @@ table: setup ## generate SECURITY-TESTS.md: every known attack and its tests
 mutants: setup ## remove one defence at a time and expect a test to fail (slow; ARGS="V47 V12" or ARGS=--top for some)
 	@.ci/postgresql.sh
 	@.ci/redis.sh
-	$(BIN)/python -m tests.security.mutants $(ARGS)
+	@.ci/faketime.sh
+	@.ci/chromium.sh
+	@.ci/pgbouncer.sh
+	@.ci/verifiers.sh
+	path=$$(.ci/node.sh) && PATH=$$path $(BIN)/python -m tests.security.mutants $(ARGS)
 
 fuzz: setup ## compare random sequences of operations with a model (ARGS="--seconds 3600 --database postgresql", --help)
 	@.ci/postgresql.sh
