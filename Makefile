@@ -36,22 +36,27 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfi
 # These check the files of the project; `make check` runs them.
 CHECKS := $(addprefix tests/,codegen/test_shapes.py contract/test_house_rules.py server/api/test_build.py test_layout.py test_licences.py test_packaging.py test_slices.py)
 
+# The programs that the long tests need.
+define TOOLS
+@.ci/postgresql.sh
+@.ci/redis.sh
+@.ci/faketime.sh
+@.ci/chromium.sh
+@.ci/curl.sh
+@.ci/haproxy.sh
+@.ci/pgbouncer.sh
+@.ci/proxies.sh
+@.ci/verifiers.sh
+@.ci/xmlsec.sh
+@.ci/containers.sh
+endef
+
 test: setup ## run the tests (ARGS="tests/domain -k reset" for some) in about 5 minutes
 	@.ci/postgresql.sh
 	$(PYTEST) -m "not long" $(CHECKS:%=--ignore=%) $(ARGS)
 
 test-long: setup ## run the rest: the second database, faults, SDKs, guides, browsers, many generated requests
-	@.ci/postgresql.sh
-	@.ci/redis.sh
-	@.ci/faketime.sh
-	@.ci/chromium.sh
-	@.ci/curl.sh
-	@.ci/haproxy.sh
-	@.ci/pgbouncer.sh
-	@.ci/proxies.sh
-	@.ci/verifiers.sh
-	@.ci/xmlsec.sh
-	@.ci/containers.sh
+	$(TOOLS)
 	path=$$(.ci/node.sh) && PATH=$$path $(PYTEST) -m long $(ARGS)
 
 test-ha: setup ## break a PostgreSQL cluster with failover under load (15 to 25 minutes; ARGS="--replication synchronous --only host", --help)
@@ -115,12 +120,7 @@ table: setup ## generate SECURITY-TESTS.md: every known attack and its tests
 	$(BIN)/python -m tests.security.table
 
 mutants: setup ## remove one defence at a time and expect a test to fail (slow; ARGS="V47 V12" or ARGS=--top for some)
-	@.ci/postgresql.sh
-	@.ci/redis.sh
-	@.ci/faketime.sh
-	@.ci/chromium.sh
-	@.ci/pgbouncer.sh
-	@.ci/verifiers.sh
+	$(TOOLS)
 	path=$$(.ci/node.sh) && PATH=$$path $(BIN)/python -m tests.security.mutants $(ARGS)
 
 fuzz: setup ## compare random sequences of operations with a model (ARGS="--seconds 3600 --database postgresql", --help)

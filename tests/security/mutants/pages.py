@@ -37,7 +37,12 @@ MUTANTS = (
         "H13", "where an administrator is stays hidden", "hidden-administrator", Replace("hidden = False")
     ),
     Mutant("H15", "no page redirects to another site", "leaving-page", Always(False)),
-    Mutant("H15", "the target of a page is encrypted", "sealed-target", Replace("text = sealed")),
+    Mutant(
+        "H15",
+        "the target of a page is encrypted",
+        "sealed-target",
+        Replace("... or (sealed if sealed.startswith('{') else None)", "value"),
+    ),
     Mutant("H15", "the target of a page expires", "target-life", Always(False)),
     Mutant("H16", "a provider confirms no other user", "same-user", Always(False)),
     Mutant("H17", "a code of a program ends the old session", "by-program", Remove()),
