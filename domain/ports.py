@@ -173,78 +173,6 @@ class Mailbox(Protocol):
         """Return the email with this id, or None."""
 
 
-class MailPreview(NamedTuple):
-    """An email with example values."""
-
-    template: str
-    language: str
-    subject: str
-    text: str
-    html: str
-
-
-class MailPreviews(Protocol):
-    """The templates of emails, rendered with example values."""
-
-    def render(self, template: str, language: str, now: datetime) -> MailPreview:
-        """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
-
-
-class SettingInForce(NamedTuple):
-    """A setting of this process, and where it comes from."""
-
-    key: str
-    group: str
-    """The key without its last part; empty for a setting outside of groups."""
-    value: str
-    """The value as it is written in the configuration; for a secret only `set` or `not set`."""
-    is_secret: bool
-    source: str
-    """`default`, `profile`, `file` or `variable`."""
-    origin: str
-    """The file and line, the environment variable, or the profile that sets it; otherwise `default`."""
-    description: str
-    """Its description in the reference of settings, in English, with names in backticks."""
-    anchor: str
-    """The heading of its group in the reference."""
-    digests: Sequence[str] = ()
-    """For a secret that is set, its digests under each service secret, which are compared between processes."""
-
-
-class SettingsInForce(Protocol):
-    """The settings of this process."""
-
-    def __call__(self) -> Sequence[SettingInForce]:
-        """Return every setting, in the order of their reference."""
-
-
-class Finding(NamedTuple):
-    """What a check of the installation found; `fix` is empty if there is nothing to do."""
-
-    check: str
-    verdict: str
-    """`ok`, `warning`, `wrong` or `skipped`."""
-    found: str
-    fix: str
-
-
-class InstallationChecks(Protocol):
-    """The checks of `gatewright doctor`."""
-
-    async def __call__(self) -> Sequence[Finding]:
-        """Run the checks and return their findings, in the order in which to fix them."""
-
-
-class ThisInstance(NamedTuple):
-    """The process that responds."""
-
-    id: str
-    host: str
-    process: int
-    version: str
-    started_at: datetime
-
-
 class Readiness(Protocol):
     """The readiness of the service, as /ready reports it."""
 
@@ -347,58 +275,6 @@ class Counters(Protocol):
 
     async def reset(self, db: Transaction, keys: Sequence[bytes]) -> None:
         """Reset the counters of these keys."""
-
-
-class KeyDocument(NamedTuple):
-    """The published keys as a JSON Web Key Set (RFC 7517), and its strong ETag."""
-
-    body: bytes
-    etag: bytes
-
-
-class SigningKeys(Protocol):
-    """The keys that sign tokens for other services, held in memory."""
-
-    @property
-    def document(self) -> KeyDocument:
-        """The public parts of the keys that are announced, sign, or are retired."""
-
-    async def sign(
-        self, claims: Mapping[str, Any], now: datetime, *, algorithm: str | None = None, typ: str = "JWT"
-    ) -> str:
-        """Return a signed token (RFC 7519) with these claims and this type.
-
-        `algorithm` defaults to the first one of the policy. Raises Unavailable if no key of the algorithm can sign.
-        """
-
-    async def verify(
-        self, token: str, now: datetime, *, typ: str = "JWT", ignore_expiry: bool = False
-    ) -> Mapping[str, Any] | None:
-        """Return the claims of a token of this type that was signed by a published key.
-
-        None for every other token and, unless `ignore_expiry`, for an expired one. The caller checks the audience.
-        Raises Unavailable if the keys must be read and the database does not respond.
-        """
-
-
-class KeyUsage(Protocol):
-    """Records the use of API keys in this process."""
-
-    def verified(self, verifier: str | None, result: str) -> None:
-        """Count a verification for metrics. `result` is `valid` or the code of the refusal.
-
-        `verifier` is the service that asked; None if a request was sent with the key itself.
-        """
-
-    def used(self, key_id: str, now: datetime) -> None:
-        """Note the use of a key whose uses are not limited; its `lastRequest` is written in the background."""
-
-    def is_first(self, *what: str, now: datetime) -> bool:
-        """Return whether this is the first call with these texts within a minute."""
-
-    def is_burst(self, verifier: str, now: datetime) -> bool:
-        """Count an invalid key that a verifier has sent; return whether their number has just reached the limit per
-        minute."""
 
 
 class Ports:

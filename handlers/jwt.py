@@ -6,8 +6,8 @@ from functools import lru_cache
 from domain.context import Context
 from domain.jwt import session_tokens
 from domain.jwt.policy import JwtPolicy
+from domain.jwt.signing_keys import KeyDocument, SigningKeys
 from domain.operations import signing_keys
-from domain.ports import KeyDocument, SigningKeys
 from handlers import shapes, wire
 from handlers.responses.reply import Document
 

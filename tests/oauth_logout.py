@@ -4,8 +4,8 @@ from typing import Any
 
 from domain import tokens
 from domain.backchannel_logout.session_ids import sid_of
+from domain.jwt.signing_keys import SigningKeys
 from domain.oauth.policy import OAuthPolicy
-from domain.ports import SigningKeys
 from models.oauth_grant import OauthGrant
 from tests import rows
 from tests.conftest import Headers

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Protocol
 
 import orjson
 
@@ -22,7 +22,6 @@ from domain.api_keys.errors import (
 from domain.api_keys.policy import ApiKeyPolicy
 from domain.context import Caller, Context, StaleRead
 from domain.errors import Limited, Unauthenticated
-from domain.ports import KeyUsage
 from domain.rate_limits import events as limit_events
 from domain.sessions.policy import SessionPolicy
 from models.api_key import FIND_KEY, KEY_BY_DIGEST, USE_KEY, ApiKeyRow
@@ -36,6 +35,26 @@ VALID = "valid"
 """The result of a verification that was not refused, in metrics."""
 
 _MILLISECOND = timedelta(milliseconds=1)
+
+
+class KeyUsage(Protocol):
+    """Records the use of API keys in this process."""
+
+    def verified(self, verifier: str | None, result: str) -> None:
+        """Count a verification for metrics. `result` is `valid` or the code of the refusal.
+
+        `verifier` is the service that asked; None if a request was sent with the key itself.
+        """
+
+    def used(self, key_id: str, now: datetime) -> None:
+        """Note the use of a key whose uses are not limited; its `lastRequest` is written in the background."""
+
+    def is_first(self, *what: str, now: datetime) -> bool:
+        """Return whether this is the first call with these texts within a minute."""
+
+    def is_burst(self, verifier: str, now: datetime) -> bool:
+        """Count an invalid key that a verifier has sent; return whether their number has just reached the limit per
+        minute."""
 
 
 class VerifiedKey(NamedTuple):

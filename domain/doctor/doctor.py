@@ -4,14 +4,31 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
 
 from domain.admin import permissions
 from domain.admin.errors import YouAreNotAllowedToManageService
 from domain.context import Context
-from domain.ports import Finding, InstallationChecks
 
 KEPT_FOR = timedelta(seconds=60)
 """How long findings are returned again before the checks run again."""
+
+
+class Finding(NamedTuple):
+    """What a check of the installation found; `fix` is empty if there is nothing to do."""
+
+    check: str
+    verdict: str
+    """`ok`, `warning`, `wrong` or `skipped`."""
+    found: str
+    fix: str
+
+
+class InstallationChecks(Protocol):
+    """The checks of `gatewright doctor`."""
+
+    async def __call__(self) -> Sequence[Finding]:
+        """Run the checks and return their findings, in the order in which to fix them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sqlmodel import col
 from domain.admin import permissions
 from domain.admin.errors import YouAreNotAllowedToManageService
 from domain.context import Context
-from domain.ports import SettingInForce
+from domain.settings.settings import SettingInForce
 from models.base import Instant
 from models.instance import Instance
 
@@ -24,6 +24,16 @@ _MOST = 1000
 
 _Setting = tuple[str, Sequence[str]]
 """The value of a setting and its digests."""
+
+
+class ThisInstance(NamedTuple):
+    """The process that responds."""
+
+    id: str
+    host: str
+    process: int
+    version: str
+    started_at: datetime
 
 
 class RunningInstance(NamedTuple):

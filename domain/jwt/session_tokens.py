@@ -7,8 +7,8 @@ from domain.authentication_methods import amr_of
 from domain.context import Caller, Context
 from domain.jwt.errors import AudienceNotAllowed
 from domain.jwt.policy import JwtPolicy
+from domain.jwt.signing_keys import SigningKeys
 from domain.organizations.policy import OrganizationPolicy, TeamPolicy
-from domain.ports import SigningKeys
 from models.base import to_milliseconds
 from models.member import ACTIVE_MEMBERSHIP
 from models.session import SessionRow

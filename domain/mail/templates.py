@@ -7,9 +7,9 @@ A capability declares its emails in `mails.py`, each with a function that queues
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple, Protocol
 
 import domain
 from domain.localization import Localization
@@ -42,6 +42,23 @@ def link_to(page: str) -> Variable[str | None]:
     """Return the variable `link` of a template. Its example value is the URL of `page`, such as `verify-email`."""
     example = f"https://auth.example.com/account/{page}?token=Rq7Wn2Xv9Lk4Bt8Zc1Mf5Hy3Jd6Gp0Sa"
     return Variable("link", TEXT, "the link", example)
+
+
+class MailPreview(NamedTuple):
+    """An email with example values."""
+
+    template: str
+    language: str
+    subject: str
+    text: str
+    html: str
+
+
+class MailPreviews(Protocol):
+    """The templates of emails, rendered with example values."""
+
+    def render(self, template: str, language: str, now: datetime) -> MailPreview:
+        """Return the email of a declared template in one of the languages. Raises BrokenMailTemplate."""
 
 
 @dataclass(frozen=True, slots=True)

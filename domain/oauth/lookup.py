@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.context import Context
+from domain.jwt.signing_keys import SigningKeys
 from domain.oauth import tokens
 from domain.oauth.tokens import ACCESS_PREFIX, REFRESH_PREFIX, SIGNED_ACCESS
 from domain.oauth_clients import clients, documents
-from domain.ports import SigningKeys
 from models.oauth_client import CLIENT_BY_ID, ClientRow
 from models.oauth_revoked_token import REVOKED_TOKEN
 from models.oauth_token_query import (

@@ -9,12 +9,12 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from domain import tokens
 from domain.context import Context
+from domain.jwt.signing_keys import SigningKeys
 from domain.oauth import events
 from domain.oauth.access import Access
 from domain.oauth.claims import acr_of, of_user
 from domain.oauth.policy import OAuthPolicy
 from domain.oauth_clients import clients
-from domain.ports import SigningKeys
 from models.base import to_milliseconds
 from models.oauth_client import ClientRow
 from models.oauth_grant import GrantRow

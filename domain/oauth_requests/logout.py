@@ -12,6 +12,7 @@ from typing import NamedTuple
 from domain import urls
 from domain.backchannel_logout.session_ids import sids_of
 from domain.context import Context
+from domain.jwt.signing_keys import SigningKeys
 from domain.oauth.errors import RequestNotFound
 from domain.oauth.policy import OAuthPolicy
 from domain.oauth_clients import clients, redirect_uris
@@ -20,7 +21,6 @@ from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_requests import stored as stored_requests
 from domain.oauth_requests.stored import StoredRequest
 from domain.pages.policy import PagesPolicy
-from domain.ports import SigningKeys
 from domain.sessions.sign_out import end_presented
 from models.oauth_client import ClientRow
 from models.oauth_request import RequestKind

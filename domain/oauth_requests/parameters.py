@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from domain.context import Context
+from domain.jwt.signing_keys import SigningKeys
 from domain.oauth_clients.errors import InvalidRequest, InvalidScope, InvalidTarget, UnauthorizedClient
 from domain.oauth_clients.parameters import OAuthParameters
 from domain.oauth_clients.policy import STANDARD_SCOPES, ClientPolicy
@@ -15,7 +16,6 @@ from domain.oauth_requests.errors import (
     RequestUriNotSupported,
     UnsupportedResponseType,
 )
-from domain.ports import SigningKeys
 from models.oauth_client import ClientRow
 
 KEPT = (

@@ -12,8 +12,8 @@ from domain.mail import events, messages, outbox, search
 from domain.mail.errors import MailNotFound, MailSenderNotConfigured, MailTemplateNotFound
 from domain.mail.policy import MailPolicy
 from domain.mail.search import ListedMail, MailFilter, MailPage
-from domain.mail.templates import MailTemplate, templates
-from domain.ports import MailPreview, MailPreviews, SearchTimedOut
+from domain.mail.templates import MailPreview, MailPreviews, MailTemplate, templates
+from domain.ports import SearchTimedOut
 from domain.rate_limits import limits
 from models import MailState
 from models.user import FIND_USER

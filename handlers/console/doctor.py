@@ -5,8 +5,8 @@ from typing import Any
 
 from domain.context import Context
 from domain.doctor import doctor
+from domain.doctor.doctor import Finding
 from domain.localization import N_
-from domain.ports import Finding
 from handlers.console import layout
 from handlers.console.registry import NavigationItem, Panel
 from handlers.console.view import ConsoleView, view

@@ -10,8 +10,8 @@ from domain.audit.search import AuditEvent
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.instances import instances
+from domain.instances.instances import ThisInstance
 from domain.localization import N_
-from domain.ports import ThisInstance
 from domain.statistics import statistics
 from domain.users import lookup
 from handlers.console import layout, registry, texts

@@ -4,8 +4,8 @@ from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.instances import instances
 from domain.localization import N_
-from domain.ports import SettingInForce
 from domain.settings import settings
+from domain.settings.settings import SettingInForce
 from handlers.console import layout
 from handlers.console.registry import NavigationItem
 from handlers.console.view import view

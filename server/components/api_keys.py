@@ -7,7 +7,7 @@ from itertools import islice
 from sqlalchemy import bindparam, update
 from sqlmodel import col
 
-from domain.ports import KeyUsage
+from domain.api_keys.verification import KeyUsage
 from models.api_key import ApiKey
 from models.base import Instant
 from models.statements import table_of

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from domain.doctor.doctor import LastReport
-from domain.ports import Finding, InstallationChecks
+from domain.doctor.doctor import Finding, InstallationChecks, LastReport
 from server.components.component import Component, Core
 
 WITHIN = 30.0

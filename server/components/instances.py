@@ -7,7 +7,8 @@ from importlib.metadata import version
 
 from domain import tokens
 from domain.instances import instances
-from domain.ports import SettingsInForce, ThisInstance
+from domain.instances.instances import ThisInstance
+from domain.settings.settings import SettingsInForce
 from models.instance import upsert_instance
 from server.components.component import Component, Core, PeriodicJob
 

@@ -15,7 +15,7 @@ from domain.errors import Unavailable
 from domain.jwt import rotation
 from domain.jwt.policy import JwtPolicy
 from domain.jwt.rotation import KeyChanges, KeyPair, Rule
-from domain.ports import KeyDocument, SigningKeys
+from domain.jwt.signing_keys import KeyDocument, SigningKeys
 from models.signing_key import PUBLISHED_KEYS, SigningKeyRow
 from server.components.component import Component, Core, PeriodicJob
 from server.components.scheduler import take_lease

@@ -6,8 +6,7 @@ from functools import cached_property
 from jinja2 import TemplateError
 
 from domain.mail.errors import BrokenMailTemplate
-from domain.mail.templates import templates
-from domain.ports import MailPreview, MailPreviews
+from domain.mail.templates import MailPreview, MailPreviews, templates
 from server.components.component import Component, Core
 from server.config.base import Settings
 from server.mail import backends, preview

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from domain.ports import SettingInForce, SettingsInForce
+from domain.settings.settings import SettingInForce, SettingsInForce
 from server.components.component import Component, Core
 from server.config.effective import EffectiveSetting, effective_settings, shown
 

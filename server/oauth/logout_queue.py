@@ -14,9 +14,10 @@ from domain.backchannel_logout.deliveries import DueClient, LeasedLogout
 from domain.backchannel_logout.filing import LOGOUTS
 from domain.backchannel_logout.policy import BackchannelLogoutPolicy
 from domain.context import Context, Runner
+from domain.jwt.signing_keys import SigningKeys
 from domain.outbound import OutboundError, OutboundFailure, OutboundGuard
 from domain.policy import Policy
-from domain.ports import Ports, SigningKeys
+from domain.ports import Ports
 from server.clock import Clock
 from server.observability.metrics.registry import MetricsRegistry
 from server.outbound import LazyClient

@@ -2,8 +2,7 @@
 
 import pytest
 
-from domain.doctor.doctor import LastReport
-from domain.ports import Finding, InstallationChecks
+from domain.doctor.doctor import Finding, InstallationChecks, LastReport
 from tests.conftest import MakeService
 from tests.handlers.pages import SETTINGS
 from tests.handlers.test_console import administrator

@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from domain.audit.record import EVENTS
-from domain.doctor.doctor import LastReport, Report
-from domain.ports import Finding
+from domain.doctor.doctor import Finding, LastReport, Report
 from models import Audit
 from models.daily_count import DailyCount
 from server.config.groups.pages import PagesSettings, contrast

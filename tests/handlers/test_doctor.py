@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from domain.doctor.doctor import LastReport
-from domain.ports import Finding, InstallationChecks
+from domain.doctor.doctor import Finding, InstallationChecks, LastReport
 from server.components.doctor import run_checks
 from tests.handlers import steps
 from tests.handlers.people import Person, add_person

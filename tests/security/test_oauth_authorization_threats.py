@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import text
 
-from domain.ports import SigningKeys
+from domain.jwt.signing_keys import SigningKeys
 from server.config.sources import ConfigurationError
 from tests.conftest import Headers, MakeService
 from tests.handlers.people import add_person

@@ -12,7 +12,7 @@ from joserfc.jwk import Key, RSAKey
 
 from domain.errors import Unavailable
 from domain.jwt import rotation
-from domain.ports import SigningKeys
+from domain.jwt.signing_keys import SigningKeys
 from server.components.jwt import EVERY, SigningKeyStore
 from server.crypto import jwt as signer
 from server.crypto.keyring import Keyring
