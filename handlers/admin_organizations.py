@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator, Sequence
 
 from domain.admin_organizations import changes
 from domain.admin_organizations import search as organization_search
+from domain.admin_organizations.operator import ListedOrganization
 from domain.admin_organizations.paging import Position
 from domain.admin_organizations.search import OrganizationSearch
 from domain.context import Context
 from domain.errors import ValidationError
-from domain.organizations.operator import ListedOrganization
 from domain.organizations.policy import TeamPolicy
 from handlers import shapes, teams, wire
 from handlers.audit import event_shape

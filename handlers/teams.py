@@ -2,7 +2,7 @@
 
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.organizations import teams
+from domain.organizations import team_members, teams
 from handlers import shapes, wire
 from models.team import TeamMemberRow, TeamRow
 
@@ -65,20 +65,20 @@ async def list_members(
     ctx: Context, team_id: str | None = None, organization_id: str | None = None
 ) -> shapes.TeamMemberList:
     """Return the members of a team, by default of the active team in the active organization."""
-    return [team_member_shape(row) for row in await teams.list_members(ctx, team_id, organization_id)]
+    return [team_member_shape(row) for row in await team_members.list_members(ctx, team_id, organization_id)]
 
 
 # teams.add_member
 async def add_member(ctx: Context, body: shapes.TeamMemberRequest) -> shapes.TeamMember:
     """Add a member to a team."""
-    added = await teams.add_member(ctx, body["teamId"], body["userId"], body.get("organizationId"))
+    added = await team_members.add_member(ctx, body["teamId"], body["userId"], body.get("organizationId"))
     return team_member_shape(added)
 
 
 # teams.remove_member
 async def remove_member(ctx: Context, body: shapes.TeamMemberRequest) -> shapes.TeamMessage:
     """Remove a member from a team."""
-    await teams.remove_member(ctx, body["teamId"], body["userId"], body.get("organizationId"))
+    await team_members.remove_member(ctx, body["teamId"], body["userId"], body.get("organizationId"))
     return {"message": "Team member removed successfully."}
 
 

@@ -6,10 +6,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from domain.admin_organizations import operator
 from domain.admin_organizations.errors import NoSuchOrganization
 from domain.admin_organizations.search import get_listed, require
 from domain.context import Context
-from domain.organizations import access, fields, members, memberships, operator, organizations, roles
+from domain.organizations import access, fields, members, memberships, organizations, roles
 from domain.organizations.errors import StaleOrganization
 from domain.organizations.pending import InvitationWithTeams
 from models.base import to_milliseconds

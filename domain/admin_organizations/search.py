@@ -12,14 +12,14 @@ from domain.admin import exports, permissions
 from domain.admin.errors import YouAreNotAllowedToManageService
 from domain.admin.exports import Export
 from domain.admin.policy import AdminPolicy
-from domain.admin_organizations import paging
+from domain.admin_organizations import operator, paging
 from domain.admin_organizations.errors import NoSuchOrganization, YouAreNotAllowedToManageOrganizations
+from domain.admin_organizations.operator import ListedOrganization, OrganizationFilter
 from domain.admin_organizations.paging import Listing, Page, Position, page_of
 from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.context import Context
-from domain.organizations import operator, pending, teams
-from domain.organizations.operator import ListedOrganization, OrganizationFilter
+from domain.organizations import pending, teams
 from domain.organizations.pending import InvitationWithTeams
 from domain.organizations.policy import TeamPolicy
 from domain.ports import SearchTimedOut

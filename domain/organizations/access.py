@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from domain.context import Context, StaleRead
 from domain.errors import BadRequest, Forbidden
 from domain.organizations import events, roles
+from domain.organizations.errors import NoActiveOrganization, TeamIsManagedByADirectory, TeamNotFound
 from models.member import (
     COUNT_MEMBERS,
     COUNT_MEMBERSHIPS,
@@ -25,6 +26,11 @@ from models.member import (
     with_organization,
 )
 from models.organization import FIND_BY_SLUG, LOCK_ORGANIZATION, OrganizationRow
+from models.scim_link import LINK_OF_TEAM
+from models.team import FIND_TEAM, TeamRow
+
+MOST_LISTED = 1000
+"""How many teams, or members of a team, are listed at most."""
 
 Error = type[BadRequest] | type[Forbidden]
 
@@ -131,3 +137,43 @@ async def count_members(ctx: Context, organization_id: str) -> int:
 async def count_organizations(ctx: Context, user_id: str) -> int:
     """Return the number of organizations of which a user is a member."""
     return int((await ctx.db.execute(COUNT_MEMBERSHIPS, user_id=user_id)).scalar())
+
+
+async def organization_of(ctx: Context, organization_id: str | None) -> str:
+    """Return the organization with this id, or the active one for None. Raises NoActiveOrganization."""
+    chosen = await named(ctx, organization_id)
+    if chosen is None:
+        raise NoActiveOrganization
+    return chosen
+
+
+async def require_manager(
+    ctx: Context, organization_id: str | None, resource: str, action: str, error: type[Forbidden]
+) -> MemberRow:
+    """Lock an organization, by default the active one, and return the membership of the caller.
+
+    Raises NoActiveOrganization; `error` if the caller is no member or lacks the permission.
+    """
+    chosen = await organization_of(ctx, organization_id)
+    await lock(ctx, chosen)  # defence: ORG13 team-lock
+    member = await require_member(ctx, chosen, error)
+    require(ctx, member, resource, action, error)
+    return member
+
+
+async def find_team(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
+    """Return a team of an organization. Raises TeamNotFound."""
+    row: TeamRow | None = (
+        await ctx.db.execute(FIND_TEAM, team_id=team_id, organization_id=organization_id)
+    ).first()
+    if row is None:
+        raise TeamNotFound
+    return row
+
+
+async def find_own_team(ctx: Context, organization_id: str, team_id: str) -> TeamRow:
+    """Return a team that the organization itself manages. Raises TeamNotFound, TeamIsManagedByADirectory."""
+    row = await find_team(ctx, organization_id, team_id)
+    if await ctx.db.execute(LINK_OF_TEAM, team_id=row.id):  # defence: SSO12 managed-teams
+        raise TeamIsManagedByADirectory
+    return row

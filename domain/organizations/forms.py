@@ -17,6 +17,7 @@ from domain.organizations import (
     memberships,
     organizations,
     pending,
+    team_members,
     teams,
 )
 from domain.organizations.errors import (
@@ -42,7 +43,7 @@ _OF_TEAM = (
     MEMBERS_WITH_USERS.join(TeamMember, col(TeamMember.member_id) == col(Member.id))
     .where(is_(TeamMember.team_id, "team_id"))
     .order_by(col(TeamMember.created_at), col(TeamMember.id))
-    .limit(teams.MOST_LISTED)
+    .limit(access.MOST_LISTED)
 )
 
 
@@ -194,7 +195,7 @@ async def add_team_member(ctx: Context, organization_id: str, team_id: str, emai
     found = await memberships.find_by_email(ctx, organization_id, email)
     if found is None:
         raise UserIsNotAMemberOfTheOrganization
-    await teams.add_member(ctx, team_id, found.user_id, organization_id)
+    await team_members.add_member(ctx, team_id, found.user_id, organization_id)
 
 
 async def list_team_members(ctx: Context, organization_id: str, team_id: str) -> Sequence[MemberWithUser]:
@@ -202,7 +203,7 @@ async def list_team_members(ctx: Context, organization_id: str, team_id: str) ->
 
     Raises TeamNotFound, UserIsNotAMemberOfTheTeamForbidden.
     """
-    inside = await teams.list_members(ctx, team_id, organization_id)
+    inside = await team_members.list_members(ctx, team_id, organization_id)
     own = await access.require_member(ctx, organization_id, MemberNotFound)
     if not memberships.sees_directory(ctx, own):  # defence: ORG19 team-directory
         return (

@@ -14,7 +14,7 @@ from sqlmodel import col
 from domain import tokens
 from domain.context import Context
 from domain.errors import Forbidden
-from domain.organizations import access, active, events, memberships, pending, teams
+from domain.organizations import access, active, events, memberships, pending, team_members
 from domain.organizations.errors import (
     EmailVerificationRequiredBeforeAcceptingOrRejectingInvitation,
     EmailVerificationRequiredForInvitation,
@@ -164,9 +164,9 @@ async def accept(ctx: Context, id_or_secret: str) -> AcceptedInvitation:
         raise InvitationNotFound
     (invitation,) = await pending.with_teams(ctx, [accepted])
     member = await memberships.add(ctx, row.organization_id, user.id, row.role)  # defence: ORG25 accepted
-    joined = await teams.requested(ctx, row.organization_id, invitation.team_ids)
+    joined = await team_members.requested(ctx, row.organization_id, invitation.team_ids)
     for team in joined:
-        await teams.join(ctx, team, member)
+        await team_members.join(ctx, team, member)
     await active.activate(ctx, row.organization_id, joined[0].id if len(joined) == 1 else None)
     events.invitation_accepted(ctx, accepted, member)
     return AcceptedInvitation(invitation, member)

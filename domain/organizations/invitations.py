@@ -6,7 +6,7 @@ from typing import NamedTuple
 from domain import identifiers, tokens
 from domain.context import Context
 from domain.mail.policy import MailPolicy
-from domain.organizations import access, events, mails, memberships, pending, roles, teams
+from domain.organizations import access, events, mails, memberships, pending, roles, team_members
 from domain.organizations.errors import (
     InvitationLimitReached,
     InvitationNotFound,
@@ -103,7 +103,7 @@ async def invite_as(
     # An expired one too: an address has at most one pending row in an organization.
     if former is not None:
         await _replace(ctx, former)
-    chosen_teams = await teams.requested(ctx, organization.id, request.team_ids)
+    chosen_teams = await team_members.requested(ctx, organization.id, request.team_ids)
     policy = ctx.policy[OrganizationPolicy]
     open_ones = await ctx.db.execute(COUNT_OPEN_INVITATIONS, organization_id=organization.id, now=ctx.now)
     if open_ones.scalar() >= policy.invitation_limit:  # defence: ORG13 invitation-limit

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, delete, update
 from sqlmodel import col
 
 from domain.context import Context
-from domain.organizations import access, active, events, mails, memberships, pending, roles, teams
+from domain.organizations import access, active, events, mails, memberships, pending, roles, team_members
 from domain.organizations.errors import (
     MemberNotFound,
     NoActiveOrganization,
@@ -117,10 +117,10 @@ async def add_directly(
     if user is None:
         raise UserNotFound
     await memberships.check_limits(ctx, organization_id, user_id)
-    team = await teams.requested(ctx, organization_id, [team_id] if team_id else [])
+    team = await team_members.requested(ctx, organization_id, [team_id] if team_id else [])
     member = await memberships.add(ctx, organization_id, user_id, roles.text_of(names))
     for each in team:
-        await teams.join(ctx, each, member)
+        await team_members.join(ctx, each, member)
     await pending.settle(ctx, organization_id, user)
     events.member_added(ctx, member)
     return member

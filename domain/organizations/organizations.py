@@ -10,7 +10,17 @@ from domain import tokens
 from domain.accounts import accounts
 from domain.context import Context
 from domain.errors import Field, ValidationError
-from domain.organizations import access, active, events, fields, memberships, pending, roles, teams
+from domain.organizations import (
+    access,
+    active,
+    events,
+    fields,
+    memberships,
+    pending,
+    roles,
+    team_members,
+    teams,
+)
 from domain.organizations.errors import (
     NoActiveOrganization,
     OrganizationAlreadyExists,
@@ -96,7 +106,7 @@ async def add_with_owner(
     team = None
     if ctx.policy[TeamPolicy].enabled and ctx.policy[TeamPolicy].default_team:
         team = await teams.add(ctx, organization.id, organization.name)
-        await teams.join(ctx, team, owner)
+        await team_members.join(ctx, team, owner)
     return organization, owner, team
 
 

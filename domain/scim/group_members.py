@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from domain.context import Context
 from domain.organizations import access as organizations
-from domain.organizations import members, teams
+from domain.organizations import members, team_members
 from domain.organizations.errors import TeamMemberLimitReached
 from domain.scim import access, resources
 from domain.scim.errors import InvalidValue, LimitReached
@@ -58,14 +58,14 @@ async def replace(
     present, expected = set(await of_group(ctx, directory, team.id)), set(user_ids)
     changed = sorted(present - expected)
     for user_id in changed:
-        await teams.leave(ctx, team, user_id)
+        await team_members.leave(ctx, team, user_id)
     for user_id in sorted(expected - present):
         member = await organizations.find_member(ctx, team.organization_id, user_id)
         # A disabled user is no member, and joins with the next change of the group after they are enabled.
         if member is None:
             continue
         try:
-            await teams.join(ctx, team, member)
+            await team_members.join(ctx, team, member)
         except TeamMemberLimitReached as full:
             raise LimitReached(full.message) from full
         changed.append(user_id)

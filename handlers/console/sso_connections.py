@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from domain.admin_organizations import operator as organizations
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.errors import Field, ValidationError
 from domain.localization import N_
-from domain.organizations import operator as organizations
 from domain.organizations.errors import OrganizationNotFound
 from domain.organizations.policy import OrganizationPolicy
 from domain.policy import Policy

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 
 from domain.context import Context
-from domain.organizations import forms, teams
+from domain.organizations import forms, team_members, teams
 from domain.organizations.errors import (
     TeamNotFound,
     UserIsNotAMemberOfTheTeam,
@@ -163,4 +163,4 @@ async def remove_team_member(ctx: Context, id_: str, body: shapes.TeamMemberRemo
 async def _remove_from(ctx: Context, id_: str, team: str, member: str) -> None:
     # A form that is sent twice, or from a stale page, has reached its goal already.
     with suppress(UserIsNotAMemberOfTheTeam):
-        await teams.remove_member(ctx, team, member, id_)
+        await team_members.remove_member(ctx, team, member, id_)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from domain.admin_organizations import operator
+from domain.admin_organizations.operator import ListedOrganization
 from domain.context import Context
-from domain.organizations import operator
-from domain.organizations.operator import ListedOrganization
 from handlers.organizations import invitation_shape, organization_shape, with_user_shape
 from models.invitation import InvitationRow, InvitationStatus
 from models.member import MemberWithUser

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from domain.admin_organizations import operator as organizations
 from domain.context import Context
-from domain.organizations import operator as organizations
 from domain.sso.configuration import PROVIDER_ID
 from domain.sso.discovery import DiscoveryError, ProviderDiscovery, document_url
 from domain.sso.saml import MetadataRefused, SamlLibrary
