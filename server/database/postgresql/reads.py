@@ -9,13 +9,13 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
 from domain.errors import Unavailable
 from models.queries import ReadStatement
-from server.database.batch import Batcher, both
+from server.database.batch import both
 from server.database.compile import (
     CompiledStatement,
     compile_read,
@@ -24,22 +24,18 @@ from server.database.compile import (
     is_storable,
     read_decoder,
 )
-from server.database.errors import is_retryable, is_unavailable
 from server.database.pool import Pool
+from server.database.postgresql.batch_loader import BatchLoader, fetch, is_outage
 from server.database.postgresql.engine import Connect, Driver, decode_timestamps
 
 Result = TypeVar("Result")
 Other = TypeVar("Other")
-Answer = TypeVar("Answer")
 
 _LARGEST = 500
 """Maximum number of look-ups in one statement; further ones wait for the next."""
 
 _MOST_LISTS = 16
 """Maximum number of lists in one statement, so that a caller with many rows delays few other callers."""
-
-_ATTEMPTS = 3
-"""Attempts of a read that conflicts with another transaction."""
 
 _SLICE = 500
 """Rows that are decoded at once; other requests run between the slices of a long list."""
@@ -139,7 +135,7 @@ class PostgresqlReads:
                 # Dropped, so that the next check connects to the server that the address then leads to.
                 self._pool.release(connection, drop=True)
         except Exception as error:
-            if not _is_outage(error):
+            if not is_outage(error):
                 raise
             return []
         alive = {row[0] for row in rows}
@@ -152,7 +148,7 @@ class PostgresqlReads:
             await batch.close()
         await asyncio.gather(self._batch_pool.close(_CLOSE_TIMEOUT), self._pool.close(_CLOSE_TIMEOUT))
 
-    def _batch(self, query: ReadStatement[Result]) -> "BatchLoader[Result]":
+    def _batch(self, query: ReadStatement[Result]) -> BatchLoader[Result]:
         batch = self._batches.get(query)
         if batch is None:
             result = read_decoder(query, self._dialect)
@@ -167,7 +163,7 @@ class PostgresqlReads:
 
     def _batch_of_two(
         self, first: ReadStatement[Result], second: ReadStatement[Other]
-    ) -> "BatchLoader[tuple[Result | None, Other | None]]":
+    ) -> BatchLoader[tuple[Result | None, Other | None]]:
         batch = self._twos.get((first, second))
         if batch is None:
             results = read_decoder(first, self._dialect), read_decoder(second, self._dialect)
@@ -189,7 +185,7 @@ class PostgresqlReads:
             self._twos[first, second] = batch
         return batch
 
-    def _list_batch(self, query: ReadStatement[Result]) -> "BatchLoader[list[Result]]":
+    def _list_batch(self, query: ReadStatement[Result]) -> BatchLoader[list[Result]]:
         batch = self._lists.get(query)
         if batch is None:
             result = read_decoder(query, self._dialect)
@@ -209,9 +205,9 @@ class PostgresqlReads:
 
     async def _rows(self, compiled: CompiledStatement[Any], value: object) -> list[Any]:
         try:
-            return await _fetch(self._pool, compiled, {"value": value}, time.monotonic() + self._timeout)
+            return await fetch(self._pool, compiled, {"value": value}, time.monotonic() + self._timeout)
         except Exception as error:
-            if _is_outage(error):
+            if is_outage(error):
                 raise Unavailable from error
             raise
 
@@ -220,96 +216,8 @@ class PostgresqlReads:
         return rows[0] if rows else None
 
 
-def _of_values(values: Sequence[object]) -> Mapping[str, object]:
-    return {"value": values}
-
-
 def _of_two(pairs: Sequence[tuple[object, object]]) -> Mapping[str, object]:
     return {"value": [value for value, _ in pairs], "other": [other for _, other in pairs]}
-
-
-class BatchLoader(Batcher[object, Answer | None], Generic[Answer]):
-    """Combines concurrent look-ups by one query into one statement."""
-
-    def __init__(
-        self,
-        compiled: CompiledStatement[Any],
-        pool: Pool[Driver],
-        collect: Callable[[Sequence[Any]], Awaitable[Mapping[int, Answer]]],
-        *,
-        largest: int,
-        timeout: float,
-        arguments: Callable[[Sequence[Any]], Mapping[str, object]] = _of_values,
-    ) -> None:
-        """Create an empty queue of look-ups.
-
-        `compiled` is a statement for many values. `arguments` makes its parameters from the values. `collect` makes the
-        results from its rows, by the position (from 1) of the value. `largest` is the maximum number of look-ups in one
-        statement, `timeout` the limit of each in seconds.
-        """
-        super().__init__(largest)
-        self.compiled = compiled
-        self.collect = collect
-        self._pool = pool
-        self._timeout = timeout
-        self._arguments = arguments
-
-    async def _serve_batch(self) -> None:
-        lookups = self._take()
-        if not lookups:
-            return
-        try:
-            values = list({value: None for value, _, _ in lookups})
-            # The first caller has waited longest; with its deadline for all, no caller waits longer than allowed.
-            deadline = lookups[0].since + self._timeout
-            rows = await _fetch(self._pool, self.compiled, self._arguments(values), deadline)
-            results = {
-                values[position - 1]: answer for position, answer in (await self.collect(rows)).items()
-            }
-        except BaseException as error:
-            for pending in lookups:
-                pending.fail(_seen(error))
-            if not isinstance(error, Exception):
-                raise
-        else:
-            for pending in lookups:
-                pending.succeed(results.get(pending.item))
-
-
-async def _fetch(
-    pool: Pool[Driver], compiled: CompiledStatement[Any], values: Mapping[str, object], deadline: float
-) -> list[Any]:
-    """Return the rows; retry a read that conflicts with another transaction, such as a migration.
-
-    A connection is dropped after any fault, so that the next statement starts afresh.
-    """
-    arguments = compiled.arguments(values)
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            async with pool.connection(deadline) as connection:
-                # defence: R3 read-timeout
-                rows: list[Any] = await connection.fetch(
-                    compiled.sql, *arguments, timeout=max(0.001, deadline - time.monotonic())
-                )
-                return rows
-        except Exception as error:
-            if attempt == _ATTEMPTS or not is_retryable(error):
-                raise
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _is_outage(error: BaseException) -> bool:
-    """Return whether the state of the database made a read fail; a standby reports conflicts with recovery."""
-    return is_unavailable(error) or is_retryable(error)  # defence: R7 lost-read
-
-
-def _seen(error: BaseException) -> Exception:
-    """Return the error for one caller: a defect unchanged, otherwise a new Unavailable."""
-    if isinstance(error, Exception) and not _is_outage(error):
-        return error
-    unavailable = Unavailable()  # A new instance for each caller, because an exception stores its traceback.
-    unavailable.__cause__ = error
-    return unavailable
 
 
 async def _results(result: Callable[[Any], Result], rows: Sequence[Any]) -> list[Result]:
