@@ -8,7 +8,7 @@ from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.errors import Limited
 from domain.keyset import Position
-from domain.mail import events, messages, outbox, search
+from domain.mail import administration, events, messages, outbox, search
 from domain.mail.errors import MailNotFound, MailSenderNotConfigured, MailTemplateNotFound
 from domain.mail.policy import MailPolicy
 from domain.mail.search import ListedMail, MailFilter, MailPage
@@ -73,7 +73,7 @@ async def send_again(ctx: Context, mail_id: str) -> None:
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound, MailNotFailed, MailExpired.
     """
     _require(ctx)  # defence: ADM24 send-again
-    await outbox.send_again(ctx, mail_id)
+    await administration.send_again(ctx, mail_id)
 
 
 async def give_up(ctx: Context, mail_id: str) -> None:
@@ -82,7 +82,7 @@ async def give_up(ctx: Context, mail_id: str) -> None:
     Raises YouAreNotAllowedToManageService, TwoFactorRequired, MailNotFound, MailNotWaiting, MailBeingSent.
     """
     _require(ctx)  # defence: ADM24 give-up
-    await outbox.give_up(ctx, mail_id)
+    await administration.give_up(ctx, mail_id)
 
 
 def list_templates(ctx: Context) -> Sequence[MailTemplate]:

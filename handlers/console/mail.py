@@ -8,7 +8,7 @@ from domain.console.policy import ConsolePolicy
 from domain.context import Context
 from domain.keyset import Position
 from domain.localization import LANGUAGES, N_
-from domain.mail.outbox import GIVEN_UP
+from domain.mail.administration import GIVEN_UP
 from domain.mail.search import ListedMail
 from domain.mail.templates import templates
 from domain.operations import outbox

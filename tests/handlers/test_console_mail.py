@@ -5,7 +5,7 @@ import re
 import pytest
 
 from domain.localization import LANGUAGES
-from domain.mail import outbox
+from domain.mail import administration
 from domain.mail.templates import templates
 from handlers.console.mail import in_scheme
 from models import MailState
@@ -168,7 +168,7 @@ class TestActs:
         page = await browser.submit(f"{MAIL}/give-up")
 
         assert "The email is given up." in page.text
-        assert await state_of(service, "a") == (MailState.FAILED, outbox.GIVEN_UP)
+        assert await state_of(service, "a") == (MailState.FAILED, administration.GIVEN_UP)
 
     async def test_an_email_that_is_gone_is_no_page(self, browser: Browser) -> None:
         assert (await browser.open(f"{MAIL}/give-up?mail=x")).status == 404

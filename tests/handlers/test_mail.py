@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from domain.localization import LANGUAGES
-from domain.mail import outbox
+from domain.mail import administration, outbox
 from domain.mail.templates import templates
 from models import MailState, Outbox
 from tests.conftest import MakeService
@@ -229,7 +229,7 @@ class TestGiveUp:
         assert await act(service, admin, "give-up-mail", "a") == "200"
         await service.services.worker.drain()
 
-        assert await state_of(service, "a") == (MailState.FAILED, outbox.GIVEN_UP)
+        assert await state_of(service, "a") == (MailState.FAILED, administration.GIVEN_UP)
         assert await service.inbox(to=admin.email, template="password-changed") == []
         assert (await only(service, "mail.given_up")).actor_id == admin.id
         assert await act(service, admin, "give-up-mail", "a") == "409 MAIL_NOT_WAITING"
