@@ -1,5 +1,5 @@
-"""Keyset pagination of lists by time, newest first: a page begins at the position of a row, not at an offset, so no
-rows are counted."""
+"""Keyset pagination of lists by time: a page begins at the position of a row, not at an offset, so that no rows are
+counted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,7 @@ from models.base import Instant
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """The time and the id of a row, by which its list is sorted."""
 
     time: datetime
@@ -25,18 +24,20 @@ class Ends(NamedTuple):
     """The positions of the first and the last row of a page; None on a side that has no further page."""
 
     first: Position | None
-    """The position of the first row, if there are newer rows."""
+    """The position of the first row, if rows precede it."""
     last: Position | None
-    """The position of the last row, if there are older rows."""
+    """The position of the last row, if rows follow it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page begins: next to the row at `position`, or at the newest row if that is None."""
+    """Where a page begins: next to the row at `position`, or at the first row of the list if that is None."""
 
     position: Position | None
     is_older: bool = True
     """Whether the page has the rows older than `position`; otherwise it has the newer ones."""
+    newest_first: bool = True
+    """Whether the list begins with the newest row; otherwise it begins with the oldest."""
 
     def order(self, time: Any, id_: Any) -> Sequence[Any]:
         """Return the ORDER BY terms for these columns of time and id; the row nearest to the position is first."""
@@ -55,23 +56,24 @@ class Place:
     def page(
         self, found: Sequence[Row], limit: int, position_of: Callable[[Row], Position]
     ) -> tuple[Sequence[Row], Ends]:
-        """Return the rows of the page, newest first, and its ends.
+        """Return the rows of the page in the order of the list, and its ends.
 
         `found` are the rows that a query with `conditions`, `order` and a limit of `limit` + 1 has returned.
         """
         has_more, rows = len(found) > limit, list(found[:limit])
         if not rows:
             return (), Ends(None, None)
-        if not self.is_older:
+        is_forward = self.is_older == self.newest_first
+        if not is_forward:
             rows.reverse()
         first, last = position_of(rows[0]), position_of(rows[-1])
-        if self.is_older:
+        if is_forward:
             return rows, Ends(first if self.position is not None else None, last if has_more else None)
         return rows, Ends(first if has_more else None, last)
 
 
 def place(*, before: Position | None, after: Position | None = None) -> Place:
-    """Return the place of the page with the rows older than `before`, or with those newer than `after`.
+    """Return the place of the page with the rows older than `before`, or with those newer than `after`, newest first.
 
     At most one is given; without either, the page begins at the newest row.
     """

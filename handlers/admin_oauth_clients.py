@@ -78,11 +78,11 @@ async def end_grants(ctx: Context, body: shapes.EndGrantsRequest) -> shapes.Ende
 
 
 def _position(cursor: str | None) -> Position | None:
-    return None if cursor is None else Position(*wire.position(cursor))
+    return None if cursor is None else wire.position(cursor)
 
 
 def _next(ends: Ends) -> str | None:
-    return None if ends.last is None else wire.cursor(ends.last.time, ends.last.id)
+    return None if ends.last is None else wire.cursor(ends.last)
 
 
 def _listed_shape(row: ClientRow, grants: int | None) -> shapes.ListedOAuthClient:

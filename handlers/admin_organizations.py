@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Sequence
 from domain.admin_organizations import changes
 from domain.admin_organizations import search as organization_search
 from domain.admin_organizations.operator import ListedOrganization
-from domain.admin_organizations.paging import Position
 from domain.admin_organizations.search import OrganizationSearch
 from domain.context import Context
 from domain.errors import ValidationError
+from domain.keyset import Position
 from domain.organizations.policy import TeamPolicy
 from handlers import shapes, teams, wire
 from handlers.audit import event_shape
@@ -110,7 +110,7 @@ async def list_events(
     page = await organization_search.list_events(ctx, organization_id, after=after, limit=limit or _LIMIT)
     return {
         "events": [event_shape(event) for event in page.rows],
-        "nextCursor": None if page.next is None else wire.cursor(*page.next),
+        "nextCursor": None if page.next is None else wire.cursor(page.next),
     }
 
 
@@ -160,7 +160,7 @@ def organizations_file(ctx: Context, pages: AsyncGenerator[Sequence[ListedOrgani
 
 def position_text(position: Position | None) -> str | None:
     """Encode a position in a list as text for a URL; return None for None."""
-    return None if position is None else wire.cursor(*position)
+    return None if position is None else wire.cursor(position)
 
 
 def _position(text: str) -> Position | None:

@@ -98,7 +98,7 @@ async def list_all(
     page = await api_keys.list_keys(ctx, wanted, before=before, limit=100 if limit is None else limit)
     return {
         "apiKeys": [{**api_key_shape(one.key), "owner": _owner(one.owner)} for one in page.keys],
-        "nextCursor": None if page.last is None else wire.cursor(*page.last),
+        "nextCursor": None if page.last is None else wire.cursor(page.last),
     }
 
 

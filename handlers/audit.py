@@ -41,7 +41,7 @@ async def list_events(  # noqa: PLR0913 - one parameter per parameter of the que
     )
     return {
         "events": [event_shape(event) for event in page.events],
-        "nextCursor": None if page.last is None else wire.cursor(page.last.time, page.last.id),
+        "nextCursor": None if page.last is None else wire.cursor(page.last),
     }
 
 
@@ -150,4 +150,4 @@ def _time(name: str, text: str | None) -> datetime | None:
 
 
 def _position(cursor: str | None) -> Position | None:
-    return None if cursor is None else Position(*wire.position(cursor))
+    return None if cursor is None else wire.position(cursor)

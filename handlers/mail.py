@@ -1,7 +1,6 @@
 """The operations of openapi/paths/mail.yaml: emails that wait, failed or were sent, and previews of the templates."""
 
 from domain.context import Context
-from domain.keyset import Position
 from domain.mail.search import ListedMail
 from domain.operations import outbox
 from handlers import shapes, wire
@@ -26,12 +25,12 @@ async def list_messages(
         state=state,
         template=template,
         user=recipient,
-        before=None if cursor is None else Position(*wire.position(cursor)),
+        before=None if cursor is None else wire.position(cursor),
         limit=100 if limit is None else limit,
     )
     return {
         "mails": [_mail(mail) for mail in page.mails],
-        "nextCursor": None if page.last is None else wire.cursor(page.last.time, page.last.id),
+        "nextCursor": None if page.last is None else wire.cursor(page.last),
     }
 
 

@@ -13,6 +13,7 @@ import orjson
 
 from domain.context import Caller, Client
 from domain.errors import Field, ValidationError
+from domain.keyset import Position
 from handlers import shapes
 from models.api_key import ApiKeyRow
 from models.base import from_milliseconds, to_milliseconds
@@ -53,17 +54,17 @@ def optional_instant(moment: datetime | None) -> str | None:
     return None if moment is None else instant(moment)
 
 
-def cursor(time: datetime, row_id: str) -> str:
-    """Return the position of a row in a list that is sorted by time, as text. The next page begins after the row."""
-    return f"{to_milliseconds(time)}.{row_id}"
+def cursor(position: Position) -> str:
+    """Return the position of a row in a list that is sorted by time, as text for a URL."""
+    return f"{to_milliseconds(position.time)}.{position.id}"
 
 
-def position(text: str) -> tuple[datetime, str]:
-    """Return the time and the row id of a cursor that `cursor` has made. Raises ValidationError if it is malformed."""
+def position(text: str) -> Position:
+    """Return the position that `cursor` has made this text of. Raises ValidationError if it is malformed."""
     milliseconds, _, row_id = text.partition(".")
     if milliseconds.isascii() and milliseconds.isdecimal() and len(milliseconds) <= _MOST_DIGITS and row_id:
         with contextlib.suppress(OverflowError):
-            return from_milliseconds(int(milliseconds)), row_id
+            return Position(from_milliseconds(int(milliseconds)), row_id)
     problem = "must be a cursor of this list"
     raise ValidationError(f"[query.cursor] {problem}", Field("query", "cursor", problem))
 

@@ -6,10 +6,9 @@ An administrator of keys creates, changes and deletes the keys of others with th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, false, literal, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, and_, false, or_, select, true
 from sqlmodel import col
 
 from domain.admin import permissions
@@ -18,11 +17,11 @@ from domain.admin.policy import AdminPolicy
 from domain.api_keys import keys
 from domain.api_keys.owners import Owner
 from domain.context import Context
+from domain.keyset import Position, place
 from domain.ports import SearchTimedOut
 from domain.users import roles
 from models import User
 from models.api_key import KEY_COLUMNS, ApiKey, ApiKeyRow
-from models.base import Instant
 from models.organization import ORGANIZATION_COLUMNS, Organization, OrganizationRow
 from models.user import USER_COLUMNS, UserRow
 
@@ -62,8 +61,8 @@ class KeyPage:
     """
 
     keys: Sequence[OwnedKey]
-    last: tuple[datetime, str] | None
-    first: tuple[datetime, str] | None = None
+    last: Position | None
+    first: Position | None = None
     """The position of its first row; None on the first page."""
 
 
@@ -71,8 +70,8 @@ async def list_keys(
     ctx: Context,
     wanted: KeyFilter,
     *,
-    before: tuple[datetime, str] | None = None,
-    after: tuple[datetime, str] | None = None,
+    before: Position | None = None,
+    after: Position | None = None,
     limit: int,
 ) -> KeyPage:
     """Return a page of the keys of all owners, newest first.
@@ -85,31 +84,20 @@ async def list_keys(
     permissions.require(ctx, "apiKey", "manage", YouAreNotAllowedToListApiKeys)
     if wanted.kind is not None:
         keys.kind_of(ctx, wanted.kind)
-    created, id_ = col(ApiKey.created_at), col(ApiKey.id)
     conditions = [*_conditions(ctx, wanted)]
     if wanted.owner is not None:
         conditions.append(await _is_of(ctx, wanted.owner))
-    # The first comparison is the end of the range in the index.
-    if before is not None:
-        moment = literal(before[0], Instant)
-        conditions += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(before[1]))]
-    if after is not None:
-        moment = literal(after[0], Instant)
-        conditions += [created >= moment, tuple_(created, id_) > tuple_(moment, literal(after[1]))]
-    nearest_first = (created.desc(), id_.desc()) if after is None else (created.asc(), id_.asc())
-    statement = _KEYS.where(and_(true(), *conditions)).order_by(*nearest_first).limit(limit + 1)
+    where, time_and_id = place(before=before, after=after), (col(ApiKey.created_at), col(ApiKey.id))
+    statement = (
+        _KEYS.where(and_(true(), *conditions, *where.conditions(*time_and_id)))
+        .order_by(*where.order(*time_and_id))
+        .limit(limit + 1)
+    )
     is_scan = wanted.owner is None and (wanted.kind, wanted.state) != (None, None)
     [found] = await _search(ctx, statement, is_scan=is_scan)
-    has_more, page = len(found) > limit, list(found[:limit])
-    if after is not None:
-        page.reverse()
-    if not page:
-        return KeyPage((), None)
-    first, last = ((row.created_at, row.id) for row in (page[0], page[-1]))
+    page, ends = where.page(found, limit, lambda row: Position(row.created_at, row.id))
     shown = [one for one in await _owned(ctx, page) if _outranks(ctx, one.owner)]
-    if after is not None:
-        return KeyPage(shown, last, first if has_more else None)
-    return KeyPage(shown, last if has_more else None, first if before is not None else None)
+    return KeyPage(shown, ends.last, ends.first)
 
 
 async def _search(ctx: Context, *statements: Select[Any], is_scan: bool = False) -> Sequence[Sequence[Any]]:

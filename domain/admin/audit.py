@@ -151,10 +151,9 @@ async def export_events(
     permissions.require(ctx, "service", "manage", YouAreNotAllowedToManageService)
     query, within = await _query(ctx, wanted), ctx.policy[AdminPolicy].scan_timeout
 
-    async def read(after: tuple[datetime, str] | None) -> Page[AuditEvent]:
-        before = None if after is None else Position(*after)
-        page = await search.find(ctx, query, before=before, limit=exports.PAGE, within=within)
-        return page.events, None if page.last is None else (page.last.time, page.last.id)
+    async def read(after: Position | None) -> Page[AuditEvent]:
+        page = await search.find(ctx, query, before=after, limit=exports.PAGE, within=within)
+        return page.events, page.last
 
     return await Export(ctx, "audit events", filters, ("service", "manage"), read).begin()
 

@@ -20,6 +20,7 @@ from domain.admin.errors import ExportInProgress, SearchTooBroad
 from domain.context import Context
 from domain.errors import Unauthenticated, Unavailable
 from domain.identifiers import masked_email
+from domain.keyset import Position
 from domain.ports import SearchTimedOut
 from domain.sessions import sessions
 from domain.users import roles
@@ -27,8 +28,6 @@ from models import lease
 from models.lease import Lease
 
 Row = TypeVar("Row")
-Position = tuple[datetime, str]
-"""The time and the id of the last row of a page."""
 
 MOST_ROWS = 1_000_000
 PAGE = 500

@@ -15,7 +15,6 @@ from sqlalchemy import (
     bindparam,
     exists,
     func,
-    literal,
     or_,
     select,
     true,
@@ -24,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlmodel import col
 
+from domain import keyset
 from domain.admin import exports, listing, permissions
 from domain.admin.errors import SearchTooBroad, YouAreNotAllowedToListUsers
 from domain.admin.exports import Export
@@ -32,7 +32,7 @@ from domain.admin.policy import AdminPolicy
 from domain.context import Context
 from domain.ports import SearchTimedOut
 from models import Account, User
-from models.base import Instant, from_milliseconds, to_milliseconds
+from models.base import from_milliseconds, to_milliseconds
 from models.user import USER_COLUMNS, UserRow
 
 Match = Literal["id", "starts_with", "contains"]
@@ -148,7 +148,7 @@ class _Reader:
     wanted: UserSearch
     conditions: Sequence[Condition] = ()
 
-    async def read(self, after: exports.Position | None) -> exports.Page[UserRow]:
+    async def read(self, after: keyset.Position | None) -> exports.Page[UserRow]:
         """Return the users after a position, and the position of the last one if there are more."""
         if after is not None:
             return await self._newest(after)
@@ -159,24 +159,23 @@ class _Reader:
                 break
         return users, last
 
-    async def _newest(self, after: exports.Position | None) -> exports.Page[UserRow]:
-        created, id_ = col(User.created_at), col(User.id)
-        where = [condition.clause for condition in self.conditions]
-        if after is not None:
-            moment = literal(after[0], Instant)
-            # The first comparison is the end of the range in the index.
-            where += [created <= moment, tuple_(created, id_) < tuple_(moment, literal(after[1]))]
-        newest_first = (created.desc(), id_.desc())
+    async def _newest(self, after: keyset.Position | None) -> exports.Page[UserRow]:
+        where = keyset.place(before=after)
+        time_and_id = col(User.created_at), col(User.id)
+        conditions = [condition.clause for condition in self.conditions]
         page = (
-            select(*USER_COLUMNS).where(and_(true(), *where)).order_by(*newest_first).limit(exports.PAGE + 1)
+            select(*USER_COLUMNS)
+            .where(and_(true(), *conditions, *where.conditions(*time_and_id)))
+            .order_by(*where.order(*time_and_id))
+            .limit(exports.PAGE + 1)
         )
         is_scan = not all(condition.is_indexed for condition in self.conditions)
         timeout = self.ctx.policy[AdminPolicy].scan_timeout
         [found] = await self.ctx.resources.database.search(
             [page.execution_options(row=UserRow)], timeout, is_scan=is_scan
         )
-        users = found[: exports.PAGE]
-        return users, (users[-1].created_at, users[-1].id) if len(found) > exports.PAGE else None
+        users, ends = where.page(found, exports.PAGE, lambda user: keyset.Position(user.created_at, user.id))
+        return users, ends.last
 
 
 def _filters(wanted: UserSearch) -> dict[str, str]:

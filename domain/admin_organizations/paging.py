@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import Select, literal, tuple_
+from sqlalchemy import Select
 from sqlmodel import col
 
 from domain.admin.errors import SearchTooBroad
 from domain.admin.policy import AdminPolicy
 from domain.context import Context
+from domain.keyset import Place, Position
 from domain.ports import SearchTimedOut
-from models.base import Instant
 
 Row = TypeVar("Row")
-Position = tuple[datetime, str]
-"""The time and the id of a row of a list that is sorted by time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +52,13 @@ async def page_of(
 
     Raises SearchTooBroad.
     """
+    is_older = listing.descending == (before is None)
+    where = Place(after or before, is_older=is_older, newest_first=listing.descending)
     time, id_ = col(getattr(listing.model, listing.time)), col(listing.model.id)
-    statement, position = listing.statement, after or before
-    # A page before a position is read backwards, beginning with the nearest row.
-    goes_down = listing.descending != (before is not None)
-    if position is not None:
-        moment = literal(position[0], Instant)
-        here, there = tuple_(time, id_), tuple_(moment, literal(position[1]))
-        # The first comparison is the end of the range in the index.
-        statement = (
-            statement.where(time <= moment, here < there)
-            if goes_down
-            else statement.where(time >= moment, here > there)
-        )
-    order = (time.desc(), id_.desc()) if goes_down else (time.asc(), id_.asc())
-    [found] = await search(ctx, statement.order_by(*order).limit(limit + 1), is_scan=is_scan)
-    has_more, rows = len(found) > limit, list(found[:limit])
-    if before is not None:
-        rows.reverse()
-    if not rows:
-        return Page(())
-    first, last = listing.position(rows[0]), listing.position(rows[-1])
-    if before is not None:
-        return Page(rows, first if has_more else None, last)
-    return Page(rows, first if after is not None else None, last if has_more else None)
+    statement = listing.statement.where(*where.conditions(time, id_)).order_by(*where.order(time, id_))
+    [found] = await search(ctx, statement.limit(limit + 1), is_scan=is_scan)
+    rows, ends = where.page(found, limit, listing.position)
+    return Page(rows, ends.first, ends.last)
 
 
 async def search(ctx: Context, statement: Select[Any], *, is_scan: bool) -> Sequence[Any]:

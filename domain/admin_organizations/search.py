@@ -15,10 +15,11 @@ from domain.admin.policy import AdminPolicy
 from domain.admin_organizations import operator, paging
 from domain.admin_organizations.errors import NoSuchOrganization, YouAreNotAllowedToManageOrganizations
 from domain.admin_organizations.operator import ListedOrganization, OrganizationFilter
-from domain.admin_organizations.paging import Listing, Page, Position, page_of
+from domain.admin_organizations.paging import Listing, Page, page_of
 from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.context import Context
+from domain.keyset import Position
 from domain.organizations import pending, teams
 from domain.organizations.pending import InvitationWithTeams
 from domain.organizations.policy import TeamPolicy
@@ -197,7 +198,7 @@ async def list_members(
         )
         statement = statement.where(or_(*parts, col(Member.user_id) == text))
     listing: Listing[MemberWithUser] = Listing(
-        statement, Member, lambda row: (row.created_at, row.id), descending=False
+        statement, Member, lambda row: Position(row.created_at, row.id), descending=False
     )
     return await page_of(ctx, listing, after=after, before=before, limit=limit, is_scan=False)
 
@@ -241,7 +242,7 @@ async def list_events(
         .execution_options(row=AuditEvent)
     )
     listing: Listing[AuditEvent] = Listing(
-        statement, Audit, lambda row: (row.time, row.id), descending=True, time="time"
+        statement, Audit, lambda row: Position(row.time, row.id), descending=True, time="time"
     )
     return await page_of(ctx, listing, after=after, before=None, limit=limit, is_scan=True)
 
@@ -262,4 +263,4 @@ def _is_scan(wanted: OrganizationSearch) -> bool:
 
 
 def _position(row: ListedOrganization) -> Position:
-    return row.organization.created_at, row.organization.id
+    return Position(row.organization.created_at, row.organization.id)

@@ -71,7 +71,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of applications."""
-    older_than, newer_than = positions(after, before, lists.instant_position)
+    older_than, newer_than = positions(after, before, lists.position)
     filters = {"search": (search or "").strip() or None, "source": source or None, "state": state or None}
     found = await client_search.list_clients(
         ctx,
@@ -91,10 +91,8 @@ async def show_list(
         "applications/list.html",
         headers=shown_once.forget(ctx),
         found=found,
-        newer=ends.first
-        and here.url("/applications", **here.query, before=wire.cursor(ends.first.time, ends.first.id)),
-        older=ends.last
-        and here.url("/applications", **here.query, after=wire.cursor(ends.last.time, ends.last.id)),
+        newer=ends.first and here.url("/applications", **here.query, before=wire.cursor(ends.first)),
+        older=ends.last and here.url("/applications", **here.query, after=wire.cursor(ends.last)),
         filters=filters,
         is_filtered=any(filters.values()),
         **words(here),

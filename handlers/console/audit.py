@@ -11,7 +11,6 @@ from domain.audit.record import EVENTS
 from domain.audit.search import AuditEvent
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
-from domain.keyset import Position
 from domain.localization import N_, Localization
 from handlers import shapes, wire
 from handlers.account_pages import user_agents
@@ -59,7 +58,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
 ) -> Page:
     """Show a page of audit events. `actor` caused the event, `subject` is the user whom the event is about."""
     # In the order of the list, a page after a position has older events.
-    older_than, newer_than = positions(after, before, lists.instant_position)
+    older_than, newer_than = positions(after, before, lists.position)
     filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
     here = view(ctx, "/audit", ui_locales, **filters)
     found = await audit.list_events(
@@ -70,8 +69,8 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
         here,
         "audit/list.html",
         events=await lines(ctx, here, found.events),
-        newer=found.first and here.url("/audit", **here.query, before=_cursor(found.first)),
-        older=found.last and here.url("/audit", **here.query, after=_cursor(found.last)),
+        newer=found.first and here.url("/audit", **here.query, before=wire.cursor(found.first)),
+        older=found.last and here.url("/audit", **here.query, after=wire.cursor(found.last)),
         export=here.url("/audit/export", **filters),
         filters=filters,
         active=sum(bool(value) for name, value in filters.items() if name not in ("subject", "actor")),
@@ -201,10 +200,6 @@ def _with(names: Sequence[str], chosen: str | None) -> Sequence[tuple[str, str]]
     """Return the choices of a filter; `chosen` is added if it is not among the names."""
     more = [chosen] if chosen and chosen not in names else []
     return [(name, name) for name in (*names, *more)]
-
-
-def _cursor(position: Position) -> str:
-    return wire.cursor(position.time, position.id)
 
 
 async def _load(ctx: Context, here: ConsoleView, user: UserRow) -> Mapping[str, Any]:

@@ -38,18 +38,12 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         refuse(name, "must be a day such as 2026-03-31")
 
 
-def position(text: str) -> tuple[datetime, str] | None:
-    """Decode a position in a list that is sorted by time: the time and id of a row. None for a malformed text."""
+def position(text: str) -> Position | None:
+    """Decode a position in a list that is sorted by time. None for a malformed text."""
     try:
         return wire.position(text)
     except ValidationError:
         return None
-
-
-def instant_position(text: str) -> Position | None:
-    """Decode a position as `position` does, but return it as a `Position`. None for a malformed text."""
-    found = position(text)
-    return None if found is None else Position(*found)
 
 
 def refuse(name: str, problem: str) -> NoReturn:

@@ -6,7 +6,6 @@ from typing import Any
 
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
-from domain.keyset import Position
 from domain.localization import LANGUAGES, N_
 from domain.mail.administration import GIVEN_UP
 from domain.mail.search import ListedMail
@@ -78,7 +77,7 @@ async def show_list(
 ) -> Page:
     """Show a page of emails."""
     # In the order of the list, a page after a position has older emails.
-    older_than, newer_than = positions(after, before, lists.instant_position)
+    older_than, newer_than = positions(after, before, lists.position)
     filters = {
         "state": state or None,
         "template": template or None,
@@ -101,8 +100,8 @@ async def show_list(
         mails=found.mails,
         filters=filters,
         active=sum(value is not None for name, value in filters.items() if name != "state"),
-        newer=found.first and here.url("/mail", **here.query, before=_cursor(found.first)),
-        older=found.last and here.url("/mail", **here.query, after=_cursor(found.last)),
+        newer=found.first and here.url("/mail", **here.query, before=wire.cursor(found.first)),
+        older=found.last and here.url("/mail", **here.query, after=wire.cursor(found.last)),
         template_names=[(name, name) for name in templates()],
         **_words(here),
     )
@@ -195,10 +194,6 @@ def reason(here: ConsoleView, error: str) -> str:
     """Return the reason why an email could not be sent, in words; `error` is the reason as stored."""
     text = _REASONS.get(error) or next(words for start, words in _SMTP if re.match(start, error))
     return here.localization.gettext(text)
-
-
-def _cursor(position: Position) -> str:
-    return wire.cursor(position.time, position.id)
 
 
 def _list_of(body: shapes.ConsoleMailForm) -> str:

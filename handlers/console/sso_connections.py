@@ -73,7 +73,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of connections."""
-    older_than, newer_than = positions(after, before, lists.instant_position)
+    older_than, newer_than = positions(after, before, lists.position)
     filters = {
         "search": (search or "").strip() or None,
         "type": type_ or None,
@@ -88,8 +88,8 @@ async def show_list(
         "sso/list.html",
         headers=shown_once.forget(ctx),
         found=found,
-        newer=ends.first and here.url(LIST, **here.query, before=wire.cursor(ends.first.time, ends.first.id)),
-        older=ends.last and here.url(LIST, **here.query, after=wire.cursor(ends.last.time, ends.last.id)),
+        newer=ends.first and here.url(LIST, **here.query, before=wire.cursor(ends.first)),
+        older=ends.last and here.url(LIST, **here.query, after=wire.cursor(ends.last)),
         filters=filters,
         is_filtered=any(filters.values()),
         certificates={one.row.id: certificates.certificates_of(ctx, one.row) for one in found.connections},

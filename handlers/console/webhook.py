@@ -38,7 +38,7 @@ async def show(
     before: str | None = None,
 ) -> Page:
     """Show a webhook endpoint with a page of its deliveries."""
-    older_than, newer_than = positions(after, before, lists.instant_position)
+    older_than, newer_than = positions(after, before, lists.position)
     row = await endpoints.get(ctx, id_)
     found, ends = await deliveries.get_page(
         ctx,
@@ -61,8 +61,8 @@ async def show(
         pending=pending.get(row.id, 0),
         both_sign_until=_both_sign_until(ctx, row),
         deliveries=found,
-        newer=ends.first and here.url(page, **here.query, before=wire.cursor(ends.first.time, ends.first.id)),
-        older=ends.last and here.url(page, **here.query, after=wire.cursor(ends.last.time, ends.last.id)),
+        newer=ends.first and here.url(page, **here.query, before=wire.cursor(ends.first)),
+        older=ends.last and here.url(page, **here.query, after=wire.cursor(ends.last)),
         filters={"state": state or None},
         once=tokens.token(),
         history=ctx.policy[WebhookPolicy].history_retention,

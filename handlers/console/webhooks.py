@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from domain.admin_webhooks import endpoints, fields, operator
 from domain.console.policy import ConsolePolicy
 from domain.context import Context
+from domain.keyset import Position
 from domain.localization import N_
 from domain.policy import Policy
 from domain.webhooks.events import TEST
@@ -91,8 +92,8 @@ async def show_list(
         rows=rows,
         pending=await endpoints.count_pending(ctx, rows),
         total=len(found),
-        previous_url=previous and here.url("/webhooks", **here.query, before=wire.cursor(*previous)),
-        next_url=following and here.url("/webhooks", **here.query, after=wire.cursor(*following)),
+        previous_url=previous and here.url("/webhooks", **here.query, before=wire.cursor(previous)),
+        next_url=following and here.url("/webhooks", **here.query, after=wire.cursor(following)),
         filters=filters,
         **words(here),
     )
@@ -100,10 +101,10 @@ async def show_list(
 
 def _page(
     rows: Sequence[EndpointRow],
-    after: tuple[datetime, str] | None,
-    before: tuple[datetime, str] | None,
+    after: Position | None,
+    before: Position | None,
     size: int,
-) -> tuple[Sequence[EndpointRow], tuple[datetime, str] | None, tuple[datetime, str] | None]:
+) -> tuple[Sequence[EndpointRow], Position | None, Position | None]:
     """Return the rows after or before a position, and the positions for the previous and the next page, or None."""
     if before is not None:
         end = sum(_position(row) < before for row in rows)
@@ -121,8 +122,8 @@ def _page(
     )
 
 
-def _position(row: EndpointRow) -> tuple[datetime, str]:
-    return row.created_at, row.id
+def _position(row: EndpointRow) -> Position:
+    return Position(row.created_at, row.id)
 
 
 def _matches(row: EndpointRow, text: str | None) -> bool:
