@@ -37,7 +37,12 @@ _UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_BEGIN_SNAPSHOT_GENERIC = f"{_BEGIN_SNAPSHOT}; SET LOCAL plan_cache_mode = force_generic_plan"
+_PLANS = {
+    None: "",
+    "custom": "; SET LOCAL plan_cache_mode = force_custom_plan",
+    # Without sorting: for values of average frequency PostgreSQL would rather sort the few rows that it expects.
+    "generic": "; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_sort = off",
+}
 
 Answer = TypeVar("Answer")
 Part = tuple[Any, tuple[str, ...]]
@@ -158,9 +163,7 @@ class PostgresqlTransaction(Transaction):
         return self._connection
 
     def _beginning(self) -> str:
-        if not self._reads_snapshot:
-            return _BEGIN
-        return _BEGIN_SNAPSHOT_GENERIC if self.generic_plan else _BEGIN_SNAPSHOT
+        return _BEGIN_SNAPSHOT + _PLANS[self.plan] if self._reads_snapshot else _BEGIN
 
     async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
         """Return the result; after any error that the server did not report, the connection is treated as broken.

@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from domain.audit import search
-from domain.audit.search import AuditQuery, Subject
-from domain.context import Context
 from models.audit import Audit
 from server.components import cleanup
 from server.database import partitioning
@@ -29,11 +26,6 @@ BEFORE = "audit_until_2027_01"
 """What was there at the conversion: the next month begins too soon."""
 DAY = timedelta(days=1)
 FOREVER = 600.0
-PLANS = text(
-    "SELECT generic_plans, custom_plans FROM pg_prepared_statements"
-    " WHERE statement LIKE 'SELECT audit.id%user_id = %'"
-)
-"""How often the connection's searches for a user had a plan for all values, and how often one of their own."""
 
 
 @pytest.fixture
@@ -70,23 +62,6 @@ async def partitions(database: Database) -> list[str]:
 
 async def indexes(database: Database, table: str) -> list[str]:
     return await names(database, f"SELECT indexname FROM pg_indexes WHERE tablename = '{table}' ORDER BY 1")
-
-
-class TestSearches:
-    async def test_a_user_is_found_without_planning_each_search_anew(self, make_service: MakeService) -> None:
-        service = await make_service()
-        database = service.services.database
-        await partitioning.partition(database, service.clock.now)
-        user = Subject("u" * 32)
-
-        async def searching(ctx: Context) -> list[tuple[int, int]]:
-            for month in range(12):
-                wanted = AuditQuery(subject=user, since=NOW - month * 30 * DAY, until=NOW)
-                await search.find(ctx, wanted, before=None, limit=50, within=DAY)
-            [found] = await ctx.resources.database.search([PLANS], DAY, is_scan=False)
-            return [tuple(row) for row in found]
-
-        assert await service.services.unit_of_work.run(searching) == [(12, 0)]
 
 
 class TestConversion:
