@@ -126,9 +126,7 @@ class Search(Protocol):
         """Run all statements on one snapshot of the database; return the rows of each.
 
         `values` are the named parameters of the statements. `is_scan` means that a statement may read a whole table; a
-        process runs one such search at a time. The execution option `plan` of the first statement says how PostgreSQL
-        plans all of them: `custom` each time for its values, `generic` once for all values and in the order of an
-        index. Otherwise PostgreSQL chooses: after some searches it plans for values of average frequency.
+        process runs one such search at a time.
 
         Raises SearchTimedOut if the search takes longer than `within`, including the wait for other scans, and
         Unavailable.

@@ -96,6 +96,8 @@ async def list_keys(
     is_scan = wanted.owner is None and (wanted.kind, wanted.state) != (None, None)
     [found] = await _search(ctx, statement, is_scan=is_scan)
     page, ends = where.page(found, limit, lambda row: Position(row.created_at, row.id))
+    if not page:
+        return KeyPage((), None)
     shown = [one for one in await _owned(ctx, page) if _outranks(ctx, one.owner)]
     return KeyPage(shown, ends.last, ends.first)
 

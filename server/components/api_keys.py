@@ -33,7 +33,7 @@ _latest = bindparam("latest", type_=Instant())
 class ApiKeyUsage(Component):
     """Remembers the last uses of API keys until they are written, and the refusals of the last minute.
 
-    Implements `domain.ports.KeyUsage`.
+    Implements `domain.api_keys.verification.KeyUsage`.
     """
 
     def __init__(self, core: Core) -> None:

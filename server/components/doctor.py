@@ -26,7 +26,7 @@ class Doctor(Component):
 
 async def run_checks(command: Sequence[str] = COMMAND, within: float = WITHIN) -> Sequence[Finding]:
     """Run `command` in another process and return the findings of its checks. Implements
-    `domain.ports.InstallationChecks`.
+    `domain.doctor.doctor.InstallationChecks`.
 
     The checks block, and load libraries that the service may not need. If the process takes longer than `within`
     seconds it is killed; then, or if it prints no findings, the only finding says so.

@@ -97,7 +97,7 @@ def signatures() -> Signatures:
 class SigningKeyStore(Component):
     """Reads, creates and rotates the signing keys, and keeps them in memory.
 
-    Implements `domain.ports.SigningKeys` and, if tokens for other services are enabled, `KeyChanges`.
+    Implements `domain.jwt.signing_keys.SigningKeys` and, if tokens for other services are enabled, `KeyChanges`.
     """
 
     def __init__(self, core: Core) -> None:

@@ -21,7 +21,7 @@ class Mail(Component):
 
 
 class Previews:
-    """Renders email templates with example values. Implements `domain.ports.MailPreviews`."""
+    """Renders email templates with example values. Implements `domain.mail.templates.MailPreviews`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -26,7 +26,7 @@ class ListedSettings(Component):
         self._list()
 
     def _list(self) -> Sequence[SettingInForce]:
-        """Return every setting. Implements `domain.ports.SettingsInForce`."""
+        """Return every setting. Implements `domain.settings.settings.SettingsInForce`."""
         return self._effective
 
     @cached_property

@@ -97,7 +97,6 @@ class Database:
         SearchTimedOut, and the errors of the driver.
         """
         async with self._snapshot() as snapshot:
-            snapshot.plan = statements[0].get_execution_options().get("plan")
             await snapshot.start()  # An outage is not a slow search.
             scan = self._scans if is_scan else contextlib.nullcontext()
             try:

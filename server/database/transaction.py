@@ -44,8 +44,6 @@ class Transaction(ABC):
         self.dialect: Literal["sqlite", "postgresql"] = dialect
         self.hook: StatementHook | None = None
         """Wraps the execution of each statement. While it is set, statements are not combined."""
-        self.plan: Literal["custom", "generic"] | None = None
-        """How PostgreSQL plans the statements of a snapshot; see `domain.ports.Search`."""
         self._statements = statements
         self._guard: Guard | None = None
         self._deferred: list[Deferred] = []

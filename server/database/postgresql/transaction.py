@@ -36,13 +36,11 @@ _UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
 """The driver's timeout in seconds for a commit: ten years, because the driver cancels a request at its timeout."""
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_PLANS = {
-    None: "",
-    "custom": "; SET LOCAL plan_cache_mode = force_custom_plan",
-    # Without sorting: for values of average frequency PostgreSQL would rather sort the few rows that it expects.
-    "generic": "; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_sort = off",
-}
+# Planned for the values of each search: a plan for values of average frequency, which PostgreSQL would use after some
+# searches, reads all records to find those of a rare value, and sorts all those of a frequent one.
+_BEGIN_SNAPSHOT = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan"
+)
 
 Answer = TypeVar("Answer")
 Part = tuple[Any, tuple[str, ...]]
@@ -155,15 +153,12 @@ class PostgresqlTransaction(Transaction):
         if not self._has_begun:
             # Explicitly READ COMMITTED: rules lock what they change, and a stricter default would only cause retries.
             try:
-                await self._connection.execute(self._beginning())
+                await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)
             except BaseException:
                 self._is_broken = True
                 raise
             self._has_begun = True
         return self._connection
-
-    def _beginning(self) -> str:
-        return _BEGIN_SNAPSHOT + _PLANS[self.plan] if self._reads_snapshot else _BEGIN
 
     async def _checked(self, request: Awaitable[Answer], sql: str = "") -> Answer:
         """Return the result; after any error that the server did not report, the connection is treated as broken.
