@@ -10,13 +10,12 @@ from domain.admin_organizations import search as organization_search
 from domain.admin_organizations.operator import ListedOrganization
 from domain.admin_organizations.search import OrganizationSearch
 from domain.context import Context
-from domain.errors import ValidationError
 from domain.keyset import Position
 from domain.organizations.policy import TeamPolicy
 from handlers import shapes, teams, wire
 from handlers.audit import event_shape
 from handlers.organizations import invitation_shape, member_shape, organization_shape, with_user_shape
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses import spreadsheets
 from handlers.responses.reply import Stream
 
@@ -35,7 +34,7 @@ async def list_all(
     before: str | None = None,
 ) -> shapes.ListedOrganizations:
     """Return a page of organizations. `member` is the id, email address or username of a user who must be a member."""
-    newer, older = positions(after, before, _position)
+    newer, older = positions(after, before, time_position)
     found = await organization_search.list_organizations(
         ctx, _wanted(search, member, without_owner), after=newer, before=older, limit=limit or _LIMIT
     )
@@ -87,7 +86,7 @@ async def list_members(
     before: str | None = None,
 ) -> shapes.OrganizationMemberPage:
     """Return a page of the members of an organization, the oldest first."""
-    older, newer = positions(after, before, _position)
+    older, newer = positions(after, before, time_position)
     page = await organization_search.list_members(
         ctx, organization_id, (search or "").strip(), after=older, before=newer, limit=limit or _LIMIT
     )
@@ -161,13 +160,6 @@ def organizations_file(ctx: Context, pages: AsyncGenerator[Sequence[ListedOrgani
 def position_text(position: Position | None) -> str | None:
     """Encode a position in a list as text for a URL; return None for None."""
     return None if position is None else wire.cursor(position)
-
-
-def _position(text: str) -> Position | None:
-    try:
-        return wire.position(text)
-    except ValidationError:
-        return None
 
 
 def _wanted(search: str | None, member: str | None, without_owner: bool | None) -> OrganizationSearch:

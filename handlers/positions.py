@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import TypeVar
 
+from domain import keyset
 from domain.errors import Field, ValidationError
+from handlers import wire
 
 Position = TypeVar("Position")
 
@@ -19,6 +21,14 @@ def positions(
     if after and before:
         raise _error("before", "must not be given together with after")
     return _decoded("after", after, decode), _decoded("before", before, decode)
+
+
+def time_position(text: str) -> keyset.Position | None:
+    """Decode a position in a list that is sorted by time; return None for a malformed text."""
+    try:
+        return wire.position(text)
+    except ValidationError:
+        return None
 
 
 def _decoded(name: str, text: str | None, decode: Callable[[str], Position | None]) -> Position | None:

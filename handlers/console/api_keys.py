@@ -24,7 +24,7 @@ from handlers.console import layout, lists
 from handlers.console.key_fields import changes, form_values
 from handlers.console.registry import Hit, NavigationItem, Search, UserSection
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from models.api_key import ApiKeyRow
 from models.user import UserRow
@@ -61,7 +61,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of API keys."""
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     filters: Mapping[str, str | None] = {
         "search": (search or "").strip() or None,
         "owner": (owner or "").strip() or None,

@@ -20,11 +20,11 @@ from domain.oauth_clients.policy import ClientPolicy
 from domain.policy import Policy
 from handlers import shapes, wire
 from handlers.account_pages import shown_once
-from handlers.console import application_fields, layout, lists
+from handlers.console import application_fields, layout
 from handlers.console.application_fields import KINDS
 from handlers.console.registry import Figure, Hit, NavigationItem, Search, Tile
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from models.oauth_client import ClientRow, ClientSource
 
@@ -71,7 +71,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of applications."""
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     filters = {"search": (search or "").strip() or None, "source": source or None, "state": state or None}
     found = await client_search.list_clients(
         ctx,

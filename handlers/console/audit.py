@@ -20,7 +20,7 @@ from handlers.console import layout, lists, registry, user_acts
 from handlers.console.registry import NavigationItem, UserSection
 from handlers.console.view import ConsoleView, view
 from handlers.pages import sign_in_methods
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses import spreadsheets
 from handlers.responses.reply import Page, Stream
 from models import Outcome
@@ -58,7 +58,7 @@ async def show_list(  # noqa: PLR0913 - one parameter per parameter of the query
 ) -> Page:
     """Show a page of audit events. `actor` caused the event, `subject` is the user whom the event is about."""
     # In the order of the list, a page after a position has older events.
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     filters = filters_of(event, group, subject, actor, network, outcome, from_, to)
     here = view(ctx, "/audit", ui_locales, **filters)
     found = await audit.list_events(

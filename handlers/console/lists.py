@@ -1,11 +1,9 @@
-"""Parse filters and positions from the query of a list page: booleans and days in the form that HTML forms send."""
+"""Parse filters from the query of a list page: booleans and days in the form that HTML forms send."""
 
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from domain.errors import Field, ValidationError
-from domain.keyset import Position
-from handlers import wire
 
 
 def flag(text: str | None) -> bool | None:
@@ -36,14 +34,6 @@ def last_day(text: str | None, name: str = "to") -> datetime | None:
         return None if day is None else day + timedelta(days=1)
     except OverflowError:
         refuse(name, "must be a day such as 2026-03-31")
-
-
-def position(text: str) -> Position | None:
-    """Decode a position in a list that is sorted by time. None for a malformed text."""
-    try:
-        return wire.position(text)
-    except ValidationError:
-        return None
 
 
 def refuse(name: str, problem: str) -> NoReturn:

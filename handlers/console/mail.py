@@ -12,12 +12,12 @@ from domain.mail.search import ListedMail
 from domain.mail.templates import templates
 from domain.operations import outbox
 from handlers import shapes, wire
-from handlers.console import layout, lists
+from handlers.console import layout
 from handlers.console.registry import NavigationItem, UserSection
 from handlers.console.view import ConsoleView, view
 from handlers.mail import STATES
 from handlers.mailbox import SANDBOXED
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from models import MailState
 from models.user import UserRow
@@ -77,7 +77,7 @@ async def show_list(
 ) -> Page:
     """Show a page of emails."""
     # In the order of the list, a page after a position has older emails.
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     filters = {
         "state": state or None,
         "template": template or None,

@@ -18,9 +18,9 @@ from domain.organizations.policy import OrganizationPolicy, TeamPolicy
 from domain.users import lookup, roles
 from domain.users.errors import UserNotFound
 from handlers import shapes, wire
-from handlers.console import audit, layout, lists, registry
+from handlers.console import audit, layout, registry
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 
 FIELD_LABELS = {"member": N_("User"), "roles": N_("Roles")}
@@ -55,7 +55,7 @@ async def show(
 
     `search` selects members. Unless `all_` is given, only the first 50 invitations and teams are shown.
     """
-    after_position, before_position = positions(after, before, lists.position)
+    after_position, before_position = positions(after, before, time_position)
     text = (search or "").strip()
     whole = await organization_search.get_organization(ctx, id_)
     row, page = whole.listed.organization, page_of(id_)

@@ -13,10 +13,10 @@ from domain.policy import Policy
 from domain.users import roles
 from handlers import wire
 from handlers.admin_organizations import organizations_file
-from handlers.console import layout, lists
+from handlers.console import layout
 from handlers.console.registry import Figure, Hit, NavigationItem, Search, Tile, UserSection
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Stream
 from models.user import UserRow
 
@@ -37,7 +37,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of organizations."""
-    after_position, before_position = positions(after, before, lists.position)
+    after_position, before_position = positions(after, before, time_position)
     filters = _filters(search, member, without_owner)
     found = await organization_search.list_organizations(
         ctx,

@@ -17,10 +17,10 @@ from domain.sso_connections import connections, search
 from domain.sso_connections.search import ConnectionSearch
 from handlers import shapes, wire
 from handlers.account_pages import shown_once
-from handlers.console import layout, lists
+from handlers.console import layout
 from handlers.console.registry import Figure, Hit, NavigationItem, Search, Tile
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from handlers.sso_pages import certificates, provider_form
 from models.sso_connection import ConnectionSource, ConnectionState, ConnectionType
@@ -73,7 +73,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of connections."""
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     filters = {
         "search": (search or "").strip() or None,
         "type": type_ or None,

@@ -11,11 +11,11 @@ from domain.errors import Field, ValidationError
 from domain.localization import N_
 from domain.webhooks.policy import WebhookPolicy
 from handlers import shapes, wire
-from handlers.console import layout, lists
+from handlers.console import layout
 from handlers.console.view import view
 from handlers.console.webhook_deliveries import delivery_words
 from handlers.console.webhooks import form_values, sent_fields, show_once, words
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from models.webhook_endpoint import EndpointRow, EndpointSource, EndpointState
 
@@ -38,7 +38,7 @@ async def show(
     before: str | None = None,
 ) -> Page:
     """Show a webhook endpoint with a page of its deliveries."""
-    older_than, newer_than = positions(after, before, lists.position)
+    older_than, newer_than = positions(after, before, time_position)
     row = await endpoints.get(ctx, id_)
     found, ends = await deliveries.get_page(
         ctx,

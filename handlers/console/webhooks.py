@@ -16,10 +16,10 @@ from domain.webhooks.policy import WebhookPolicy
 from domain.webhooks.publication import EVERYTHING, WEBHOOK_EVENTS
 from handlers import shapes, wire
 from handlers.account_pages import shown_once
-from handlers.console import layout, lists
+from handlers.console import layout
 from handlers.console.registry import Figure, Hit, NavigationItem, Search, Tile
 from handlers.console.view import ConsoleView, view
-from handlers.positions import positions
+from handlers.positions import positions, time_position
 from handlers.responses.reply import Page, Redirect
 from models.webhook_endpoint import EndpointRow, EndpointState
 
@@ -75,7 +75,7 @@ async def show_list(
     before: str | None = None,
 ) -> Page:
     """Show a page of endpoints."""
-    newer_than, older_than = positions(after, before, lists.position)
+    newer_than, older_than = positions(after, before, time_position)
     filters = {"search": (search or "").strip() or None, "state": state or None}
     found = [
         row
