@@ -1,4 +1,4 @@
-"""Find the organization of a request, check the caller's membership and permissions there, and lock organizations.
+"""Find the organization or team of a request, check memberships and permissions there, and lock organizations.
 
 To a user who is not its member, an organization looks as if it did not exist.
 
@@ -29,7 +29,7 @@ from models.organization import FIND_BY_SLUG, LOCK_ORGANIZATION, OrganizationRow
 from models.scim_link import LINK_OF_TEAM
 from models.team import FIND_TEAM, TeamRow
 
-MOST_LISTED = 1000
+MOST_IN_TEAM_LISTS = 1000
 """How many teams, or members of a team, are listed at most."""
 
 Error = type[BadRequest] | type[Forbidden]

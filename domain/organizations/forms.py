@@ -43,7 +43,7 @@ _OF_TEAM = (
     MEMBERS_WITH_USERS.join(TeamMember, col(TeamMember.member_id) == col(Member.id))
     .where(is_(TeamMember.team_id, "team_id"))
     .order_by(col(TeamMember.created_at), col(TeamMember.id))
-    .limit(access.MOST_LISTED)
+    .limit(access.MOST_IN_TEAM_LISTS)
 )
 
 

@@ -54,7 +54,7 @@ async def list_members(
     if not is_inside and not roles.permits(ctx.policy, own.role, "team", "update"):
         raise UserIsNotAMemberOfTheTeamForbidden
     rows: Sequence[TeamMemberRow] = await ctx.db.execute(
-        MEMBERS_OF_TEAM.limit(access.MOST_LISTED), team_id=team.id
+        MEMBERS_OF_TEAM.limit(access.MOST_IN_TEAM_LISTS), team_id=team.id
     )
     return rows
 

@@ -122,7 +122,7 @@ async def list_teams(ctx: Context, organization_id: str | None) -> Sequence[Team
 async def of_organization(ctx: Context, organization_id: str) -> Sequence[TeamRow]:
     """Return the teams of an organization, the oldest first."""
     rows: Sequence[TeamRow] = await ctx.db.execute(
-        TEAMS_OF_ORGANIZATION.limit(access.MOST_LISTED), organization_id=organization_id
+        TEAMS_OF_ORGANIZATION.limit(access.MOST_IN_TEAM_LISTS), organization_id=organization_id
     )
     return rows
 
@@ -166,7 +166,7 @@ async def list_of_user(ctx: Context, user_id: str | None, organization_id: str |
     YouAreNotAllowedToUpdateThisMember if the caller may not see another user's teams.
     """
     caller = ctx.signed_in.user.id
-    of_user = TEAMS_OF_USER.limit(access.MOST_LISTED)
+    of_user = TEAMS_OF_USER.limit(access.MOST_IN_TEAM_LISTS)
     if user_id in {None, caller} and organization_id is None:
         rows: Sequence[TeamRow] = await ctx.db.execute(of_user, user_id=caller)
         return rows
