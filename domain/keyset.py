@@ -39,9 +39,18 @@ class Place:
     newest_first: bool = True
     """Whether the list begins with the newest row; otherwise it begins with the oldest."""
 
-    def order(self, time: Any, id_: Any) -> Sequence[Any]:
-        """Return the ORDER BY terms for these columns of time and id; the row nearest to the position is first."""
-        return (time.desc(), id_.desc()) if self.is_older else (time.asc(), id_.asc())
+    def order(self, *columns: Any) -> Sequence[Any]:
+        """Return the ORDER BY terms for columns that end with time and id; the row nearest to the position is first."""
+        return [column.desc() if self.is_older else column.asc() for column in columns]
+
+    def times(self, since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime | None]:
+        """Return the times from which and until which rows on this side of the position can be, of those given."""
+        if self.position is None:
+            return since, until
+        moment = self.position.time
+        if self.is_older:
+            return since, moment if until is None else min(until, moment)
+        return moment if since is None else max(since, moment), until
 
     def conditions(self, time: Any, id_: Any) -> Sequence[ColumnElement[bool]]:
         """Return the WHERE conditions, for these columns of time and id, of the rows on this side of the position."""

@@ -121,12 +121,19 @@ class Search(Protocol):
     """Searches that may read many rows, outside the transaction; transactions do not wait for them."""
 
     async def __call__(
-        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
+        self,
+        statements: Sequence[Executable],
+        within: timedelta,
+        *,
+        is_scan: bool,
+        planned_once: bool = False,
+        **values: object,
     ) -> Sequence[Rows]:
         """Run all statements on one snapshot of the database; return the rows of each.
 
         `values` are the named parameters of the statements. `is_scan` means that a statement may read a whole table; a
-        process runs one such search at a time.
+        process runs one such search at a time. `planned_once` means that an index answers the statements in the same
+        way whatever their values are, so that PostgreSQL need not plan them for each search.
 
         Raises SearchTimedOut if the search takes longer than `within`, including the wait for other scans, and
         Unavailable.

@@ -10,13 +10,25 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, literal_column, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    literal,
+    literal_column,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlmodel import col
 
 from domain.audit.record import EVENTS
 from domain.context import Context
 from domain.keyset import Place, Position, place
 from models import Audit, Outcome
+from models.base import Instant
 from models.queries import ReadStatement, by
 
 
@@ -49,8 +61,18 @@ class AuditQuery:
         """Whether an index finds the records, and at most a few of the records that it finds do not match."""
         if self.subject is not None or self.actor_id is not None:
             return True
-        conditions = (self.events, self.address, self.outcome)
-        return not _is_network(self.address) and sum(condition is not None for condition in conditions) <= 1
+        return not _is_network(self.address) and sum(other is not None for other in self._others) <= 1
+
+    @property
+    def is_by_person(self) -> bool:
+        """Whether the index of the user or of the actor is the best, however many records they have."""
+        if self.subject is None:
+            return self.actor_id is not None
+        return all(other is None for other in self._others)
+
+    @property
+    def _others(self) -> Sequence[object]:
+        return self.events, self.address, self.outcome
 
 
 class AuditEvent(NamedTuple):
@@ -100,12 +122,14 @@ async def find(
     if the search takes longer than `within`.
     """
     where = place(before=before, after=after)
-    ranges = [_nearest(conditions, wanted, where, limit + 1) for conditions in _ranges(wanted)]
+    ranges = [_nearest(each, wanted, where, limit + 1) for each in _ranges(wanted)]
     if not ranges:
         return AuditPage((), None)
     statement = ranges[0] if len(ranges) == 1 else _merged(ranges, where, limit + 1)
     statements = [statement.execution_options(row=AuditEvent)]
-    [found] = await ctx.resources.database.search(statements, within, is_scan=not wanted.is_indexed)
+    [found] = await ctx.resources.database.search(
+        statements, within, is_scan=not wanted.is_indexed, planned_once=wanted.is_by_person
+    )
     events, ends = where.page(found, limit, lambda event: Position(event.time, event.id))
     return AuditPage(events, ends.last, ends.first)
 
@@ -148,17 +172,47 @@ async def get(ctx: Context, event_id: str) -> AuditEvent | None:
     return await ctx.reads.one(_BY_ID, event_id)
 
 
-def _ranges(wanted: AuditQuery) -> list[list[ColumnElement[bool]]]:
-    """Return the conditions of ranges that do not overlap, each of one index, and of which each match is in one."""
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Records that meet conditions; those with one value of a column if it is given."""
+
+    conditions: Sequence[ColumnElement[bool]] = ()
+    column: Any = None
+    """A column that an index has before the time."""
+    value: str | None = None
+
+    def bounds(self, since: datetime | None, until: datetime | None) -> Sequence[ColumnElement[bool]]:
+        """Return the conditions of the part of the index from one time to another, both included.
+
+        They compare rows, and the range is sorted by the column too: if the column equalled the value, records sorted
+        by time alone would do, and PostgreSQL might read the index of times from end to end to find a rare value.
+        SQLite needs the last condition to prefer this index to those of other filters.
+        """
+        if self.column is None:
+            return ()
+        column, time, value = self.column, col(Audit.time), literal(self.value)
+        low, high = literal(since, Instant), literal(until, Instant)
+        return (
+            column >= value if since is None else tuple_(column, time) >= tuple_(value, low),
+            column <= value if until is None else tuple_(column, time) <= tuple_(value, high),
+            column.is_not_distinct_from(value),
+        )
+
+
+def _ranges(wanted: AuditQuery) -> list[_Range]:
+    """Return the ranges in which the records are. They do not overlap, and each is answered by one index."""
+    user, actor, hint = col(Audit.user_id), col(Audit.actor_id), col(Audit.hint)
     if wanted.subject is not None:
-        known = [col(Audit.user_id) == wanted.subject.id]
-        return [known, *([col(Audit.hint) == hint] for hint in wanted.subject.hints)]
+        about = [(user, wanted.subject.id), *((hint, each) for each in wanted.subject.hints)]
+        if not wanted.is_by_person:
+            # The database chooses between the indexes by how many records match.
+            return [_Range([column == value]) for column, value in about]
+        return [_Range([column.is_not(None)], column, value) for column, value in about]
     if wanted.actor_id is not None:
-        acted = col(Audit.actor_id) == wanted.actor_id
-        # The index of actors has only records about other users.
-        own = [col(Audit.user_id) == wanted.actor_id, acted]
-        return [own, [acted, col(Audit.user_id).is_distinct_from(col(Audit.actor_id))]]
-    return [[_is_event(name)] for name in wanted.events or ()] if _is_by_event(wanted) else [[]]
+        # The index of actors has only records about other users, which are few.
+        own = _Range([actor == wanted.actor_id], user, wanted.actor_id)
+        return [own, _Range([user.is_distinct_from(actor)], actor, wanted.actor_id)]
+    return [_Range([_is_event(name)]) for name in wanted.events or ()] if _is_by_event(wanted) else [_Range()]
 
 
 def _is_event(name: str) -> ColumnElement[bool]:
@@ -177,20 +231,20 @@ def _is_by_event(wanted: AuditQuery) -> bool:
     return wanted.events is not None and others == (None, None, None)
 
 
-def _nearest(
-    conditions: Sequence[ColumnElement[bool]], wanted: AuditQuery, at: Place, limit: int
-) -> Select[Any]:
+def _nearest(of: _Range, wanted: AuditQuery, at: Place, limit: int) -> Select[Any]:
     """Return the statement that reads the records of a range that match, beginning with the nearest."""
     time, id_ = col(Audit.time), col(Audit.id)
-    where = [*conditions, *_conditions(wanted), *at.conditions(time, id_)]
-    return select(*_COLUMNS).where(and_(True, *where)).order_by(*at.order(time, id_)).limit(_number(limit))
+    bounds = of.bounds(*at.times(wanted.since, wanted.until))
+    where = [*bounds, *of.conditions, *_conditions(wanted), *at.conditions(time, id_)]
+    order = (time, id_) if of.column is None else (of.column, time, id_)
+    return select(*_COLUMNS).where(and_(True, *where)).order_by(*at.order(*order)).limit(_number(limit))
 
 
 def _conditions(wanted: AuditQuery) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if wanted.events is not None and not _is_by_event(wanted):
         conditions.append(col(Audit.event).in_(wanted.events))
-    if wanted.actor_id is not None:
+    if wanted.subject is not None and wanted.actor_id is not None:
         conditions.append(col(Audit.actor_id) == wanted.actor_id)
     if wanted.address is not None:
         conditions.append(_is_from(wanted.address))

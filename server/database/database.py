@@ -89,14 +89,21 @@ class Database:
         return self._snapshot()
 
     async def search(
-        self, statements: Sequence[Executable], within: timedelta, *, is_scan: bool, **values: object
+        self,
+        statements: Sequence[Executable],
+        within: timedelta,
+        *,
+        is_scan: bool,
+        planned_once: bool = False,
+        **values: object,
     ) -> list[Rows]:
         """Return the rows of each statement, read in one snapshot. Implements `domain.ports.Search`.
 
-        `within` limits the time of all statements together. If `is_scan`, they wait until no other scan runs. Raises
-        SearchTimedOut, and the errors of the driver.
+        `within` limits the time of all statements together. If `is_scan`, they wait until no other scan runs. If
+        `planned_once`, PostgreSQL keeps the plans of the statements. Raises SearchTimedOut, and the errors of the
+        driver.
         """
-        async with self._snapshot() as snapshot:
+        async with self._snapshot(planned_once=planned_once) as snapshot:
             await snapshot.start()  # An outage is not a slow search.
             scan = self._scans if is_scan else contextlib.nullcontext()
             try:

@@ -36,10 +36,13 @@ _UNLIMITED = 10 * 365 * 86_400.0  # defence: R46 commit-uncancelled
 """The driver's timeout in seconds for a commit: ten years, because the driver cancels a request at its timeout."""
 
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # Planned for the values of each search: a plan for values of average frequency, which PostgreSQL would use after some
 # searches, reads all records to find those of a rare value, and sorts all those of a frequent one.
-_BEGIN_SNAPSHOT = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan"
+_BEGIN_SNAPSHOT = f"{_BEGIN_READING}; SET LOCAL plan_cache_mode = force_custom_plan"
+# Without knowing the values PostgreSQL supposes that few rows match, and that sorting them costs little.
+_BEGIN_PLANNED = "; SET LOCAL ".join(
+    [_BEGIN_READING, "plan_cache_mode = force_generic_plan", "enable_seqscan = off", "enable_sort = off"]
 )
 
 Answer = TypeVar("Answer")
@@ -58,6 +61,7 @@ class PostgresqlTransaction(Transaction):
         *,
         pooled: bool = False,
         reads_snapshot: bool = False,
+        planned_once: bool = False,
     ) -> None:
         super().__init__("postgresql", statements)
         self._pool = pool
@@ -65,6 +69,7 @@ class PostgresqlTransaction(Transaction):
         # Without BEGIN the isolation is the connection's default, which behind a pooler is the server's.
         self._needs_begin = pooled or reads_snapshot
         self._reads_snapshot = reads_snapshot
+        self._begin = _BEGIN if not reads_snapshot else _BEGIN_PLANNED if planned_once else _BEGIN_SNAPSHOT
         self._connection: Driver | None = None
         self._has_begun = False
         self._is_broken = False
@@ -153,7 +158,7 @@ class PostgresqlTransaction(Transaction):
         if not self._has_begun:
             # Explicitly READ COMMITTED: rules lock what they change, and a stricter default would only cause retries.
             try:
-                await self._connection.execute(_BEGIN_SNAPSHOT if self._reads_snapshot else _BEGIN)
+                await self._connection.execute(self._begin)
             except BaseException:
                 self._is_broken = True
                 raise

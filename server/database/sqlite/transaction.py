@@ -72,10 +72,12 @@ class SqliteTransaction(Transaction):
 class SqliteSnapshot(Transaction):
     """A read-only transaction that sees the file as it was at its first statement, on its own connection.
 
-    It does not acquire the write lock.
+    It does not acquire the write lock. `planned_once` has no effect: SQLite does not plan for values.
     """
 
-    def __init__(self, path: str, timeout: float, statements: StatementCache) -> None:
+    def __init__(
+        self, path: str, timeout: float, statements: StatementCache, *, planned_once: bool = False
+    ) -> None:
         super().__init__("sqlite", statements)
         self._path = path
         self._timeout = timeout
