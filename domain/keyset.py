@@ -43,7 +43,9 @@ class Place:
         """Return the ORDER BY terms for columns that end with time and id; the row nearest to the position is first."""
         return [column.desc() if self.is_older else column.asc() for column in columns]
 
-    def times(self, since: datetime | None, until: datetime | None) -> tuple[datetime | None, datetime | None]:
+    def times(
+        self, since: datetime | None, until: datetime | None
+    ) -> tuple[datetime | None, datetime | None]:
         """Return the times from which and until which rows on this side of the position can be, of those given."""
         if self.position is None:
             return since, until

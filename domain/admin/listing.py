@@ -117,7 +117,7 @@ def count_statement(where: ColumnElement[bool], limit: int) -> Executable:
     return select(select(func.count()).select_from(some.subquery()).scalar_subquery(), _LAST_SEARCH)
 
 
-def count_values(ctx: Context) -> Mapping[str, object]:
+def count_values(ctx: Context) -> Mapping[str, Any]:
     """Return the parameters of `count_statement`: the caller, and the time a minute ago."""
     return {"searcher": ctx.signed_in.user.id, "searched_since": ctx.now - _SEARCH_RECORDED_EVERY}
 

@@ -213,7 +213,7 @@ async def _page(ctx: Context, wanted: UserSearch, match: Match | None) -> Found:
     policy = ctx.policy[AdminPolicy]
     conditions = [condition async for condition in _conditions(ctx, wanted, match)]
     position = wanted.after or wanted.before
-    values = {} if position is None else {"value": position.value, "id": position.id}
+    values: dict[str, Any] = {} if position is None else {"value": position.value, "id": position.id}
     order = _Order(ctx.db.dialect, wanted.sort, wanted.after is not None, wanted.before is not None)
     limits = wanted.limit + 1, policy.count_limit + 1
     statements = _statements(order, conditions, *limits) if conditions else _every_user(order, *limits)

@@ -43,6 +43,10 @@ class _Closable(Protocol):
 class _ClosableReads(_Closable, Reads, Protocol): ...
 
 
+class _Snapshots(Protocol):
+    def __call__(self, *, planned_once: bool = False) -> Transaction: ...
+
+
 class Database:
     """A database: its transactions, its reads, and its connections, which are opened when they are needed.
 
@@ -55,7 +59,7 @@ class Database:
         pool: Pool[Any],
         reads: _ClosableReads,
         begin: Callable[[], Transaction],
-        snapshot: Callable[[], Transaction],
+        snapshot: _Snapshots,
         *,
         timeout: float,
         pooled: bool = False,

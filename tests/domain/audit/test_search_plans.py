@@ -20,8 +20,8 @@ from tests.service import START, Service
 MANY = 4000
 WITHIN = timedelta(minutes=1)
 
-# Half of the records belong to one user and have one address; of the others, each user has five and each address one. An
-# operator has caused every fifth of these.
+# Half of the records belong to one user and have one address; of the others, each user has five and each address one.
+# An operator has caused every fifth of these.
 RECORDS = text(f"""
 INSERT INTO audit (id, time, event, outcome, user_id, actor_id, address, details)
 SELECT i::text, CAST(:end AS timestamptz) - i * INTERVAL '1 second', 'sign_in.failed', 'failure',
@@ -58,9 +58,7 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.database, name)
 
-    async def search(
-        self, statements: Sequence[Executable], within: timedelta, **options: Any
-    ) -> Any:
+    async def search(self, statements: Sequence[Executable], within: timedelta, **options: Any) -> Any:
         """Search, and count."""
         before, *found, after = await self.database.search([READ, *statements, READ], within, **options)
         self.read = after.scalar() - before.scalar()
