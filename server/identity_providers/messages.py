@@ -55,9 +55,8 @@ def authorization_url(configuration: Configuration, endpoint: str, question: Aut
         state=question.state,
         **more,
     )
-    # defence: V61 encoded-parameters
     extra = [(name, value) for name, value in configuration.extra_params.items() if name not in more]
-    return str(add_params_to_uri(url, extra))
+    return str(add_params_to_uri(url, extra))  # defence: V61 encoded-parameters
 
 
 def code_request(

@@ -197,7 +197,7 @@ MUTANTS = (
         "V61",
         "a caller's value is one value",
         "encoded-parameters",
-        Replace("__import__('urllib.parse').parse.unquote(url)", "value"),
+        Replace("__import__('urllib.parse').parse.unquote(...)", "value"),
     ),
     Mutant("V62", "a POST is answered by 303", "see-other", Replace("307", "value.body")),
     Mutant(
