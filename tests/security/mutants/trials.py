@@ -25,7 +25,7 @@ CRASHES = frozenset(
 )
 """The rows whose attack is to make the service answer 500; elsewhere a 500 says that the patch is no mutant."""
 
-_PACKAGES = (*marks.PACKAGES, "docs", "tests")
+_COPIED = (*marks.PACKAGES, ".ci", "docs", "tests")
 _FILES = ("pyproject.toml", "README.md", "Makefile")
 
 
@@ -45,7 +45,7 @@ class Tree:
         self._directory = directory
         self._places = places
         self._cluster = cluster
-        for package in _PACKAGES:
+        for package in _COPIED:
             shutil.copytree(
                 ROOT / package,
                 directory / package,
@@ -53,6 +53,8 @@ class Tree:
             )
         for name in _FILES:
             shutil.copy(ROOT / name, directory)
+        # The tests of the SDKs generate them by a script, which needs the programs of this environment.
+        (directory / ".venv").symlink_to(ROOT / ".venv")
         self._project = sources.Project(directory)
 
     def attempt(self, mutant: Mutant) -> str:
